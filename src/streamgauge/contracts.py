@@ -1,0 +1,111 @@
+"""Every abstract class, in one place: what an engine, a transport, a pipeline and a data set must offer."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+
+from streamgauge.model import Endpoints, Job, Positions, ProcessSpec, Stream, Traits
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+    from pyspark.sql import DataFrame, SparkSession
+
+
+class Engine(ABC):
+    """A system under test: a set of processes that read inputs and write results. It never tells the time."""
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    traits: ClassVar[Traits]
+    options: ClassVar[type[BaseModel]]
+    """A frozen, strict model: every option with its default, its range and a description."""
+
+    @abstractmethod
+    def versions(self) -> Mapping[str, str]:
+        """The versions that the manifest records; the first one is the engine's own."""
+
+    @abstractmethod
+    def plan(self, job: Job) -> Sequence[ProcessSpec]:
+        """The processes to start, in order. Pure: writes nothing, starts nothing."""
+
+
+class Sender(Protocol):
+    """Sends prepared slices; lives in the load worker's process."""
+
+    def send(self, batch: Mapping[str, Sequence[tuple[bytes, bytes]]], slice_id: int) -> int:
+        """Hand over (key, value) pairs per stream name; returns how many were taken."""
+
+    def poll(self) -> None:
+        """Let acknowledgements come in."""
+
+    def finish(self, timeout_s: float) -> None:
+        """Wait for all acknowledgements, at most ``timeout_s``."""
+
+
+class Transport(ABC):
+    """What carries records to the engine and results back, and stamps both."""
+
+    name: ClassVar[str]
+
+    @abstractmethod
+    def plan(self, work_dir: Path) -> Sequence[ProcessSpec]:
+        """The servers to start; empty when the transport is the user's own."""
+
+    @abstractmethod
+    def create(self, streams: Sequence[Stream]) -> Endpoints:
+        """Make the streams, fresh and empty."""
+
+    @abstractmethod
+    def remove(self) -> None:
+        """Remove what ``create`` made, where the transport is the user's own."""
+
+    @abstractmethod
+    def sender(self, streams: Sequence[Stream], queue_records: int) -> Sender: ...
+
+    @abstractmethod
+    def positions(self, streams: Sequence[Stream]) -> Positions: ...
+
+    @abstractmethod
+    def ends(self, streams: Sequence[Stream]) -> Mapping[str, Mapping[int, int]]:
+        """End offset of each partition of each stream, by stream name."""
+
+    @abstractmethod
+    def read(self, spark: SparkSession, stream: Stream, ends: Mapping[int, int]) -> DataFrame:
+        """The records below ``ends``: key, value (binary), partition, offset, appended_ms."""
+
+
+class Pipeline(ABC):
+    """What is computed, free of any engine: schemas, parameters and the reference answer in PySpark batch."""
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    inputs: ClassVar[tuple[str, ...]]
+    key: ClassVar[tuple[str, ...]]
+    values: ClassVar[tuple[str, ...]]
+    window_s: ClassVar[float] = 0.0
+
+    @abstractmethod
+    def reference(self, inputs: Mapping[str, DataFrame], parameters: Mapping[str, Any]) -> DataFrame:
+        """The right answer.
+
+        Each input has key, value (strings), partition, offset, appended_ms, n_seq, intended_ns. The answer has the
+        key columns, the value columns, n, appended_max_ms, appended_mean_ms, intended_max_ns.
+        """
+
+    @abstractmethod
+    def decode(self, output: DataFrame, parameters: Mapping[str, Any]) -> DataFrame:
+        """Adds the key and value columns to the engine's output (``key`` and ``value`` as strings)."""
+
+
+class Dataset(ABC):
+    """Seeded records as a pure function of their sequence number."""
+
+    name: ClassVar[str]
+    streams: ClassVar[tuple[str, ...]]
+
+    @abstractmethod
+    def build(self, first: int, count: int) -> Mapping[str, tuple[Sequence[int], list[bytes], list[bytes]]]:
+        """Records ``first`` … ``first + count − 1``: per stream their sequence numbers, keys and values, in order."""

@@ -1,0 +1,25 @@
+"""Where streamgauge keeps things outside a run directory: one cache and one state directory per user."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+
+def cache_dir() -> Path:
+    """Downloaded jars and compiled classes. ``STREAMGAUGE_CACHE`` overrides it."""
+    return _user_dir("STREAMGAUGE_CACHE", "XDG_CACHE_HOME", ".cache", "Library/Caches")
+
+
+def state_dir() -> Path:
+    """Journals of running experiments. ``STREAMGAUGE_STATE`` overrides it."""
+    return _user_dir("STREAMGAUGE_STATE", "XDG_STATE_HOME", ".local/state", "Library/Application Support")
+
+
+def _user_dir(own: str, xdg: str, linux: str, macos: str) -> Path:
+    if value := os.environ.get(own):
+        return Path(value)
+    if value := os.environ.get(xdg):
+        return Path(value) / "streamgauge"
+    return Path.home() / (macos if sys.platform == "darwin" else linux) / "streamgauge"

@@ -1,0 +1,86 @@
+"""Every error that reaches a user, one exit code per branch.
+
+::
+
+    StreamgaugeError
+    ├── UsageError          2    the command line or a scenario is wrong
+    ├── InvalidMeasurement  3    the run cannot be trusted
+    ├── EngineFailed        4    the system under test died or gave wrong answers
+    ├── EnvironmentProblem  5    Java, ports, memory, disk, jars, a broker that does not answer
+    └── Interrupted         130  Ctrl-C or SIGTERM
+
+A message says what happened and, where it helps, where, what was found, what was expected and which command to
+try next. The command line prints it without a traceback.
+"""
+
+from __future__ import annotations
+
+EXIT_OK = 0
+EXIT_MISSED = 1
+
+
+class StreamgaugeError(Exception):
+    """Base of all errors that are meant for the user."""
+
+    exit_code = 5
+
+    def __init__(
+        self,
+        what: str,
+        *,
+        where: object = None,
+        got: object = None,
+        expected: object = None,
+        hint: str | None = None,
+        log_tail: str | None = None,
+    ) -> None:
+        self.what = what
+        self.where = where
+        self.got = got
+        self.expected = expected
+        self.hint = hint
+        self.log_tail = log_tail
+        super().__init__(self.message())
+
+    def message(self) -> str:
+        """The whole message, one fact a line."""
+        lines = [self.what]
+        for name, value in (("where", self.where), ("got", self.got), ("expected", self.expected)):
+            if value is not None:
+                lines.append(f"  {name}: {value}")
+        if self.log_tail:
+            lines.append("  last lines of the log:")
+            lines.extend(f"    {line}" for line in self.log_tail.splitlines())
+        if self.hint:
+            lines.append(f"  try: {self.hint}")
+        return "\n".join(lines)
+
+
+class UsageError(StreamgaugeError):
+    """The command line, a scenario or an option is wrong."""
+
+    exit_code = 2
+
+
+class InvalidMeasurement(StreamgaugeError):
+    """The run cannot be trusted."""
+
+    exit_code = 3
+
+
+class EngineFailed(StreamgaugeError):
+    """The system under test died, or did not start, or gave wrong answers."""
+
+    exit_code = 4
+
+
+class EnvironmentProblem(StreamgaugeError):
+    """The machine lacks something: Java, a port, memory, disk, a jar, a broker that answers."""
+
+    exit_code = 5
+
+
+class Interrupted(StreamgaugeError):
+    """Ctrl-C or SIGTERM."""
+
+    exit_code = 130

@@ -1,0 +1,203 @@
+"""The values that travel between the parts: frozen, printable, free of behaviour beyond arithmetic."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from pathlib import Path
+from typing import Any, Literal
+
+NS_PER_S = 1_000_000_000
+NS_PER_MS = 1_000_000
+
+Delivery = Literal["exactly-once", "at-least-once", "at-most-once"]
+Group = Literal["engine", "broker", "load", "evaluate"]
+
+
+class Verdict(Enum):
+    """Whether a measurement can be trusted; the value is what the summary prints."""
+
+    VALID = "VALID"
+    INVALID = "INVALID"
+    FAILED = "FAILED"
+
+
+@dataclass(frozen=True)
+class Stream:
+    """One topic (or queue) of a run."""
+
+    name: str
+    topic: str
+    partitions: int
+    role: Literal["input", "output"]
+
+
+@dataclass(frozen=True)
+class LoadPlan:
+    """When each record should leave, as pure arithmetic. Record 0 leaves at the start of the warm-up."""
+
+    rate_per_s: int
+    warmup_s: float
+    measured_s: float
+    tail_s: float
+
+    @property
+    def duration_s(self) -> float:
+        return self.warmup_s + self.measured_s + self.tail_s
+
+    @property
+    def records(self) -> int:
+        """How many records leave before the load ends."""
+        return self.count_before(round(self.duration_s * NS_PER_S))
+
+    def offset_ns(self, n_seq: int) -> int:
+        """Nanoseconds after the start at which record ``n_seq`` should leave."""
+        return n_seq * NS_PER_S // self.rate_per_s
+
+    def count_before(self, elapsed_ns: int) -> int:
+        """How many records should have left before ``elapsed_ns``: those with ``offset_ns(n) < elapsed_ns``."""
+        if elapsed_ns <= 0:
+            return 0
+        return -(-elapsed_ns * self.rate_per_s // NS_PER_S)
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """What is to be run, with every value resolved."""
+
+    study: str
+    name: str
+    profile: str
+    title: str
+    dataset: str
+    stage: str
+    engine: str
+    engine_options: Mapping[str, Any]
+    load: LoadPlan
+    partitions: int
+    out_of_order_ms: int
+    drain_deadline_s: float
+    sustained: str | None
+    seed: int
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def pipeline(self) -> str:
+        return f"{self.study}/{self.stage}"
+
+    @property
+    def trigger_s(self) -> float:
+        """Interval of the engine's micro-batches; 0 where it has none."""
+        return float(self.engine_options.get("trigger_ms", 0)) / 1000
+
+
+@dataclass(frozen=True)
+class Endpoints:
+    """How an engine reaches the transport: ``{"bootstrap": "127.0.0.1:…"}`` for Kafka."""
+
+    values: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Positions:
+    """Records appended to each stream, and taken by the engine where that is known. For the live view only."""
+
+    appended: Mapping[str, int]
+    consumed: int | None = None
+
+
+@dataclass(frozen=True)
+class Job:
+    """What an engine gets to know; written to ``job.json`` (docs/reference/protocol.md)."""
+
+    run: str
+    pipeline: str
+    parameters: Mapping[str, Any]
+    transport: str
+    endpoints: Mapping[str, str]
+    inputs: Mapping[str, str]
+    output: str
+    partitions: int
+    checkpoint_dir: Path
+    work_dir: Path
+    options: Mapping[str, Any]
+    seed: int
+    program: Sequence[str] = ()
+
+    @property
+    def file(self) -> Path:
+        return self.work_dir / "job.json"
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "format": 1,
+            "run": self.run,
+            "pipeline": self.pipeline,
+            "parameters": dict(self.parameters),
+            "transport": self.transport,
+            "endpoints": dict(self.endpoints),
+            "inputs": dict(self.inputs),
+            "output": self.output,
+            "partitions": self.partitions,
+            "checkpoint_dir": str(self.checkpoint_dir),
+            "options": dict(self.options),
+            "seed": self.seed,
+        }
+
+
+@dataclass(frozen=True)
+class Ready:
+    """The event that makes a started process *usable*.
+
+    ``event``: the process prints a JSON line with that ``event`` on stdout; ``log``: a line that matches the
+    regular expression; ``port``: ``host:port`` accepts a connection; ``http``: the URL answers 200; ``file``: the
+    file exists and is not empty; ``started``: nothing to wait for.
+    """
+
+    kind: Literal["started", "event", "log", "port", "http", "file"] = "started"
+    value: str = ""
+    timeout_s: float = 60.0
+
+
+@dataclass(frozen=True)
+class Stop:
+    """How a process is asked to end before it is killed: a signal, or the end of its standard input."""
+
+    kind: Literal["terminate", "stdin"] = "terminate"
+    grace_s: float = 15.0
+
+
+@dataclass(frozen=True)
+class ProcessSpec:
+    """One process to start. ``role`` is unique in a run; ``group`` is what its resources are added up under.
+
+    ``files`` (path → text) are written with mode 0600 before the start. ``once`` marks a process that is meant to
+    end by itself with code 0 before the next one starts (formatting, submitting).
+    """
+
+    role: str
+    group: Group
+    argv: Sequence[str]
+    env: Mapping[str, str] = field(default_factory=dict)
+    files: Mapping[Path, str] = field(default_factory=dict)
+    ready: Ready = Ready()
+    stop: Stop = Stop()
+    once: bool = False
+
+
+@dataclass(frozen=True)
+class Traits:
+    """What an engine can do and what it promises."""
+
+    pipelines: frozenset[str]
+    delivery: Delivery
+    transports: frozenset[str] = frozenset({"kafka"})
+    gaps: Mapping[str, str] = field(default_factory=dict)
+    """Pipelines that the engine does not run, each with its reason."""
+    needs_java: bool = True
+    jar_groups: tuple[str, ...] = ()
+    needs_program: bool = False
+    """The user's own program is given on the command line, after ``--``."""
+    memory_mb: int = 256
+    """What its processes need at the default options; a run is refused when the machine has less."""

@@ -1,0 +1,54 @@
+"""Finds engines, transports, pipelines and studies by name, through entry points, so that strangers can add theirs."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from functools import cache
+from importlib.metadata import entry_points
+from types import ModuleType
+from typing import Any
+
+from streamgauge.contracts import Engine, Pipeline, Transport
+from streamgauge.errors import UsageError
+
+
+@cache
+def names(kind: str) -> tuple[str, ...]:
+    """Registered names of a kind: ``engines``, ``transports``, ``pipelines`` or ``studies``."""
+    return tuple(sorted({point.name for point in entry_points(group=f"streamgauge.{kind}")}))
+
+
+def engine(name: str) -> Engine:
+    found: Engine = _load("engines", name)()
+    return found
+
+
+def transport(name: str) -> type[Transport]:
+    found: type[Transport] = _load("transports", name)
+    return found
+
+
+def pipeline(name: str) -> Pipeline:
+    found: Pipeline = _load("pipelines", name)()
+    return found
+
+
+def study(name: str) -> ModuleType:
+    found: ModuleType = _load("studies", name)
+    return found
+
+
+def _load(kind: str, name: str) -> Any:
+    for point in entry_points(group=f"streamgauge.{kind}", name=name):
+        return point.load()
+    singular = "study" if kind == "studies" else kind.removesuffix("s")
+    raise unknown(singular, name, names(kind), hint="streamgauge list")
+
+
+def unknown(what: str, name: str, known: Iterable[str], hint: str | None = None) -> UsageError:
+    """The error for a name that does not exist, naming the nearest one that does."""
+    known = sorted(known)
+    near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+    expected = f"did you mean {near[0]!r}? known: " if near else "one of "
+    return UsageError(f"unknown {what}", got=repr(name), expected=expected + ", ".join(known), hint=hint)

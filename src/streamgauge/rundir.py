@@ -1,0 +1,145 @@
+"""The run directory: its files, their schemas, version and history. The only reader and writer of its layout.
+
+Format history
+--------------
+1   manifest.json, outcome.json, samples/*.jsonl, ledger/worker-N.parquet, recorded/<stream>/*.parquet,
+    measures/*.parquet, logs/<role>.log, summary.json, report.html
+
+``manifest.json``   what was asked for and what it ran on; written before the load starts
+``outcome.json``    what happened: moments, offsets, ended processes; written when the engine has stopped
+``samples/``        one JSON object a line, each with ``t_ns`` (real time): ``resources``, ``machine``, ``clock``, ``positions``
+``ledger/``         one row per slice that a load worker sent: ``first`` (n_seq), ``count``, ``sent_ns``,
+                    ``acked_n`` (the record whose acknowledgement was stamped), ``acked_ns`` (0: none), ``errors``
+``recorded/``       the topics: key, value, partition, offset, appended_ms; inputs also n_seq
+``measures/``       what the evaluation found, for the report: ``seconds`` and ``latency``
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from streamgauge.errors import UsageError
+
+FORMAT = 1
+
+
+class RunDir:
+    """Paths of one run, and the small files in it."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @classmethod
+    def create(cls, path: Path) -> RunDir:
+        """Make a fresh run directory. Raises UsageError when the path is taken: nothing is ever overwritten."""
+        if path.exists() and (not path.is_dir() or any(path.iterdir())):
+            raise UsageError(
+                "the run directory is not empty",
+                where=path,
+                expected="a new or empty directory",
+                hint="another --out, or remove it yourself",
+            )
+        for part in ("samples", "ledger", "recorded", "measures", "logs"):
+            (path / part).mkdir(parents=True, exist_ok=True)
+        return cls(path)
+
+    @classmethod
+    def open(cls, path: Path) -> RunDir:
+        """An existing run directory of a format that this version reads."""
+        run = cls(path)
+        if not run.manifest_path.is_file():
+            raise UsageError(
+                "not a run directory",
+                where=path,
+                got="no manifest.json" if path.is_dir() else "no such directory",
+                expected="a directory that `streamgauge run` wrote",
+                hint="streamgauge run ospbench/latency",
+            )
+        found = run.manifest().get("format")
+        if found != FORMAT:
+            raise UsageError(
+                "the run directory has a format that this version does not read",
+                where=run.manifest_path,
+                got=found,
+                expected=FORMAT,
+                hint="the version of streamgauge that wrote it",
+            )
+        return run
+
+    manifest_path = property(lambda self: self.path / "manifest.json")
+    outcome_path = property(lambda self: self.path / "outcome.json")
+    summary_path = property(lambda self: self.path / "summary.json")
+    report_path = property(lambda self: self.path / "report.html")
+
+    def log(self, role: str) -> Path:
+        return self.path / "logs" / f"{role}.log"
+
+    def ledger(self, worker: int) -> Path:
+        return self.path / "ledger" / f"worker-{worker}.parquet"
+
+    def recorded(self, stream: str) -> Path:
+        return self.path / "recorded" / stream
+
+    def measures(self, name: str) -> Path:
+        return self.path / "measures" / f"{name}.parquet"
+
+    def manifest(self) -> dict[str, Any]:
+        return _read_json(self.manifest_path)
+
+    def outcome(self) -> dict[str, Any]:
+        return _read_json(self.outcome_path)
+
+    def summary(self) -> dict[str, Any]:
+        return _read_json(self.summary_path)
+
+    def write_manifest(self, content: Mapping[str, Any]) -> None:
+        write_json(self.manifest_path, {"format": FORMAT, **content})
+
+    def write_outcome(self, content: Mapping[str, Any]) -> None:
+        write_json(self.outcome_path, content)
+
+    def write_summary(self, content: Mapping[str, Any]) -> None:
+        write_json(self.summary_path, content)
+
+    def append_sample(self, kind: str, sample: Mapping[str, Any]) -> None:
+        with self._samples(kind).open("a", encoding="utf-8") as file:
+            file.write(json.dumps(sample, separators=(",", ":")) + "\n")
+
+    def samples(self, kind: str) -> list[dict[str, Any]]:
+        """All samples of a kind, oldest first; a last line cut short by a kill is left out."""
+        path = self._samples(kind)
+        if not path.exists():
+            return []
+        found = []
+        for line in path.read_text(encoding="utf-8").splitlines():
+            try:
+                found.append(json.loads(line))
+            except json.JSONDecodeError:
+                break
+        return found
+
+    def _samples(self, kind: str) -> Path:
+        return self.path / "samples" / f"{kind}.jsonl"
+
+
+def write_json(path: Path, content: Mapping[str, Any]) -> None:
+    """Write it whole or not at all: a reader never sees half a file."""
+    part = path.with_name(path.name + ".part")
+    part.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    os.replace(part, path)
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise UsageError("the run directory lacks a file", where=path, hint="streamgauge run again") from None
+    except json.JSONDecodeError as problem:
+        raise UsageError("a file of the run directory is no JSON", where=path, got=str(problem)) from None
+    if not isinstance(content, dict):
+        raise UsageError("a file of the run directory is no JSON object", where=path, got=type(content).__name__)
+    return content
