@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, Self
 
-from streamgauge.model import Endpoints, Job, Positions, ProcessSpec, Stream, Traits
+from streamgauge.model import Job, Positions, ProcessSpec, Stream, Traits
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -32,30 +32,69 @@ class Engine(ABC):
         """The processes to start, in order. Pure: writes nothing, starts nothing."""
 
 
+class Records(NamedTuple):
+    """Records of one stream, in order."""
+
+    n_seq: Sequence[int]
+    keys: list[bytes]
+    values: list[bytes]
+
+
 class Sender(Protocol):
-    """Sends prepared slices; lives in the load worker's process."""
+    """Sends slices of records; lives in the load worker's process and never blocks on the transport."""
 
-    def send(self, batch: Mapping[str, Sequence[tuple[bytes, bytes]]], slice_id: int) -> int:
-        """Hand over (key, value) pairs per stream name; returns how many were taken."""
+    def connect(self, timeout_s: float) -> None:
+        """Make sure that the transport answers and has the streams; raises EnvironmentProblem."""
 
-    def poll(self) -> None:
-        """Let acknowledgements come in."""
+    def prepare(self, stream: str, records: Records) -> list[Any]:
+        """The records in the form that ``send`` takes: work that can be done ahead of time."""
+
+    def send(self, parts: Sequence[tuple[str, list[Any]]], settled: Callable[[int], None]) -> None:
+        """Hand over one slice: prepared records by stream name.
+
+        ``settled`` is called once, from here, ``poll`` or ``finish``, when the transport has answered for
+        every record of the slice, with the number of those that failed or that a full queue refused.
+        """
+
+    def poll(self, timeout_s: float = 0.0) -> None:
+        """Let answers come in; returns after the first ones, or after ``timeout_s``."""
 
     def finish(self, timeout_s: float) -> None:
-        """Wait for all acknowledgements, at most ``timeout_s``."""
+        """Wait for the missing answers, at most ``timeout_s``; records without one have then failed."""
 
 
 class Transport(ABC):
     """What carries records to the engine and results back, and stamps both."""
 
     name: ClassVar[str]
+    own: bool
+    """Whether this run starts its servers; otherwise they are the user's."""
+
+    @classmethod
+    @abstractmethod
+    def prepare(cls, yours: str | None, ports: Sequence[int]) -> Self:
+        """The user's own at that address, or one of ours on these free ports. Starts nothing."""
+
+    @classmethod
+    @abstractmethod
+    def attach(cls, described: Mapping[str, Any]) -> Self:
+        """The transport of a run, from its description in the manifest, for readers and senders."""
+
+    @abstractmethod
+    def describe(self) -> dict[str, Any]:
+        """What the manifest records of it; enough for ``attach``."""
+
+    @property
+    @abstractmethod
+    def endpoints(self) -> Mapping[str, str]:
+        """How an engine reaches it: ``{"bootstrap": "127.0.0.1:…"}`` for Kafka."""
 
     @abstractmethod
     def plan(self, work_dir: Path) -> Sequence[ProcessSpec]:
         """The servers to start; empty when the transport is the user's own."""
 
     @abstractmethod
-    def create(self, streams: Sequence[Stream]) -> Endpoints:
+    def create(self, streams: Sequence[Stream]) -> None:
         """Make the streams, fresh and empty."""
 
     @abstractmethod
@@ -107,5 +146,5 @@ class Dataset(ABC):
     streams: ClassVar[tuple[str, ...]]
 
     @abstractmethod
-    def build(self, first: int, count: int) -> Mapping[str, tuple[Sequence[int], list[bytes], list[bytes]]]:
-        """Records ``first`` … ``first + count − 1``: per stream their sequence numbers, keys and values, in order."""
+    def build(self, first: int, count: int) -> Mapping[str, Records]:
+        """Records ``first`` … ``first + count − 1``, by stream name."""

@@ -80,6 +80,7 @@ class Scenario:
     drain_deadline_s: float
     sustained: str | None
     seed: int
+    broker_port: int = 0
     parameters: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -90,13 +91,6 @@ class Scenario:
     def trigger_s(self) -> float:
         """Interval of the engine's micro-batches; 0 where it has none."""
         return float(self.engine_options.get("trigger_ms", 0)) / 1000
-
-
-@dataclass(frozen=True)
-class Endpoints:
-    """How an engine reaches the transport: ``{"bootstrap": "127.0.0.1:…"}`` for Kafka."""
-
-    values: Mapping[str, str]
 
 
 @dataclass(frozen=True)

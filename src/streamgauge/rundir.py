@@ -7,7 +7,7 @@ Format history
 
 ``manifest.json``   what was asked for and what it ran on; written before the load starts
 ``outcome.json``    what happened: moments, offsets, ended processes; written when the engine has stopped
-``samples/``        one JSON object a line, each with ``t_ns`` (real time): ``resources``, ``machine``, ``clock``, ``positions``
+``samples/``        one JSON object a line: ``resources``, ``machine``, ``clock``, ``positions``
 ``ledger/``         one row per slice that a load worker sent: ``first`` (n_seq), ``count``, ``sent_ns``,
                     ``acked_n`` (the record whose acknowledgement was stamped), ``acked_ns`` (0: none), ``errors``
 ``recorded/``       the topics: key, value, partition, offset, appended_ms; inputs also n_seq
@@ -17,8 +17,7 @@ Format history
 from __future__ import annotations
 
 import json
-import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -105,9 +104,9 @@ class RunDir:
     def write_summary(self, content: Mapping[str, Any]) -> None:
         write_json(self.summary_path, content)
 
-    def append_sample(self, kind: str, sample: Mapping[str, Any]) -> None:
+    def append_samples(self, kind: str, samples: Sequence[Mapping[str, Any]]) -> None:
         with self._samples(kind).open("a", encoding="utf-8") as file:
-            file.write(json.dumps(sample, separators=(",", ":")) + "\n")
+            file.writelines(json.dumps(sample, separators=(",", ":")) + "\n" for sample in samples)
 
     def samples(self, kind: str) -> list[dict[str, Any]]:
         """All samples of a kind, oldest first; a last line cut short by a kill is left out."""
@@ -130,7 +129,7 @@ def write_json(path: Path, content: Mapping[str, Any]) -> None:
     """Write it whole or not at all: a reader never sees half a file."""
     part = path.with_name(path.name + ".part")
     part.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    os.replace(part, path)
+    part.replace(path)
 
 
 def _read_json(path: Path) -> dict[str, Any]:

@@ -1,1 +1,59 @@
+"""A consumer–producer without a JVM, with known behaviour: it keeps the measurement itself honest."""
 
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from importlib.metadata import version
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from streamgauge.contracts import Engine
+from streamgauge.engines.job_file import job_file
+from streamgauge.model import Job, ProcessSpec, Ready, Stop, Traits
+
+Every = Annotated[int, Field(ge=0)]
+
+
+class EchoOptions(BaseModel):
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+    delay_ms: Annotated[float, Field(ge=0, le=60_000)] = Field(0.0, description="how long each record is held back")
+    delay: Literal["fixed", "bimodal", "lognormal"] = Field(
+        "fixed",
+        description="fixed: delay_ms; bimodal: delay_ms, and 230 ms more for one record in five; lognormal: median "
+        "delay_ms, sigma 0.5 (delay_ms 0 counts as 20 for the last two)",
+    )
+    delay_seed: Annotated[int, Field(ge=0)] = Field(1, description="which records get which delay")
+    drop_every: Every = Field(0, description="leave out every n-th record by n_seq; 0: none")
+    duplicate_every: Every = Field(0, description="publish every n-th record twice")
+    alter_every: Every = Field(0, description="change the last digit of every n-th record")
+
+
+class Echo(Engine):
+    name: ClassVar[str] = "echo"
+    title: ClassVar[str] = "Echo (a known delay, for checking the measurement)"
+    traits: ClassVar[Traits] = Traits(
+        pipelines=frozenset({"ospbench/ingest", "ospbench/parse"}),
+        # It keeps no state and is never restarted: what it is not told to break arrives once.
+        delivery="exactly-once",
+        needs_java=False,
+        memory_mb=150,
+    )
+    options: ClassVar[type[BaseModel]] = EchoOptions
+
+    def versions(self) -> Mapping[str, str]:
+        return {"echo": version("streamgauge"), "confluent-kafka": version("confluent-kafka")}
+
+    def plan(self, job: Job) -> Sequence[ProcessSpec]:
+        return (
+            ProcessSpec(
+                role="engine",
+                group="engine",
+                argv=[sys.executable, "-m", "streamgauge.engines.echo.program", str(job.file)],
+                files=job_file(job),
+                ready=Ready("event", "ready", timeout_s=30),
+                stop=Stop("terminate", grace_s=10),
+            ),
+        )

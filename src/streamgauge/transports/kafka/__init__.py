@@ -1,1 +1,181 @@
+"""Kafka: a broker of our own on loopback, or yours. LogAppendTime stamps everything."""
 
+from __future__ import annotations
+
+import json
+import logging
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from streamgauge import jars
+from streamgauge.contracts import Sender, Transport
+from streamgauge.errors import EnvironmentProblem
+from streamgauge.jvm.java import find_java
+from streamgauge.model import Positions, ProcessSpec, Stream
+from streamgauge.transports.kafka import broker
+
+if TYPE_CHECKING:
+    from confluent_kafka.admin import AdminClient
+    from pyspark.sql import DataFrame, SparkSession
+
+TOPIC_SETTINGS: Mapping[str, str] = {"message.timestamp.type": "LogAppendTime", "retention.ms": "-1"}
+
+_ANSWER_S = 20.0
+
+
+class Kafka(Transport):
+    """``own`` is a broker that this run starts; otherwise ``bootstrap`` names one that exists."""
+
+    name: ClassVar[str] = "kafka"
+
+    def __init__(self, bootstrap: str, *, own: bool, controller_port: int = 0) -> None:
+        self.bootstrap = bootstrap
+        self.own = own
+        self._controller_port = controller_port
+        self._created: list[str] = []
+        self._admin_client: AdminClient | None = None
+
+    @classmethod
+    def prepare(cls, yours: str | None, ports: Sequence[int]) -> Kafka:
+        if yours is not None:
+            return cls(yours, own=False)
+        port, controller_port = ports
+        return cls(f"127.0.0.1:{port}", own=True, controller_port=controller_port)
+
+    @classmethod
+    def attach(cls, described: Mapping[str, Any]) -> Kafka:
+        return cls(described["bootstrap"], own=False)
+
+    def describe(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "own": self.own,
+            "bootstrap": self.bootstrap,
+            "topic_settings": dict(TOPIC_SETTINGS),
+        }
+
+    @property
+    def endpoints(self) -> dict[str, str]:
+        return {"bootstrap": self.bootstrap}
+
+    def plan(self, work_dir: Path) -> Sequence[ProcessSpec]:
+        if not self.own:
+            return ()
+        return broker.plan(
+            work_dir,
+            java=find_java().path,
+            jars=jars.paths("kafka"),
+            port=int(self.bootstrap.rpartition(":")[2]),
+            controller_port=self._controller_port,
+        )
+
+    def create(self, streams: Sequence[Stream]) -> None:
+        from confluent_kafka.admin import NewTopic
+
+        leader = min(self._metadata().brokers)
+        topics = [
+            NewTopic(
+                stream.topic,
+                num_partitions=stream.partitions,
+                # One broker leads every partition, so that one clock stamps input and output.
+                replica_assignment=[[leader]] * stream.partitions,
+                config=dict(TOPIC_SETTINGS),
+            )
+            for stream in streams
+        ]
+        for topic, future in self._admin().create_topics(topics, operation_timeout=_ANSWER_S).items():
+            self._answer(future.result, f"topic {topic} could not be created")
+            self._created.append(topic)
+        self._await_leader(streams)
+
+    def remove(self) -> None:
+        """Delete the topics that ``create`` made. A broker of our own is thrown away whole."""
+        created, self._created = self._created, []
+        if self.own or not created:
+            return
+        for topic, future in self._admin().delete_topics(created, operation_timeout=_ANSWER_S).items():
+            self._answer(future.result, f"topic {topic} could not be removed")
+
+    def sender(self, streams: Sequence[Stream], queue_records: int) -> Sender:
+        from streamgauge.transports.kafka.sender import KafkaSender
+
+        return KafkaSender(self.bootstrap, {stream.name: stream.topic for stream in streams}, queue_records)
+
+    def positions(self, streams: Sequence[Stream]) -> Positions:
+        ends = self.ends(streams)
+        return Positions({name: sum(partitions.values()) for name, partitions in ends.items()})
+
+    def ends(self, streams: Sequence[Stream]) -> dict[str, dict[int, int]]:
+        from confluent_kafka import IsolationLevel, TopicPartition
+        from confluent_kafka.admin import OffsetSpec
+
+        wanted = {
+            TopicPartition(stream.topic, partition): OffsetSpec.latest()
+            for stream in streams
+            for partition in range(stream.partitions)
+        }
+        answers = self._admin().list_offsets(
+            wanted, isolation_level=IsolationLevel.READ_COMMITTED, request_timeout=_ANSWER_S
+        )
+        names = {stream.topic: stream.name for stream in streams}
+        found: dict[str, dict[int, int]] = {stream.name: {} for stream in streams}
+        for where, future in answers.items():
+            answer = self._answer(future.result, f"the end of topic {where.topic} is unknown")
+            found[names[where.topic]][where.partition] = answer.offset
+        return found
+
+    def read(self, spark: SparkSession, stream: Stream, ends: Mapping[int, int]) -> DataFrame:
+        from pyspark.sql import functions as f
+
+        frame = (
+            spark.read.format("kafka")
+            .option("kafka.bootstrap.servers", self.bootstrap)
+            .option("kafka.isolation.level", "read_committed")
+            .option("subscribe", stream.topic)
+            .option("startingOffsets", "earliest")
+            .option("endingOffsets", json.dumps({stream.topic: {str(p): end for p, end in ends.items()}}))
+            .load()
+        )
+        return frame.select("key", "value", "partition", "offset", f.unix_millis("timestamp").alias("appended_ms"))
+
+    def _admin(self) -> AdminClient:
+        from confluent_kafka.admin import AdminClient
+
+        if self._admin_client is None:
+            # Without a broker the client retries for ever and floods stderr; every call of ours has a deadline.
+            silent = logging.getLogger("streamgauge.kafka")
+            silent.addHandler(logging.NullHandler())
+            silent.propagate = False
+            self._admin_client = AdminClient({"bootstrap.servers": self.bootstrap, "log_level": 0}, logger=silent)
+        return self._admin_client
+
+    def _metadata(self) -> Any:
+        return self._answer(lambda: self._admin().list_topics(timeout=_ANSWER_S), "the Kafka broker does not answer")
+
+    def _await_leader(self, streams: Sequence[Stream]) -> None:
+        """Return when the broker leads every partition: it announces the topics a moment before."""
+        deadline = time.monotonic() + _ANSWER_S
+        while True:
+            try:
+                self.ends(streams)
+                return
+            except EnvironmentProblem:
+                if time.monotonic() > deadline:
+                    raise
+            time.sleep(0.02)
+
+    def _answer(self, ask: Callable[[], Any], what: str) -> Any:
+        from confluent_kafka import KafkaException
+
+        try:
+            return ask()
+        except KafkaException as problem:
+            error = problem.args[0]
+            raise EnvironmentProblem(
+                what,
+                where=self.bootstrap,
+                got=error.str(),
+                hint=None if self.own else "check --bootstrap HOST:PORT and that the broker runs",
+            ) from None

@@ -1,0 +1,42 @@
+# Two commands do everything on a fresh machine: `make demo` and `make test`.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+RUN ?=
+
+.PHONY: demo test test-all lint unit clean-venv bench
+
+demo: $(VENV)/.runtime
+	$(BIN)/streamgauge fetch kafka spark
+	$(BIN)/streamgauge run ospbench/latency $(RUN)
+
+test: $(VENV)/.dev lint
+	$(BIN)/streamgauge fetch kafka spark
+	$(BIN)/python -m pytest -m "not full"
+
+test-all: $(VENV)/.dev lint
+	$(BIN)/streamgauge fetch kafka spark
+	$(BIN)/python -m pytest
+
+unit: $(VENV)/.dev
+	$(BIN)/python -m pytest tests/unit
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+# The environment and the packages; a Java runtime from PyPI where the machine has no Java 17+.
+$(VENV)/.runtime: pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "streamgauge needs Python 3.11 or newer: make PYTHON=python3.11 …")'
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
+	$(BIN)/python -m pip install --quiet --editable .
+	$(BIN)/python -c 'from streamgauge.jvm.java import find_java; find_java()' 2>/dev/null || \
+	  $(BIN)/python -m pip install --quiet --editable ".[jdk]"
+	touch $@
+
+$(VENV)/.dev: $(VENV)/.runtime
+	$(BIN)/python -m pip install --quiet --group dev
+	touch $@

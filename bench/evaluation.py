@@ -1,0 +1,286 @@
+"""How long the evaluation takes, beside DuckDB computing the same figures from the same files.
+
+    python bench/evaluation.py [--records 1000000 10000000] [--pipeline ospbench/parse] [--heap-mb 4096]
+
+Prints seconds (Spark's start apart) and the ratio, and fails when the two disagree.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from streamgauge.evaluate import evaluate, process
+from streamgauge.jvm.java import find_java
+from streamgauge.jvm.spark import connect
+from streamgauge.model import NS_PER_S, LoadPlan
+from streamgauge.rundir import RunDir
+
+START_NS = 1_767_225_600 * NS_PER_S
+WARMUP_S, MEASURED_S, TAIL_S = 10, 29, 1
+PARTITIONS = 2
+RECORDED = ("key", "value", "partition", "offset", "appended_ms")
+
+
+def make_run(path: Path, records: int, pipeline: str) -> RunDir:
+    """A run of 40 s in which a few results are lost, doubled, altered or superseded."""
+    run = RunDir.create(path)
+    load = LoadPlan(records // (WARMUP_S + MEASURED_S + TAIL_S), WARMUP_S, MEASURED_S, TAIL_S)
+    random = np.random.default_rng(1)
+    n_seq = np.arange(load.records)
+    intended_ns = START_NS + n_seq * NS_PER_S // load.rate_per_s
+    appended_ms = np.maximum.accumulate(intended_ns // 1_000_000 + random.integers(1, 4, len(n_seq)))
+    # Micro-batches of half a second.
+    emitted_ms = (appended_ms // 500 + 1) * 500 + random.integers(80, 200, len(n_seq))
+    for kind in (0, 1):
+        mine = n_seq % 2 == kind
+        table = _topic(n_seq[mine], _messages(n_seq[mine], kind, spaced=True), appended_ms[mine])
+        table = table.append_column("n_seq", pa.array(n_seq[mine]))
+        _write(run.recorded("flow" if kind == 0 else "speed"), table)
+    keep = n_seq[n_seq % 100_003 != 5]
+    again = keep[keep % 50_021 == 7]
+    out = np.concatenate([keep, again])
+    values = pa.chunked_array(
+        [_messages(part, kind, spaced=pipeline.endswith("ingest")) for part, kind in _by_kind(out)]
+    )
+    order = np.concatenate([part for part, _ in _by_kind(out)])
+    stamps = emitted_ms[order]
+    stamps[-len(again) :] += 1
+    _write(run.recorded("output"), _topic(order, values, stamps))
+    _write_rest(run, load, pipeline, n_seq, intended_ns, appended_ms)
+    return run
+
+
+def _by_kind(n_seq: np.ndarray) -> Iterator[tuple[np.ndarray, int]]:
+    for kind in (0, 1):
+        yield n_seq[n_seq % 2 == kind], kind
+
+
+def _messages(n_seq: np.ndarray, kind: int, *, spaced: bool) -> pa.Array:
+    gap = " " if spaced else ""
+
+    def text(values: np.ndarray) -> pa.Array:
+        return pc.cast(pa.array(values), pa.string())
+
+    point = n_seq // 2 % 5000
+    quoted = "speed" if kind else "flow"
+    parts: list[Any] = ['{"n_seq":' + gap, pc.utf8_lpad(text(n_seq), 10) if spaced else text(n_seq)]
+    parts += [f',{gap}"id":{gap}"PNL01_MONIBAS_', text(point + 10_000), f'",{gap}"lane":{gap}"lane']
+    parts += [text(n_seq % 3 + 1), f'",{gap}"lanes":{gap}3,{gap}"timestamp":{gap}"2026-01-01 00:00:00",{gap}"{quoted}":{gap}']
+    parts += [text(n_seq * 7919 % 120), f',{gap}"period":{gap}60,{gap}"accuracy":{gap}95,{gap}"lat_e6":{gap}']
+    parts += [text(52_000_000 + point), f',{gap}"lon_e6":{gap}', text(4_000_000 + point), "}"]
+    joined = pc.binary_join_element_wise(*parts, "")
+    return joined.combine_chunks() if isinstance(joined, pa.ChunkedArray) else joined
+
+
+def _topic(n_seq: np.ndarray, values: pa.Array, stamp_ms: np.ndarray) -> pa.Table:
+    partition = (n_seq // 2 % PARTITIONS).astype(np.int32)
+    offset = np.zeros(len(n_seq), np.int64)
+    for number in range(PARTITIONS):
+        offset[partition == number] = np.arange((partition == number).sum())
+    keys = pc.binary_join_element_wise("PNL01_MONIBAS_", pc.cast(pa.array(n_seq // 2 % 5000), pa.string()), "")
+    return pa.table(dict(zip(RECORDED, (keys, values, partition, offset, stamp_ms), strict=True)))
+
+
+def _write(directory: Path, table: pa.Table) -> None:
+    directory.mkdir(parents=True)
+    partition = table.column("partition").to_numpy()
+    for number in range(PARTITIONS):
+        pq.write_table(
+            table.filter(pa.array(partition == number)), directory / f"{number}.parquet", compression="zstd"
+        )
+
+
+def _write_rest(
+    run: RunDir, load: LoadPlan, pipeline: str, n_seq: np.ndarray, intended_ns: np.ndarray, appended_ms: np.ndarray
+) -> None:
+    slices = np.arange(0, load.records, max(load.rate_per_s // 1000, 1))
+    count = np.diff(np.append(slices, load.records))
+    last = slices + count - 1
+    ledger = {
+        "first": slices,
+        "count": count,
+        "sent_ns": intended_ns[last],
+        "acked_n": last,
+        "acked_ns": (appended_ms[last] + 2) * 1_000_000,
+        "errors": np.zeros(len(slices), np.int64),
+    }
+    pq.write_table(pa.table(ledger), run.ledger(0))
+    streams = [("flow", "input"), ("speed", "input"), ("output", "output")]
+    run.write_manifest(
+        {
+            "run": run.path.name,
+            "scenario": {
+                "study": "ospbench", "name": "bench", "profile": "laptop", "pipeline": pipeline,
+                "parameters": {}, "sustained": "slope",
+                "load": {
+                    "rate_per_s": load.rate_per_s, "warmup_s": WARMUP_S, "measured_s": MEASURED_S, "tail_s": TAIL_S,
+                },
+            },
+            "engine": {"name": "bench", "version": "0", "delivery": "at-most-once", "options": {}},
+            "streams": [
+                {"name": name, "topic": name, "partitions": PARTITIONS, "role": role} for name, role in streams
+            ],
+        }
+    )  # fmt: skip
+    at = {"load_start_ns": 0, "measured_start_ns": WARMUP_S, "measured_end_ns": WARMUP_S + MEASURED_S}
+    at |= {"load_end_ns": WARMUP_S + MEASURED_S + TAIL_S, "drain_end_ns": 50}
+    moments = {name: START_NS + second * NS_PER_S for name, second in at.items()}
+    run.write_outcome({**moments, "drain": "quiet", "ended": [], "load_error": None})
+
+
+@contextmanager
+def spark_session(work_dir: Path, heap_mb: int) -> Iterator[Any]:
+    """A session on the JVM that a run would start for its evaluation."""
+    spec = process.plan(find_java().path, work_dir, (), f"local[{os.cpu_count()}]", heap_mb)[0]
+    jvm = subprocess.Popen(spec.argv, env={**os.environ, **spec.env}, stdin=subprocess.PIPE)
+    assert jvm.stdin is not None
+    try:
+        yield connect(Path(spec.env["_PYSPARK_DRIVER_CONN_INFO_PATH"]))
+    finally:
+        jvm.stdin.close()
+        jvm.wait(30)
+
+
+FIELDS = "id lane lanes timestamp flow speed period accuracy lat_e6 lon_e6".split()
+
+
+def _columns(pipeline: str, source: str) -> str:
+    if pipeline.endswith("ingest"):
+        return f"SELECT cast(value->>'n_seq' AS BIGINT) AS n_seq, value AS v, * EXCLUDE (value) FROM {source}"
+    kinds = {"id": "VARCHAR", "lane": "VARCHAR", "timestamp": "VARCHAR"}
+    shape = ", ".join(f'"{name}": "{kinds.get(name, "INTEGER")}"' for name in FIELDS)
+    shape = '{"n_seq": "BIGINT", ' + shape + "}"
+    fields = ", ".join(f"j.{name}" for name in FIELDS)
+    return (
+        f"SELECT j.n_seq AS n_seq, row({fields}) AS v, * EXCLUDE (value, j) "
+        f"FROM (SELECT *, from_json(value, '{shape}') AS j FROM {source})"
+    )
+
+
+def with_duckdb(run: RunDir, pipeline: str) -> dict[str, Any]:
+    """Counts, exact percentiles and the series per second, by SQL."""
+    rate = run.manifest()["scenario"]["load"]["rate_per_s"]
+    moments = {name: value for name, value in run.outcome().items() if name.endswith("_ns")}
+    start_ms = START_NS // 1_000_000
+
+    def topic(*names: str) -> str:
+        return "read_parquet([" + ", ".join(f"'{run.recorded(name)}/*.parquet'" for name in names) + "])"
+
+    inputs = f"(SELECT value, appended_ms FROM {topic('flow', 'speed')})"
+    outputs = f"(SELECT value, partition, \"offset\", appended_ms AS emitted_ms FROM {topic('output')})"
+    base = duckdb.connect()
+    base.execute(
+        f"""
+        CREATE TEMP TABLE keys AS
+        WITH answer AS ({_columns(pipeline, inputs)}), found AS ({_columns(pipeline, outputs)}),
+        pairs AS (
+            SELECT n_seq, answer.n_seq AS a, found.n_seq AS o, answer.appended_ms, found.emitted_ms, found.partition,
+                found."offset", answer.v IS NOT DISTINCT FROM found.v AS is_right
+            FROM answer FULL JOIN found USING (n_seq))
+        SELECT n_seq, count(a) AS answers, count(o) AS outputs, max(appended_ms) AS appended_ms,
+            count(*) FILTER (is_right) AS rights, min(emitted_ms) FILTER (is_right) AS right_ms,
+            arg_max(is_right, (emitted_ms, partition, "offset")) AS ends_right,
+            {START_NS} + n_seq * {NS_PER_S} // {rate} AS anchor_ns
+        FROM pairs GROUP BY n_seq"""
+    )
+    counts = base.execute(
+        f"""SELECT count(*) AS expected, count(*) FILTER (outputs > 0 AND ends_right) AS matched,
+            count(*) FILTER (outputs > 0 AND NOT ends_right) AS wrong, count(*) FILTER (outputs = 0) AS lost,
+            sum(greatest(rights - 1, 0)) AS duplicates
+            FROM keys WHERE answers > 0 AND anchor_ns < {moments["measured_end_ns"]}"""
+    ).fetchone()
+    quantiles = "[0.5, 0.9, 0.99, 0.999]"
+    percentiles = base.execute(
+        f"""SELECT quantile_cont(total, {quantiles}), quantile_cont(latest, {quantiles}) FROM (
+            SELECT right_ms - anchor_ns // 1000000 AS total, right_ms - appended_ms AS latest FROM keys
+            WHERE outputs > 0 AND ends_right AND anchor_ns >= {moments["measured_start_ns"]}
+            AND anchor_ns < {moments["measured_end_ns"]})"""
+    ).fetchone()
+    series = base.execute(
+        f"""SELECT (anchor_ns - {START_NS}) // {NS_PER_S} AS second, quantile_cont(total, [0.5, 0.99]), max(total),
+            quantile_cont(latest, [0.5, 0.99]), max(latest) FROM (
+            SELECT anchor_ns, right_ms - anchor_ns // 1000000 AS total, right_ms - appended_ms AS latest FROM keys
+            WHERE outputs > 0 AND ends_right) GROUP BY second ORDER BY second"""
+    ).fetchall()
+    moves = base.execute(
+        f"""SELECT second, sum(n) FROM (
+            SELECT (appended_ms - {start_ms}) // 1000 AS second, 1 AS n FROM keys WHERE outputs > 0
+            UNION ALL SELECT (right_ms - {start_ms}) // 1000, -1 FROM keys WHERE outputs > 0)
+            GROUP BY second ORDER BY second"""
+    ).fetchall()
+    assert counts is not None and percentiles is not None
+    return {"counts": counts, "total": percentiles[0], "latest": percentiles[1], "series": series, "moves": moves}
+
+
+def disagreements(run: RunDir, spark: dict[str, Any], duck: dict[str, Any]) -> list[str]:
+    """Every figure in which the two differ."""
+    names = ("expected", "matched", "wrong", "lost", "duplicates")
+    pairs = [(name, spark["results"][name], int(n)) for name, n in zip(names, duck["counts"], strict=True)]
+    for kind in ("total", "latest"):
+        shown = [spark["latency_ms"][kind][name] for name in ("p50", "p90", "p99", "p999")]
+        pairs += [(f"{kind} {place}", a, round(b, 3)) for place, (a, b) in enumerate(zip(shown, duck[kind], strict=True))]
+    seconds = pq.read_table(run.measures("seconds")).to_pylist()
+    for second, (p50, p99), highest, (l50, l99), l_highest in duck["series"]:
+        mine = seconds[second]
+        shown = [mine[name] for name in ("total_p50", "total_p99", "total_max", "latest_p50", "latest_p99", "latest_max")]
+        theirs = [p50, p99, highest, l50, l99, l_highest]
+        pairs += [(f"second {second}", round(a, 3), round(b, 3)) for a, b in zip(shown, theirs, strict=True)]
+    backlog = 0
+    moves = dict(duck["moves"])
+    for second in seconds:
+        backlog += moves.get(second["second"], 0)
+        pairs.append((f"backlog {second['second']}", second["backlog"], backlog))
+    return [f"{name}: {a} against {b}" for name, a, b in pairs if a != b]
+
+
+def main(argv: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--records", type=int, nargs="+", default=[1_000_000, 10_000_000])
+    parser.add_argument("--pipeline", nargs="+", default=["ospbench/ingest", "ospbench/parse"])
+    parser.add_argument("--heap-mb", type=int, default=2048)
+    parser.add_argument("--repeat", type=int, default=2)
+    parser.add_argument("--keep", type=Path, help="keep the run directories there, and use those that are there")
+    asked = parser.parse_args(argv)
+    wrong = 0
+    with tempfile.TemporaryDirectory() as scratch:
+        began = time.perf_counter()
+        with spark_session(Path(scratch), asked.heap_mb) as session:
+            print(f"session ready after {time.perf_counter() - began:.1f} s")
+            for records in asked.records:
+                for pipeline in asked.pipeline:
+                    path = (asked.keep or Path(scratch)) / f"{pipeline.replace('/', '-')}-{records}"
+                    run = RunDir(path) if path.exists() else make_run(path, records, pipeline)
+                    for _ in range(asked.repeat):
+                        began = time.perf_counter()
+                        summary = evaluate(session, run)
+                        spark_s = time.perf_counter() - began
+                        began = time.perf_counter()
+                        duck = with_duckdb(run, pipeline)
+                        duck_s = time.perf_counter() - began
+                        print(
+                            f"{pipeline} {records:>11,} records: Spark {spark_s:6.1f} s, DuckDB {duck_s:6.1f} s, "
+                            f"ratio {spark_s / duck_s:4.1f}"
+                        )
+                        for line in disagreements(run, summary, duck)[:10]:
+                            print("  they disagree:", line)
+                            wrong += 1
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,194 @@
+"""How fast the load generator is, beside Kafka's own ProducerPerformance, and how punctual it is.
+
+    python bench/generator.py [--pairs 5] [--records 3000000] [--rate 100000] [--seconds 30]
+
+Speed: one load worker, ledger on, is asked for more than it can send; then ProducerPerformance sends as many records
+of the same size. Both run on the same broker, in turn, with the same acks, idempotence, linger, batch size and
+compression. The load worker has the harder task: two topics, keyed, and a new payload for every record, where
+ProducerPerformance sends to one topic, without keys, and draws from payloads that it has in memory.
+
+Punctuality: one load worker at a rate that it can keep; lateness is sent − intended, of every record.
+
+Exits with 1 when a goal is missed. Needs `streamgauge fetch kafka kafka-tools`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+
+from streamgauge import jars
+from streamgauge.datasets.traffic import Traffic
+from streamgauge.errors import StreamgaugeError
+from streamgauge.jvm.java import find_java
+from streamgauge.lab.ports import free_ports
+from streamgauge.lab.supervisor import Supervisor
+from streamgauge.model import NS_PER_MS, NS_PER_S, LoadPlan, Stream
+from streamgauge.transports.kafka import Kafka
+from streamgauge.transports.kafka.sender import PRODUCER_SETTINGS
+
+GOAL_RATIO = 1.4
+GOAL_LATE_P99_MS = 10.0
+LIMIT_A_MS = 200.0
+LIMIT_B_MS = 20.0
+
+PARTITIONS = 2
+UNREACHABLE_PER_S = 5_000_000
+DATASET_PER_S = 300_000
+PAYLOADS = 200_000
+LEAD_S = 0.5
+
+Ledger = dict[str, np.ndarray]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--pairs", type=int, default=5)
+    parser.add_argument("--records", type=int, default=3_000_000)
+    parser.add_argument("--rate", type=int, default=100_000)
+    parser.add_argument("--seconds", type=float, default=30.0)
+    asked = parser.parse_args()
+    with (
+        tempfile.TemporaryDirectory(prefix="streamgauge-bench-") as made,
+        Supervisor(f"bench-generator-{time.time_ns()}", Path(made)) as supervisor,
+    ):
+        bench = Bench(Path(made), supervisor)
+        fast = bench.speed(asked.pairs, asked.records)
+        punctual = bench.punctuality(asked.rate, asked.seconds)
+    return 0 if fast and punctual else 1
+
+
+class Bench:
+    """One broker, and what is sent to it."""
+
+    def __init__(self, directory: Path, supervisor: Supervisor) -> None:
+        self._directory = directory
+        self._topics = 0
+        self._kafka = Kafka.prepare(None, free_ports(2))
+        self._tools = jars.paths("kafka-tools")
+        supervisor.start_all(self._kafka.plan(supervisor.work_dir))
+
+    def speed(self, pairs: int, records: int) -> bool:
+        payloads = self._directory / "payloads"
+        sample = Traffic.for_rate(1, DATASET_PER_S).build(0, PAYLOADS)
+        payloads.write_bytes(b"\n".join([*sample["flow"].values, *sample["speed"].values]))
+        print(f"{records:,} records a run, {len(sample['flow'].values[0])} bytes each")
+        print(f"{'pair':>4} {'load worker':>14} {'ProducerPerformance':>20} {'ratio':>6}")
+        ratios = []
+        for pair in range(1, pairs + 1):
+            ours, theirs = self._ours(records), self._theirs(records, payloads)
+            ratios.append(ours / theirs)
+            print(f"{pair:>4} {ours:>12,.0f}/s {theirs:>18,.0f}/s {ratios[-1]:>6.2f}", flush=True)
+        median = statistics.median(ratios)
+        return goal("median ratio", median, f"at least {GOAL_RATIO}", median >= GOAL_RATIO)
+
+    def punctuality(self, rate_per_s: int, seconds: float) -> bool:
+        plan = LoadPlan(rate_per_s, warmup_s=0.0, measured_s=seconds, tail_s=0.0)
+        start_ns, rows = self._send(plan, dataset_per_s=rate_per_s)
+        n_seq = np.arange(plan.records)
+        late_ms = (np.repeat(rows["sent_ns"], rows["count"]) - start_ns - n_seq * NS_PER_S // rate_per_s) / NS_PER_MS
+        assert late_ms.min() >= 0, "a record left early"
+        p50, p99, worst = *np.percentile(late_ms, [50, 99]), late_ms.max()
+        print(
+            f"{rate_per_s:,} records/s for {seconds:g} s: late p50 {p50:.2f} ms, p99 {p99:.2f} ms, max {worst:.2f} ms"
+        )
+        print(f"  later than {LIMIT_B_MS:g} ms: {np.mean(late_ms > LIMIT_B_MS):.3%} (limit b: 1 %)")
+        return all(
+            [
+                goal("p99 lateness, ms", p99, f"below {GOAL_LATE_P99_MS:g}", p99 < GOAL_LATE_P99_MS),
+                goal("max lateness, ms", worst, f"at most {LIMIT_A_MS:g} (limit a)", worst <= LIMIT_A_MS),
+            ]
+        )
+
+    def _ours(self, records: int) -> float:
+        plan = LoadPlan(UNREACHABLE_PER_S, warmup_s=0.0, measured_s=records / UNREACHABLE_PER_S, tail_s=0.0)
+        _, rows = self._send(plan, DATASET_PER_S)
+        return float(plan.records / (rows["acked_ns"].max() - rows["sent_ns"].min()) * NS_PER_S)
+
+    def _theirs(self, records: int, payloads: Path) -> float:
+        (topic,) = self._fresh_topics(["perf"])
+        properties = {
+            "bootstrap.servers": self._kafka.bootstrap,
+            "buffer.memory": 128 * 1024 * 1024,
+            **{
+                name: str(PRODUCER_SETTINGS[name]).lower()
+                for name in ("acks", "enable.idempotence", "linger.ms", "batch.size", "compression.type")
+            },
+        }
+        done = subprocess.run(
+            [
+                str(find_java().path),
+                "-Xmx1g",
+                "-cp",
+                ":".join(map(str, self._tools)),
+                "org.apache.kafka.tools.ProducerPerformance",
+                *("--topic", topic.topic),
+                *("--num-records", str(records)),
+                *("--throughput", "-1"),
+                *("--payload-file", str(payloads)),
+                "--producer-props",
+                *(f"{name}={value}" for name, value in properties.items()),
+            ],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        last = done.stdout.strip().splitlines()[-1]
+        found = re.search(rf"^{records} records sent, ([\d.]+) records/sec", last)
+        assert found, last
+        return float(found[1])
+
+    def _send(self, plan: LoadPlan, dataset_per_s: int) -> tuple[int, Ledger]:
+        """Run a load worker to its end: the moment of its start, and its ledger."""
+        streams = self._fresh_topics(Traffic.streams)
+        ledger, settings = self._directory / "ledger.parquet", self._directory / "settings.json"
+        content = {
+            "transport": self._kafka.describe(),
+            "streams": [{"name": stream.name, "topic": stream.topic} for stream in streams],
+            "dataset": {"name": Traffic.name, "seed": 1, "rate_per_s": dataset_per_s},
+            "plan": asdict(plan),
+            "ledger": str(ledger),
+            "worker": {"index": 0, "of": 1},
+        }
+        settings.write_text(json.dumps(content))
+        argv = [sys.executable, "-m", "streamgauge.load.worker", str(settings)]
+        with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as worker:
+            assert worker.stdin and worker.stdout
+            assert json.loads(worker.stdout.readline())["event"] == "ready"
+            start_ns = time.time_ns() + round(LEAD_S * NS_PER_S)
+            worker.stdin.write(json.dumps({"do": "start", "at_ns": start_ns}) + "\n")
+            worker.stdin.flush()
+            *_, last = map(json.loads, worker.stdout)
+        assert last == {"event": "done", "sent": plan.records, "errors": 0}, last
+        table = pq.read_table(ledger)
+        return start_ns, {name: table[name].to_numpy() for name in table.column_names}
+
+    def _fresh_topics(self, names: Sequence[str]) -> list[Stream]:
+        self._topics += 1
+        streams = [Stream(name, f"{name}-{self._topics}", PARTITIONS, "input") for name in names]
+        self._kafka.create(streams)
+        return streams
+
+
+def goal(what: str, value: float, wanted: str, met: bool) -> bool:
+    print(f"  {what}: {value:.2f}; goal: {wanted}: {'met' if met else 'MISSED'}", flush=True)
+    return met
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except StreamgaugeError as problem:
+        sys.exit(problem.message())

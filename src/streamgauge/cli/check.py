@@ -1,0 +1,45 @@
+"""``streamgauge check engine NAME``: the conformance suite, for our engines and yours."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from streamgauge.conformance.suite import Finding
+
+check_app = typer.Typer(no_args_is_help=True, help="Check that a part keeps its contract.")
+
+
+@check_app.callback()
+def check() -> None:
+    """Check that a part keeps its contract."""
+
+
+@check_app.command()
+def engine(
+    name: Annotated[str, typer.Argument(help="The engine's name: see `streamgauge list`.")],
+    program: Annotated[
+        list[str] | None, typer.Argument(metavar="[-- PROGRAM ARGS]", help="Your program, for `command`.")
+    ] = None,
+) -> None:
+    """Run an engine through every check that its traits call for, on a real broker."""
+    from streamgauge import registry
+    from streamgauge.conformance.suite import bench, check_engine
+    from streamgauge.lab.supervisor import signals_as_interrupt
+
+    registry.engine(name)
+
+    def say(finding: Finding) -> None:
+        mark = "ok    " if finding.problem is None else "FAILED"
+        typer.echo(
+            f"{mark}  {finding.subject:<20} {finding.check}" + (f": {finding.problem}" if finding.problem else "")
+        )
+
+    typer.echo("starting a broker …", err=True)
+    with signals_as_interrupt(), bench() as shared:
+        findings = check_engine(shared, name, tuple(program or ()), say)
+    failed = sum(finding.problem is not None for finding in findings)
+    typer.echo(f"{name}: {len(findings) - failed} checks passed, {failed} failed")
+    raise typer.Exit(4 if failed else 0)

@@ -1,0 +1,67 @@
+"""``streamgauge doctor``: what this machine has, what it lacks, and what to do about it."""
+
+from __future__ import annotations
+
+import typer
+
+
+def doctor() -> None:
+    """Check Python, Java, jars, memory, disk and ports; exit code 5 if a run could not start."""
+    import platform
+    import tempfile
+    from importlib.metadata import version
+    from pathlib import Path
+
+    from streamgauge import __version__, jars, registry
+    from streamgauge.errors import EnvironmentProblem
+    from streamgauge.jvm.java import find_java
+    from streamgauge.lab import machine
+    from streamgauge.lab.ports import free_port
+    from streamgauge.lab.requirements import lacks
+
+    fine = True
+
+    def say(good: bool, what: str, found: str, hint: str = "") -> None:
+        nonlocal fine
+        fine &= good
+        typer.echo(f"{'ok     ' if good else 'LACKING'}  {what:<12} {found}" + (f"  → {hint}" if hint else ""))
+
+    say(True, "streamgauge", __version__)
+    say(True, "Python", platform.python_version())
+    try:
+        java = find_java()
+        say(True, "Java", f"{java.version} ({java.source})")
+    except EnvironmentProblem as problem:
+        say(False, "Java", problem.what, problem.hint or "")
+    say(True, "PySpark", version("pyspark"))
+    say(True, "Kafka client", version("confluent-kafka"))
+    for group in ("kafka", "spark"):
+        missing = jars.missing((group,))
+        found = (
+            f"{len(jars.locked(group))} jars" if not missing else f"{len(missing)} of {len(jars.locked(group))} missing"
+        )
+        # Not a lack: `run` fetches them by itself where there is a network.
+        say(True, f"jars {group}", found, f"streamgauge fetch {group}" if missing else "")
+    about = machine.describe()
+    memory = machine.available_memory_mb()
+    say(
+        memory >= 3500,
+        "memory",
+        f"{memory:,} MB available of {about['memory_mb']:,}",
+        "" if memory >= 3500 else "3,500 MB are needed",
+    )
+    for name, where in (("temp", Path(tempfile.gettempdir())), ("here", Path.cwd())):
+        free = machine.free_disk_mb(where)
+        say(
+            free >= 1000,
+            f"disk {name}",
+            f"{free:,} MB free in {where}",
+            "" if free >= 1000 else "1,000 MB are needed",
+        )
+    say(True, "cores", f"{about['cores']}, load {about['load_at_start']}")
+    say(True, "port", f"127.0.0.1:{free_port()} is free")
+    for name in registry.names("engines"):
+        problems = lacks(registry.engine(name))
+        say(True, name, "ready" if not problems else "lacks " + "; ".join(problems))
+    if not fine:
+        raise typer.Exit(5)

@@ -1,0 +1,31 @@
+"""``streamgauge list``: studies, scenarios, pipelines and engines, and what an engine lacks."""
+
+from __future__ import annotations
+
+import typer
+
+
+def list_everything() -> None:
+    """List scenarios, pipelines and engines."""
+    from streamgauge import registry
+    from streamgauge.lab.requirements import lacks
+    from streamgauge.studies import scenario as scenarios
+
+    typer.echo("scenarios")
+    for name in scenarios.names():
+        described = scenarios.describe(name)
+        typer.echo(f"  {name:<22} {described.title}; stages: {', '.join(described.stages)}")
+    typer.echo("pipelines")
+    for name in registry.names("pipelines"):
+        typer.echo(f"  {name:<22} {registry.pipeline(name).title}")
+    typer.echo("engines")
+    for name in registry.names("engines"):
+        engine = registry.engine(name)
+        problems = lacks(engine)
+        state = "ready" if not problems else "lacks " + "; ".join(problems)
+        typer.echo(f"  {name:<22} {engine.title}: {engine.traits.delivery}; {state}")
+        for option, field in engine.options.model_fields.items():
+            default = field.get_default(call_default_factory=True)
+            typer.echo(f"      {option} = {default!r:<10} {field.description or ''}")
+        for pipeline, reason in engine.traits.gaps.items():
+            typer.echo(f"      does not run {pipeline}: {reason}")

@@ -1,0 +1,93 @@
+"""The live view of a run, on standard error: a panel on a terminal, else one line every few seconds."""
+
+from __future__ import annotations
+
+import time
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console
+from rich.live import Live
+from rich.table import Table
+
+from streamgauge.lab.experiment import Tick
+
+LINE_EVERY_S = 5.0
+
+
+class LiveView:
+    """Shows the phase, and once a second what goes in, what comes out and how the generator does."""
+
+    def __init__(self) -> None:
+        self._console = Console(stderr=True, highlight=False)
+        self._live: Live | None = None
+        self._phase = ""
+        self._started = time.monotonic()
+        self._last_line = float("-inf")
+
+    def __enter__(self) -> Self:
+        if self._console.is_terminal:
+            # Redrawn only when there is something new: the view must not cost what it watches.
+            self._live = Live(console=self._console, auto_refresh=False, transient=True)
+            self._live.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._live is not None:
+            self._live.stop()
+
+    def phase(self, text: str) -> None:
+        if text == self._phase:
+            return
+        self._phase = text
+        if self._live is not None:
+            self._live.update(f"[bold]{text}[/] …", refresh=True)
+        self._print(text)
+
+    def tick(self, tick: Tick) -> None:
+        self._phase = tick.phase
+        if self._live is not None:
+            self._live.update(_panel(tick), refresh=True)
+        elif time.monotonic() - self._last_line >= LINE_EVERY_S:
+            self._last_line = time.monotonic()
+            self._print(_line(tick))
+
+    def _print(self, text: str) -> None:
+        elapsed_s = time.monotonic() - self._started
+        if self._live is None:
+            self._console.print(f"{elapsed_s:6.1f} s  {text}", markup=False, soft_wrap=True)
+
+
+def _lag(tick: Tick) -> str:
+    return "not known" if tick.lag is None else f"{tick.lag:,}"
+
+
+def _generator(tick: Tick) -> str:
+    health = f"{tick.late_max_ms:.1f} ms late at most"
+    return f"{health}, {tick.errors:,} errors" if tick.errors else health
+
+
+def _line(tick: Tick) -> str:
+    return (
+        f"{tick.phase}: {tick.elapsed_s:.0f} of {tick.planned_s:.0f} s, offered {tick.offered_per_s:,.0f}/s, "
+        f"sent {tick.sent_per_s:,.0f}/s, output {tick.output_per_s:,.0f}/s, lag {_lag(tick)}, "
+        f"generator {_generator(tick)}"
+    )
+
+
+def _panel(tick: Tick) -> Table:
+    share = min(tick.elapsed_s / tick.planned_s, 1.0) if tick.planned_s else 1.0
+    done = round(30 * share)
+    table = Table.grid(padding=(0, 2))
+    table.add_row(
+        "[bold]phase",
+        f"{tick.phase}  [cyan]{'━' * done}[/][dim]{'━' * (30 - done)}[/] {tick.elapsed_s:.0f}/{tick.planned_s:.0f} s",
+    )
+    table.add_row("offered", f"{tick.offered_per_s:,.0f}/s")
+    table.add_row("sent", f"{tick.sent_per_s:,.0f}/s")
+    table.add_row("output", f"{tick.output_per_s:,.0f}/s")
+    table.add_row("lag", _lag(tick))
+    table.add_row("generator", ("[red]" if tick.errors or tick.late_max_ms > 200 else "") + _generator(tick))
+    return table

@@ -1,0 +1,60 @@
+"""What a run ends with on the terminal: the verdict first, then a table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from streamgauge.rundir import RunDir
+
+_COLOURS = {"VALID": "green", "INVALID": "yellow", "FAILED": "red"}
+
+
+def print_result(run: RunDir, summary: dict[str, Any]) -> None:
+    console = Console(highlight=False)
+    verdict = summary["verdict"]
+    console.print(
+        f"\n[bold {_COLOURS[verdict]}]{verdict}[/]",
+        "·",
+        f"state {summary['state'] or 'unknown'}",
+        _sustained(summary),
+    )
+    for reason in summary["reasons"]:
+        console.print(f"  because {reason}", markup=False, soft_wrap=True)
+    for warning in summary["warnings"]:
+        console.print(f"  warning: {warning}", markup=False, soft_wrap=True)
+    console.print(_latencies(summary))
+    console.print(_line("results", summary["results"]), soft_wrap=True)
+    console.print(_line("rate/s", summary["rate_per_s"]), soft_wrap=True)
+    console.print(_line("generator", summary["generator"]), soft_wrap=True)
+    if verdict != "VALID":
+        console.print(f"[{_COLOURS[verdict]}]These numbers are not to be used: {verdict}.[/]")
+    console.print(f"report   {run.report_path}", markup=False, soft_wrap=True)
+    console.print(f"summary  {run.summary_path}", markup=False, soft_wrap=True)
+
+
+def _sustained(summary: dict[str, Any]) -> str:
+    return {True: "· sustained", False: "· not sustained", None: ""}[summary["sustained"]]
+
+
+def _latencies(summary: dict[str, Any]) -> Table:
+    columns = ("count", "p50", "p90", "p99", "p999", "max", "mean")
+    table = Table("latency, ms", *columns, box=None, header_style="bold")
+    for column in table.columns[1:]:
+        column.justify = "right"
+    for kind in ("total", "latest", "average"):
+        figures = summary["latency_ms"].get(kind) or {}
+        table.add_row(kind, *(_number(figures.get(column)) for column in columns))
+    return table
+
+
+def _line(name: str, figures: dict[str, Any]) -> str:
+    return f"{name:<11}" + "  ".join(f"{key} {_number(value)}" for key, value in figures.items())
+
+
+def _number(value: Any) -> str:
+    if value is None:
+        return "–"
+    return f"{value:,.1f}" if isinstance(value, float) and value != int(value) else f"{value:,.0f}"

@@ -1,0 +1,197 @@
+"""Runs the checks of one engine on a real broker: one short run per pipeline, and what its plan alone shows."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import psutil
+
+from streamgauge import jars, registry
+from streamgauge.conformance import checks
+from streamgauge.conformance.checks import Ended, Observed, Planned
+from streamgauge.contracts import Engine
+from streamgauge.lab import blueprint as blueprints
+from streamgauge.lab import proctable, reaping
+from streamgauge.lab.blueprint import Request
+from streamgauge.lab.evaluation import Evaluator
+from streamgauge.lab.experiment import Experiment, Tick
+from streamgauge.lab.process import Running
+from streamgauge.lab.proctable import Identity
+from streamgauge.lab.supervisor import Supervisor
+from streamgauge.model import LoadPlan, Scenario
+from streamgauge.rundir import RunDir
+from streamgauge.studies import scenario as scenarios
+
+ATTEMPTS = 3
+LOAD = LoadPlan(rate_per_s=200, warmup_s=2.0, measured_s=6.0, tail_s=0.5)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One check and what it found; ``problem`` is None when all is well."""
+
+    check: str
+    subject: str
+    problem: str | None
+
+
+@dataclass
+class Bench:
+    """A broker and an evaluator that all runs of a suite share."""
+
+    supervisor: Supervisor
+    evaluator: Evaluator
+    bootstrap: str
+    directory: Path
+    runs: int = 0
+
+    def out(self, name: str) -> Path:
+        self.runs += 1
+        return self.directory / f"{self.runs:02d}-{name.replace('/', '-')}"
+
+
+@contextmanager
+def bench(directory: Path | None = None) -> Iterator[Bench]:
+    """Start the shared broker and evaluator; the evaluator's Spark starts when first needed."""
+    if missing := blueprints.needed_jar_groups(scenarios.resolve("ospbench/latency"), own_broker=True):
+        jars.fetch(missing)
+    with tempfile.TemporaryDirectory(prefix="streamgauge-check-") as made:
+        home = directory or Path(made)
+        request = Request(scenarios.resolve("ospbench/latency", engine="echo"), home / "bench")
+        with Supervisor("conformance", home / "logs") as supervisor:
+            plan = blueprints.draw(request, "conformance", supervisor.work_dir)
+            supervisor.start_all(plan.broker)
+            yield Bench(
+                supervisor,
+                Evaluator(supervisor, plan.evaluator),
+                plan.transport.endpoints["bootstrap"],
+                home,
+            )
+
+
+@dataclass
+class _Onlooker:
+    """Notes the engine's processes and sockets while they live."""
+
+    supervisor: Supervisor
+    engine: dict[str, Running] = field(default_factory=dict)
+    seen: set[Identity] = field(default_factory=set)
+    listening: set[str] = field(default_factory=set)
+
+    def phase(self, text: str) -> None:
+        pass
+
+    def tick(self, tick: Tick) -> None:
+        for running in self.supervisor.processes():
+            if running.group != "engine":
+                continue
+            self.engine[running.role] = running
+            members = reaping.find([running.identity], {running.token})
+            self.seen |= members
+            for member in members:
+                self.listening |= _listening(member.pid)
+
+
+def _listening(pid: int) -> set[str]:
+    try:
+        sockets = psutil.Process(pid).net_connections("inet")
+    except (psutil.NoSuchProcess, psutil.AccessDenied):
+        return set()
+    return {f"{s.laddr.ip}:{s.laddr.port}" for s in sockets if s.status == psutil.CONN_LISTEN}
+
+
+def scenario_for(engine: Engine, pipeline: str) -> Scenario:
+    """The shortest run that shows every result of a pipeline."""
+    study, _, stage = pipeline.partition("/")
+    resolved = scenarios.resolve(f"{study}/latency", engine=engine.name, changes={"stage": stage})
+    tail_s = max(LOAD.tail_s, resolved.load.tail_s)
+    return replace(resolved, load=replace(LOAD, tail_s=tail_s), sustained=None)
+
+
+def observe(shared: Bench, engine: Engine, pipeline: str, program: tuple[str, ...] = ()) -> Observed:
+    """Run a pipeline with the load begun before the engine, and note what can be seen from outside.
+
+    An INVALID measurement says nothing about the engine, so it is repeated.
+    """
+    for _ in range(ATTEMPTS):
+        observed = _observe_once(shared, engine, pipeline, program)
+        if observed.summary["verdict"] != "INVALID":
+            break
+    return observed
+
+
+def _observe_once(shared: Bench, engine: Engine, pipeline: str, program: tuple[str, ...]) -> Observed:
+    request = Request(
+        scenario_for(engine, pipeline),
+        shared.out(f"{engine.name}-{pipeline}"),
+        bootstrap=shared.bootstrap,
+        program=program,
+        load_first=True,
+    )
+    run = RunDir.create(request.out)
+    name = blueprints.run_name(request.scenario)
+    with Supervisor(name, run.path / "logs") as supervisor:
+        onlooker = _Onlooker(supervisor)
+        plan = blueprints.draw(request, name, supervisor.work_dir)
+        try:
+            summary = Experiment(plan, supervisor, onlooker, shared.evaluator).measure()
+        finally:
+            plan.transport.remove()
+    left = [f"process {identity.pid}" for identity in onlooker.seen if proctable.is_alive(identity)]
+    left += [str(plan.work_dir)] if plan.work_dir.exists() else []
+    return Observed(
+        engine=engine,
+        pipeline=pipeline,
+        summary=summary,
+        outcome=run.outcome(),
+        listening=frozenset(onlooker.listening),
+        ended=tuple(Ended(role, r.exit_code, r.exit_code == 137) for role, r in onlooker.engine.items()),
+        left_over=tuple(left),
+    )
+
+
+def look_at_plan(engine: Engine, program: tuple[str, ...] = ()) -> Planned:
+    """Plan the same job twice and see that nothing else happens."""
+    pipeline = min(engine.traits.pipelines)
+    with tempfile.TemporaryDirectory(prefix="streamgauge-check-") as home:
+        work = Path(home) / "work"
+        work.mkdir()
+        request = Request(scenario_for(engine, pipeline), Path(home) / "out", bootstrap="127.0.0.1:9", program=program)
+        before = frozenset(str(path) for path in Path(home).rglob("*"))
+        first = blueprints.draw(request, "conformance", work)
+        second = blueprints.draw(request, "conformance", work)
+        after = frozenset(str(path) for path in Path(home).rglob("*"))
+    return Planned(
+        engine=engine,
+        pipelines=frozenset(registry.names("pipelines")),
+        first=tuple(first.engine),
+        second=tuple(second.engine),
+        files_before=before,
+        files_after=after,
+    )
+
+
+def check_engine(
+    shared: Bench, name: str, program: tuple[str, ...] = (), say: Callable[[Finding], None] = lambda _: None
+) -> list[Finding]:
+    """All checks of an engine. Every finding is also passed to ``say`` as soon as it is there."""
+    engine = registry.engine(name)
+    findings: list[Finding] = []
+
+    def note(check: Callable[..., str | None], subject: str, problem: str | None) -> None:
+        finding = Finding(check.__name__.removeprefix("check_").replace("_", " "), subject, problem)
+        findings.append(finding)
+        say(finding)
+
+    planned = look_at_plan(engine, program)
+    for planned_check in checks.planned_checks():
+        note(planned_check, "plan", planned_check(planned))
+    for pipeline in sorted(engine.traits.pipelines):
+        observed = observe(shared, engine, pipeline, program)
+        for observed_check in checks.observed_checks(engine):
+            note(observed_check, pipeline, observed_check(observed))
+    return findings

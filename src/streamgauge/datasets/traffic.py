@@ -1,0 +1,187 @@
+"""Road traffic: a flow and a speed message for every lane of every measurement point, once a round.
+
+A record is a pure function of the seed and its sequence number. One round visits all lanes once, the lanes
+of one point next to each other, flow and speed of one lane right after each other::
+
+    n_seq = round × 2L + 2 × lane entry + (0 for flow, 1 for speed)        L = lanes of all points
+
+Every round has its own timestamp, a minute after the one before, so that (timestamp, id, lane) occurs once in
+each stream of a run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from streamgauge.contracts import Dataset, Records
+from streamgauge.errors import UsageError
+
+FIRST_TIMESTAMP = datetime(2026, 1, 1)  # noqa: DTZ001 - a field of the data, of no time zone
+MAX_RECORDS = 10**10
+"""Sequence numbers have a fixed width of ten digits."""
+
+# 1 to 4 lanes a point, 1.585 on average: as in the study, a point has 3.17 messages a round.
+_LANES_CUMULATED = np.array([0.62, 0.84, 0.955])
+_MAX_ROUNDS = (datetime(9999, 12, 31) - FIRST_TIMESTAMP) // timedelta(minutes=1)  # noqa: DTZ001 - as above
+
+_U8 = npt.NDArray[np.uint8]
+_U64 = npt.NDArray[np.uint64]
+
+_LAYOUT = (
+    '{"n_seq":##########,"id":"RWS01_MONIBAS_####hrl####","lane":"lane#","lanes":#,'
+    '"timestamp":"2026-01-01 00:00:00","flow": ###,"period":60,"accuracy":###,'
+    '"lat_e6":########,"lon_e6": #######}'
+)
+"""The bytes of every message. ``"flow": `` and ``"speed":`` are equally long, so both streams share it."""
+
+
+def _field(name: str) -> slice:
+    """The run of # behind a name of the layout."""
+    start = _LAYOUT.index("#", _LAYOUT.index(f'"{name}"'))
+    end = start
+    while _LAYOUT[end] == "#":
+        end += 1
+    return slice(start, end)
+
+
+WIDTH = len(_LAYOUT)
+_N_SEQ = _field("n_seq")
+_N_SEQ_HIGH = slice(_N_SEQ.start, _N_SEQ.stop - 4)
+_N_SEQ_LOW = slice(_N_SEQ.stop - 4, _N_SEQ.stop)
+_ID = slice(_LAYOUT.index("RWS01"), _LAYOUT.index('","lane"'))
+_LANE = _field("lane")
+_LANES = _field("lanes")
+_TIMESTAMP = slice(_LAYOUT.index("2026-"), _LAYOUT.index("2026-") + 19)
+_NAME = slice(_LAYOUT.index('"flow": '), _LAYOUT.index('"flow": ') + 8)
+_VALUE = _field("flow")
+_ACCURACY = _field("accuracy")
+_LAT = _field("lat_e6")
+_LON = _field("lon_e6")
+
+
+def _digits(texts: list[str]) -> _U8:
+    return np.frombuffer("".join(texts).encode(), np.uint8).reshape(len(texts), -1)
+
+
+_ZERO_PADDED = _digits([f"{n:04}" for n in range(10_000)])
+_SPACE_PADDED = _digits([f"{n:4}" for n in range(10_000)])
+_THREE = _digits([f"{n:3}" for n in range(1_000)])
+
+
+class Traffic(Dataset):
+    """Flow and speed messages of ``points`` measurement points, keyed by the point's id."""
+
+    name: ClassVar[str] = "traffic"
+    streams: ClassVar[tuple[str, ...]] = ("flow", "speed")
+
+    def __init__(self, seed: int, points: int) -> None:
+        if points < 1:
+            raise UsageError("a traffic data set needs a measurement point", got=points, expected="at least 1")
+        self.points = points
+        self._seed = _mix(np.array([seed % 2**64], np.uint64))[0]
+        lanes = _lanes_of_points(self._seed, points)
+        self.lanes = int(lanes.sum())
+        """Lanes of all points; a round has twice as many messages."""
+        self._records = min(MAX_RECORDS, 2 * self.lanes * _MAX_ROUNDS)
+        self._keys, self._rows = self._static(lanes)
+
+    @classmethod
+    def for_rate(cls, seed: int, rate_per_s: int) -> Traffic:
+        """As many points as make one round take about a second."""
+        mixed = _mix(np.array([seed % 2**64], np.uint64))[0]
+        lanes_so_far = np.cumsum(_lanes_of_points(mixed, max(1, rate_per_s // 2)))
+        return cls(seed, 1 + int(np.argmin(np.abs(2 * lanes_so_far - rate_per_s))))
+
+    def build(self, first: int, count: int) -> dict[str, Records]:
+        """See Dataset.build. Raises UsageError beyond the last record that the fields have room for."""
+        end = first + count
+        if end > self._records:
+            raise UsageError("the traffic data set has no more records", got=end, expected=f"at most {self._records}")
+        return {
+            stream: self._stream(remainder, range(first + (first + remainder) % 2, end, 2))
+            for remainder, stream in enumerate(self.streams)
+        }
+
+    def _stream(self, remainder: int, n_seq: range) -> Records:
+        rows = np.empty((len(n_seq), WIDTH), np.uint8)
+        keys: list[bytes] = []
+        for start, stop, round_, entry in self._pieces(n_seq):
+            entries = slice(entry, entry + stop - start)
+            rows[start:stop] = self._rows[entries]
+            rows[start:stop, _TIMESTAMP] = _ascii(str(FIRST_TIMESTAMP + timedelta(minutes=round_)))
+            keys += self._keys[entries]
+        if remainder:
+            rows[:, _NAME] = _ascii('"speed":')
+        numbers = np.arange(n_seq.start, n_seq.start + 2 * len(n_seq), 2, dtype=np.uint64)
+        _write_n_seq(rows, n_seq, numbers)
+        chance = _mix(numbers ^ self._seed)
+        rows[:, _VALUE] = _THREE[40 + chance % np.uint64(91) if remainder else chance % np.uint64(60)]
+        rows[:, _ACCURACY] = _THREE[80 + (chance >> np.uint64(32)) % np.uint64(21)]
+        return Records(n_seq, keys, rows.view(f"S{WIDTH}").ravel().tolist())
+
+    def _pieces(self, n_seq: range) -> Iterator[tuple[int, int, int, int]]:
+        """Runs of rows inside one round: first row, row behind the last, round, lane entry of the first."""
+        row = 0
+        while row < len(n_seq):
+            round_, entry = divmod(n_seq[row] // 2, self.lanes)
+            stop = min(len(n_seq), row + self.lanes - entry)
+            yield row, stop, round_, entry
+            row = stop
+
+    def _static(self, lanes: npt.NDArray[np.int64]) -> tuple[list[bytes], _U8]:
+        """Of each lane entry the key, and the message with all that does not change from round to round."""
+        point = np.repeat(np.arange(self.points), lanes)
+        lane = np.arange(self.lanes) - np.repeat(np.cumsum(lanes) - lanes, lanes)
+        place = _mix(point.astype(np.uint64) + np.uint64(MAX_RECORDS) ^ self._seed)
+        rows = np.tile(_ascii(_LAYOUT), (self.lanes, 1))
+        _write_digits(rows, slice(_ID.stop - 4, _ID.stop), point % 10_000)
+        _write_digits(rows, slice(_ID.stop - 11, _ID.stop - 7), point // 10_000)
+        rows[:, _LANE.start] = ord("1") + lane
+        rows[:, _LANES.start] = ord("0") + np.repeat(lanes, lanes)
+        # Somewhere in the Netherlands.
+        _write_digits(rows, _LAT, 50_750_000 + (place % np.uint64(2_750_000)).astype(np.int64))
+        _write_digits(rows, _LON, 3_400_000 + ((place >> np.uint64(32)) % np.uint64(3_800_000)).astype(np.int64))
+        ids: list[bytes] = np.ascontiguousarray(rows[:, _ID]).view(f"S{_ID.stop - _ID.start}").ravel().tolist()
+        # Lanes of one point share one object: a large data set holds each key once.
+        shared: dict[bytes, bytes] = {}
+        return [shared.setdefault(key, key) for key in ids], rows
+
+
+def _mix(numbers: _U64) -> _U64:
+    """The finaliser of splitmix64: spreads consecutive numbers over all 64 bits."""
+    mixed = numbers + np.uint64(0x9E3779B97F4A7C15)
+    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return mixed ^ (mixed >> np.uint64(31))
+
+
+def _lanes_of_points(seed: Any, points: int) -> npt.NDArray[np.int64]:
+    chance = _mix(_mix(np.arange(points, dtype=np.uint64)) ^ seed) / 2.0**64
+    return 1 + np.searchsorted(_LANES_CUMULATED, chance, side="right")
+
+
+def _ascii(text: str) -> _U8:
+    return np.frombuffer(text.encode(), np.uint8)
+
+
+def _write_digits(rows: _U8, field: slice, numbers: npt.NDArray[np.int64]) -> None:
+    for column in range(field.stop - 1, field.start - 1, -1):
+        rows[:, column] = ord("0") + numbers % 10
+        numbers = numbers // 10
+
+
+def _write_n_seq(rows: _U8, n_seq: range, numbers: _U64) -> None:
+    """Right-aligned in ten columns. The upper six change only once in 10,000, so they are written by runs."""
+    low = numbers % np.uint64(10_000)
+    row = 0
+    while row < len(n_seq):
+        high = n_seq[row] // 10_000
+        stop = min(len(n_seq), row + -(-(10_000 * (high + 1) - n_seq[row]) // 2))
+        rows[row:stop, _N_SEQ_HIGH] = _ascii(f"{high:6}" if high else " " * 6)
+        rows[row:stop, _N_SEQ_LOW] = (_ZERO_PADDED if high else _SPACE_PADDED)[low[row:stop]]
+        row = stop

@@ -1,0 +1,133 @@
+"""Reads the input topics, holds each record back for a known time, and publishes it unless told to break it."""
+
+from __future__ import annotations
+
+import heapq
+import json
+import math
+import re
+import sys
+import time
+import zlib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from statistics import NormalDist
+from typing import Any
+
+from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaException, Producer, TopicPartition
+
+from streamgauge.protocol import emit, stop_on_sigterm
+
+BIMODAL_EXTRA_MS = 230.0
+BIMODAL_SHARE = 0.2
+LOGNORMAL_SIGMA = 0.5
+LEAST_MEDIAN_MS = 20.0
+
+_N_SEQ = re.compile(rb'"n_seq"\s*:\s*(\d+)')
+_LAST_DIGIT = re.compile(rb"\d(?=\D*$)")
+
+
+def delay_of(options: Mapping[str, Any]) -> Callable[[bytes], float]:
+    """Seconds to hold a record back, as a function of its bytes: the same record always gets the same delay."""
+    fixed_ms = float(options["delay_ms"])
+    if options["delay"] == "fixed":
+        return lambda _: fixed_ms / 1000
+    base_ms = fixed_ms or LEAST_MEDIAN_MS
+    seed = int(options["delay_seed"])
+
+    def uniform(value: bytes) -> float:
+        return (zlib.crc32(value, seed) + 0.5) / 2**32
+
+    if options["delay"] == "bimodal":
+        return lambda value: (base_ms + (BIMODAL_EXTRA_MS if uniform(value) < BIMODAL_SHARE else 0.0)) / 1000
+    normal = NormalDist()
+    return lambda value: base_ms * math.exp(LOGNORMAL_SIGMA * normal.inv_cdf(uniform(value))) / 1000
+
+
+def broken_copies(options: Mapping[str, Any]) -> Callable[[bytes], list[bytes]]:
+    """What is published for a record: nothing, an altered copy, itself twice or itself; the first that applies."""
+    drop, alter, duplicate = (int(options[f"{what}_every"]) for what in ("drop", "alter", "duplicate"))
+    if not (drop or alter or duplicate):
+        return lambda value: [value]
+
+    def copies(value: bytes) -> list[bytes]:
+        found = _N_SEQ.search(value)
+        if found is None:
+            return [value]
+        nth = int(found[1]) + 1
+        if drop and nth % drop == 0:
+            return []
+        if alter and nth % alter == 0:
+            return [_LAST_DIGIT.sub(lambda digit: b"%d" % ((int(digit[0]) + 1) % 10), value)]
+        return [value, value] if duplicate and nth % duplicate == 0 else [value]
+
+    return copies
+
+
+def run(job: Mapping[str, Any]) -> None:
+    asked_to_stop = stop_on_sigterm()
+    topics, output = list(job["inputs"].values()), job["output"]
+    hold, copies = delay_of(job["options"]), broken_copies(job["options"])
+    bootstrap = job["endpoints"]["bootstrap"]
+    failures: list[str] = []
+    consumer = Consumer(
+        {
+            "bootstrap.servers": bootstrap,
+            "group.id": job["run"],
+            "enable.auto.commit": False,
+            "fetch.wait.max.ms": 100,
+            "queued.min.messages": 100_000,
+        }
+    )
+    producer = Producer(
+        {
+            "bootstrap.servers": bootstrap,
+            "enable.idempotence": True,
+            "linger.ms": 0,
+            "queue.buffering.max.messages": 2_000_000,
+            "on_delivery": lambda error, _: failures.append(error.str()) if error else None,
+        }
+    )
+    consumer.assign([TopicPartition(topic, p, OFFSET_BEGINNING) for topic in topics for p in range(job["partitions"])])
+    consumer.list_topics(timeout=20)
+    emit("ready")
+
+    waiting: list[tuple[float, int, bytes, bytes]] = []
+    taken, last_word = 0, time.monotonic()
+    while not (asked_to_stop.is_set() and not waiting):
+        due_in = waiting[0][0] - time.monotonic() if waiting else 0.05
+        first = consumer.poll(min(max(due_in, 0.0), 0.05))
+        now = time.monotonic()
+        arrived = [] if first is None else [first, *consumer.consume(2000, timeout=0)]
+        for message in arrived:
+            if message.error():
+                raise KafkaException(message.error())
+            taken += 1
+            value = message.value()
+            heapq.heappush(waiting, (now + hold(value), taken, message.key(), value))
+        while waiting and waiting[0][0] <= time.monotonic():
+            _, _, key, value = heapq.heappop(waiting)
+            for copy in copies(value):
+                producer.produce(output, value=copy, key=key)
+        producer.poll(0)
+        if failures:
+            raise RuntimeError(f"a result could not be published: {failures[0]}")
+        if now - last_word > 1:
+            last_word = now
+            emit("progress", consumed=taken)
+    producer.flush(10)
+    consumer.close()
+    emit("stopped")
+
+
+def main() -> int:
+    try:
+        run(json.loads(Path(sys.argv[-1]).read_text(encoding="utf-8")))
+    except (KafkaException, RuntimeError, OSError) as problem:
+        emit("failed", message=str(problem))
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,13 @@
+"""How every engine's program gets to know its job."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from streamgauge.model import Job
+
+
+def job_file(job: Job) -> dict[Path, str]:
+    """``job.json`` as an entry of ``ProcessSpec.files``."""
+    return {job.file: json.dumps(job.as_json(), indent=1) + "\n"}

@@ -1,0 +1,93 @@
+"""The Python side of the engine: builds the query, says when it is ready, stops it on SIGTERM."""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from streamgauge.engines.spark.queries import QUERIES
+from streamgauge.errors import StreamgaugeError
+from streamgauge.jvm.spark import connect
+from streamgauge.protocol import emit, stop_on_sigterm
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
+
+_LOOK_S = 1.0
+
+
+def start_query(spark: SparkSession, job: Mapping[str, Any]) -> StreamingQuery:
+    source = (
+        spark.readStream.format("kafka")
+        .option("kafka.bootstrap.servers", job["endpoints"]["bootstrap"])
+        .option("subscribe", ",".join(job["inputs"].values()))
+        .option("startingOffsets", "earliest")
+        .load()
+    )
+    sink = (
+        QUERIES[job["pipeline"]](source, job)
+        .writeStream.format("kafka")
+        .option("kafka.bootstrap.servers", job["endpoints"]["bootstrap"])
+        .option("topic", job["output"])
+        .option("checkpointLocation", job["checkpoint_dir"])
+    )
+    options = job["options"]
+    if options["realtime"]:
+        sink = sink.outputMode("update").trigger(realTime=f"{options['realtime_batch_ms']} milliseconds")
+    else:
+        sink = sink.outputMode("append").trigger(processingTime=f"{options['trigger_ms']} milliseconds")
+    return sink.start()
+
+
+def await_running(query: StreamingQuery, asked_to_stop: threading.Event) -> None:
+    """Return when the query has its offsets and waits for data, or (real-time mode) runs its first batch."""
+    while not asked_to_stop.wait(0.05):
+        status = query.status
+        if query.exception() is not None:
+            return
+        if status["isTriggerActive"] or "Waiting" in status["message"] or query.lastProgress:
+            return
+
+
+def consumed(query: StreamingQuery) -> int | None:
+    """Records taken so far, from the query's own last progress; for the live view only."""
+    progress = query.lastProgress
+    if not progress or not progress["sources"]:
+        return None
+    end = progress["sources"][0]["endOffset"]
+    offsets = json.loads(end) if isinstance(end, str) else end
+    taken: int = sum(offset for partitions in (offsets or {}).values() for offset in partitions.values())
+    return taken
+
+
+def run(connection: Path, job: Mapping[str, Any]) -> int:
+    from pyspark.errors import PySparkException
+
+    asked_to_stop = stop_on_sigterm()
+    try:
+        query = start_query(connect(connection), job)
+        await_running(query, asked_to_stop)
+        if query.exception() is None:
+            emit("progress", consumed=0)
+            emit("ready")
+        while query.isActive and not asked_to_stop.wait(_LOOK_S):
+            if (taken := consumed(query)) is not None:
+                emit("progress", consumed=taken)
+        if failure := query.exception():
+            emit("failed", message=str(failure))
+            return 1
+        query.stop()
+    except (PySparkException, StreamgaugeError) as problem:
+        emit("failed", message=str(problem))
+        return 1
+    emit("stopped")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(run(Path(sys.argv[1]), json.loads(Path(sys.argv[2]).read_text(encoding="utf-8"))))

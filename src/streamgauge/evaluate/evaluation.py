@@ -1,0 +1,187 @@
+"""From a run directory to its summary: reads, matches, measures, judges, writes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from streamgauge import registry
+from streamgauge.evaluate import sustained, verdict
+from streamgauge.evaluate.facts import Facts, Moments
+from streamgauge.evaluate.metrics import clock, generator, lag, latency, resources, throughput
+from streamgauge.evaluate.metrics.generator import Lateness, Ledger, LedgerProblem
+from streamgauge.evaluate.summary import Figures, summarize, write_measures
+from streamgauge.evaluate.tally import Tally, results
+from streamgauge.rundir import RunDir
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+Progress = Callable[[str], None]
+
+
+def needs_spark(run: RunDir) -> bool:
+    """Whether there are records to match: the load started and every topic was recorded."""
+    facts = Facts.read(run)
+    return facts.moments is not None and all(
+        any(run.recorded(stream.name).glob("*.parquet")) for stream in facts.streams
+    )
+
+
+def evaluate_without_spark(run: RunDir) -> dict[str, Any]:
+    """Summary of a run that left no records: verdict and whatever else its files tell."""
+    return _evaluate(run, Facts.read(run), Tally.empty(), recorded=False)
+
+
+def evaluate(
+    spark: SparkSession | Callable[[], SparkSession],
+    run: RunDir,
+    progress: Progress = lambda text: None,
+) -> dict[str, Any]:
+    """Write measures and summary of a run; returns the summary. Spark is asked for only when it is needed."""
+    if not needs_spark(run):
+        return evaluate_without_spark(run)
+    from streamgauge.evaluate.match import match
+
+    facts = Facts.read(run)
+    progress("waiting for Spark")
+    session = spark() if callable(spark) else spark
+    rows = throughput.rows_recorded(run, facts)
+    progress(f"matching {rows} records")
+    pipeline = registry.pipeline(facts.scenario["pipeline"])
+    table = match(session, run, facts, pipeline, rows)
+    progress("computing figures")
+    return _evaluate(run, facts, Tally.of(table, quiet=facts.outcome.get("drain") == "quiet"), recorded=True)
+
+
+def _evaluate(run: RunDir, facts: Facts, tally: Tally, *, recorded: bool) -> dict[str, Any]:
+    invalid, warnings = _doubts(facts)
+    figures: Figures | None = None
+    if facts.moments is not None:
+        ledger, ledger_problem = _ledger(run)
+        figures = _measure(run, facts, facts.moments, tally, ledger, recorded=recorded)
+        if ledger_problem is None:
+            invalid += generator.reasons(figures.generator, facts.moments)
+            warnings += generator.warnings(figures.generator)
+        elif facts.moments.cut_short:
+            warnings.append(ledger_problem)
+        else:
+            invalid.append(ledger_problem)
+        invalid += _clock_reasons(figures)
+        warnings += _warnings(run, facts, facts.moments, figures)
+    counts = results(tally)
+    if tally.repeated_keys:
+        invalid.append(f"{tally.repeated_keys} keys of the reference answer are not unique")
+    failed = verdict.failures(counts, facts.manifest["engine"]["delivery"], facts.ended("engine"))
+    state, finding = _state(facts, figures)
+    if finding.why:
+        warnings.append(finding.why)
+    if state == "drifting":
+        warnings.append("the latency drifts: the medians of the four quarters go one way, by more than 25 %")
+    summary = summarize(facts, figures, counts, verdict.decide(invalid, failed), state, finding.held, warnings)
+    if figures is not None and facts.moments is not None:
+        write_measures(run, facts, figures, facts.moments)
+    run.write_summary(summary)
+    return summary
+
+
+def _doubts(facts: Facts) -> tuple[list[str], list[str]]:
+    """What the outcome alone says against the measurement. An engine that died explains most of it."""
+    outcome, invalid = facts.outcome, []
+    if outcome.get("interrupted"):
+        invalid.append("the run was interrupted")
+    if outcome.get("load_error"):
+        invalid.append(f"the load worker could not go on: {outcome['load_error']}")
+    invalid += [
+        f"process {process.get('role')} ended although nobody had asked it to: it is not under test"
+        for process in facts.ended("broker", "load")
+        if not (process.get("group") == "load" and outcome.get("load_error"))
+    ]
+    if facts.moments is None and not invalid and not facts.ended("engine"):
+        invalid.append("the load never started")
+    return invalid, []
+
+
+def _ledger(run: RunDir) -> tuple[Ledger, str | None]:
+    try:
+        return Ledger.read(run), None
+    except LedgerProblem as problem:
+        return Ledger.empty(), str(problem)
+
+
+def _measure(run: RunDir, facts: Facts, moments: Moments, tally: Tally, ledger: Ledger, *, recorded: bool) -> Figures:
+    stamps = (
+        throughput.read_stamps(run, facts, moments, ledger.acked_n)
+        if recorded
+        else throughput.no_stamps(moments, ledger.acked_n)
+    )
+    bound = clock.broker_bound(ledger, stamps.probe_appended_ms)
+    total_known = bound is None or bound.agrees
+    latencies = latency.distributions(tally)
+    median_ms = latencies["total" if total_known else "latest"].median
+    backlog = lag.backlog_per_second(tally, moments.seconds)
+    return Figures(
+        tally=tally,
+        results=results(tally),
+        latencies=latencies,
+        total_known=total_known,
+        generator=generator.measure(ledger, Lateness.of(ledger, facts, moments), facts, moments, median_ms),
+        stamps=stamps,
+        backlog=backlog,
+        backlog_end=lag.backlog_at_end(tally),
+        slope=lag.slope(backlog, moments) if recorded else None,
+        clock_step_ms=clock.largest_step_ms(run.samples("clock"), moments),
+        broker_bound=bound,
+        resources=resources.by_group(resources.within(run.samples("resources"), moments)),
+    )
+
+
+def _clock_reasons(figures: Figures) -> list[str]:
+    step_ms = figures.clock_step_ms
+    if step_ms is None or step_ms <= clock.INVALID_STEP_MS:
+        return []
+    return [
+        f"the machine's clock was set during the run, by {step_ms:.1f} ms; the limit is {clock.INVALID_STEP_MS:g} ms"
+    ]
+
+
+def _warnings(run: RunDir, facts: Facts, moments: Moments, figures: Figures) -> list[str]:
+    said = resources.machine_warnings(resources.within(run.samples("machine"), moments))
+    step_ms, bound = figures.clock_step_ms, figures.broker_bound
+    if step_ms is None:
+        said.append("the machine's clock was not watched: a step of it would not be noticed")
+    elif clock.WARNING_STEP_MS < step_ms <= clock.INVALID_STEP_MS:
+        said.append(f"the machine's clock was set during the run, by {step_ms:.1f} ms")
+    if bound is not None and not bound.agrees:
+        said.append(
+            f"the broker's clock is {bound.low_ms:.1f} to {bound.high_ms:.1f} ms ahead of the load worker's: "
+            "the total latency cannot be told, use the latest"
+        )
+    total = figures.latencies["total"]
+    for kind in ("total", "latest") if figures.total_known else ("latest",):
+        if below := figures.latencies[kind].below_zero():
+            said.append(f"{below} values of the {kind} latency are below zero; they were kept")
+    if figures.total_known:
+        if marked := latency.mostly_generator(total, figures.latencies["generator_share"]):
+            said.append(
+                f"more than half of the total latency ({', '.join(marked)}) is the generator's share, not the engine's"
+            )
+        medians = latency.per_second(figures.tally, "total", moments.seconds)["p50"]
+        if advised_s := latency.advised_warmup_s(medians, facts.plan.warmup_s):
+            said.append(f"the start of the measured interval looks unlike the rest: try --warmup {advised_s}s")
+    return said
+
+
+def _state(facts: Facts, figures: Figures | None) -> tuple[str | None, sustained.Finding]:
+    if figures is None or facts.moments is None or not figures.results["expected"]:
+        return None, sustained.Finding(None)
+    kind = "total" if figures.total_known else "latest"
+    evidence = sustained.Evidence(
+        offered_per_s=figures.generator.offered / (facts.moments.observed_s or 1.0),
+        slope=figures.slope,
+        median_ms=figures.latencies[kind].median,
+    )
+    finding = sustained.apply(facts.scenario.get("sustained"), evidence)
+    if finding.held is False:
+        return "overloaded", finding
+    return "drifting" if latency.is_drifting(figures.tally, kind) else "steady", finding

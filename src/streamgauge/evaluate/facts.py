@@ -1,0 +1,97 @@
+"""What is known of a run before its records are looked at: manifest and outcome, as values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from streamgauge.model import NS_PER_MS, NS_PER_S, LoadPlan, Stream
+from streamgauge.rundir import RunDir
+
+PARTS = 20
+"""The measured interval is cut into this many parts: quarters and fifths are both made of whole ones."""
+
+
+@dataclass(frozen=True)
+class Moments:
+    """When the phases of a run began and ended, in nanoseconds of real time.
+
+    A run that was cut short (its engine died) has ``drain_end_ns`` before the planned end of its load.
+    """
+
+    load_start_ns: int
+    measured_start_ns: int
+    measured_end_ns: int
+    load_end_ns: int
+    drain_end_ns: int
+
+    @property
+    def cut_short(self) -> bool:
+        return self.drain_end_ns < self.load_end_ns
+
+    @property
+    def observed_end_ns(self) -> int:
+        """The end of the measured interval, or of the run where that came first."""
+        return max(min(self.measured_end_ns, self.drain_end_ns), self.measured_start_ns)
+
+    @property
+    def observed_s(self) -> float:
+        return (self.observed_end_ns - self.measured_start_ns) / NS_PER_S
+
+    @property
+    def load_start_ms(self) -> int:
+        return self.load_start_ns // NS_PER_MS
+
+    @property
+    def seconds(self) -> int:
+        """Seconds from the start of the load to the end of the drain; the last one may be partial."""
+        return max(-(-(self.drain_end_ns - self.load_start_ns) // NS_PER_S), 1)
+
+    def measured_seconds(self) -> range:
+        """The seconds of the run that end inside the measured interval and began in it."""
+        first = -(-(self.measured_start_ns - self.load_start_ns) // NS_PER_S)
+        end = (self.observed_end_ns - self.load_start_ns) // NS_PER_S
+        return range(first, max(end, first))
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Manifest and outcome of a run. ``moments`` is None when the load never started or has no known end."""
+
+    manifest: Mapping[str, Any]
+    outcome: Mapping[str, Any]
+    plan: LoadPlan
+    streams: Sequence[Stream]
+    moments: Moments | None
+
+    @classmethod
+    def read(cls, run: RunDir) -> Facts:
+        manifest, outcome = run.manifest(), run.outcome()
+        names = ("load_start_ns", "measured_start_ns", "measured_end_ns", "load_end_ns", "drain_end_ns")
+        values = [outcome.get(name) for name in names]
+        known = all(value is not None for value in values)
+        return cls(
+            manifest=manifest,
+            outcome=outcome,
+            plan=LoadPlan(**manifest["scenario"]["load"]),
+            streams=tuple(Stream(**stream) for stream in manifest["streams"]),
+            moments=Moments(*(int(value) for value in values if value is not None)) if known else None,
+        )
+
+    @property
+    def scenario(self) -> Mapping[str, Any]:
+        found: Mapping[str, Any] = self.manifest["scenario"]
+        return found
+
+    @property
+    def inputs(self) -> list[Stream]:
+        return [stream for stream in self.streams if stream.role == "input"]
+
+    @property
+    def output(self) -> Stream:
+        return next(stream for stream in self.streams if stream.role == "output")
+
+    def ended(self, *groups: str) -> list[Mapping[str, Any]]:
+        """Processes of these groups that ended although nobody had asked them to."""
+        return [process for process in self.outcome.get("ended", ()) if process.get("group") in groups]

@@ -1,0 +1,202 @@
+"""Compares what came out with what should have come out, and when: one join, one table of counts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import reduce
+from typing import TYPE_CHECKING, Any
+
+from streamgauge.contracts import Pipeline
+from streamgauge.evaluate import tally
+from streamgauge.evaluate.facts import PARTS, Facts, Moments
+from streamgauge.model import NS_PER_MS, NS_PER_S
+from streamgauge.rundir import RunDir
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+RELATIVE_TOLERANCE = 1e-9
+ROWS_PER_TASK = 1_000_000
+
+_RECORDED = "key string, value string, partition int, offset bigint, appended_ms bigint"
+
+
+def match(spark: SparkSession, run: RunDir, facts: Facts, pipeline: Pipeline, rows: int) -> pa.Table:
+    """The table that ``Tally`` is made of. ``rows`` is about how many records there are to join."""
+    moments = facts.moments
+    assert moments is not None, "a run without records is not matched"
+    tasks = max(-(-rows // ROWS_PER_TASK), spark.sparkContext.defaultParallelism)
+    spark.conf.set("spark.sql.shuffle.partitions", str(tasks))
+    # One plan, known beforehand: re-planning between the stages of a small run takes longer than the stages.
+    spark.conf.set("spark.sql.adaptive.enabled", "false")
+    parameters = facts.scenario.get("parameters", {})
+    answer = reference(spark, run, facts, pipeline, parameters)
+    output = spark.read.schema(_RECORDED).parquet(str(run.recorded(facts.output.name)))
+    found = pipeline.decode(output, parameters).withColumnRenamed("appended_ms", "emitted_ms")
+    return count(judge(compare(answer, found, pipeline)), moments).toArrow()
+
+
+def reference(
+    spark: SparkSession, run: RunDir, facts: Facts, pipeline: Pipeline, parameters: Mapping[str, Any]
+) -> DataFrame:
+    """The pipeline's right answer to the recorded input."""
+    from pyspark.sql import functions as f
+
+    assert facts.moments is not None
+    # As LoadPlan.offset_ns.
+    intended_ns = f.expr(f"{facts.moments.load_start_ns} + n_seq * {NS_PER_S} div {facts.plan.rate_per_s}")
+    inputs = {
+        name: spark.read.schema(f"{_RECORDED}, n_seq bigint")
+        .parquet(str(run.recorded(name)))
+        .withColumn("intended_ns", intended_ns)
+        for name in pipeline.inputs
+    }
+    return pipeline.reference(inputs, parameters)
+
+
+def compare(answer: DataFrame, found: DataFrame, pipeline: Pipeline) -> DataFrame:
+    """One row per pair of a reference row and an output of its key; either side may be missing.
+
+    Values other than floating-point numbers are compared by one 64-bit hash, so that they need not travel.
+    """
+    from pyspark.sql import functions as f
+
+    kinds = dict(answer.dtypes)
+    floats = [name for name in pipeline.values if kinds[name] in ("float", "double")]
+    exact = [name for name in pipeline.values if name not in floats]
+    key = list(pipeline.key)
+    left = answer.select(
+        *key,
+        _digest([f.col(name) for name in exact]).alias("right_digest"),
+        *(f.col(name).alias(f"right_{name}") for name in floats),
+        "n",
+        "appended_max_ms",
+        "appended_mean_ms",
+        "intended_max_ns",
+        f.monotonically_increasing_id().alias("answer_id"),
+    )
+    right = found.select(
+        *(f.col(name).cast(kinds[name]).alias(name) for name in key),
+        _digest([f.col(name).cast(kinds[name]) for name in exact]).alias("found_digest"),
+        *(f.col(name).cast(kinds[name]).alias(f"found_{name}") for name in floats),
+        "emitted_ms",
+        "partition",
+        "offset",
+    )
+    is_right = reduce(
+        lambda one, other: one & other,
+        (_close(f.col(f"right_{name}"), f.col(f"found_{name}")) for name in floats),
+        f.col("right_digest") == f.col("found_digest"),
+    )
+    return (
+        left.join(right, key, "full_outer")
+        .select(
+            *key,
+            f.coalesce(is_right, f.lit(False)).alias("is_right"),
+            "n",
+            "appended_max_ms",
+            "appended_mean_ms",
+            "intended_max_ns",
+            "answer_id",
+            "emitted_ms",
+            "partition",
+            "offset",
+        )
+        .groupBy(*key)
+        .agg(
+            f.min("answer_id").alias("first_answer"),
+            f.max("answer_id").alias("last_answer"),
+            f.max("n").alias("n"),
+            f.max("appended_max_ms").alias("appended_max_ms"),
+            f.max("appended_mean_ms").alias("appended_mean_ms"),
+            f.max("intended_max_ns").alias("intended_max_ns"),
+            f.count("emitted_ms").alias("outputs"),
+            f.count_if("is_right").alias("right_outputs"),
+            f.min("emitted_ms").alias("first_ms"),
+            f.min(f.when(f.col("is_right"), f.col("emitted_ms"))).alias("first_right_ms"),
+            # In the order of output rows: what the topic's last reader of this key is left with.
+            f.max(f.struct("emitted_ms", "partition", "offset", "is_right"))["is_right"].alias("ends_right"),
+        )
+    )
+
+
+def judge(keys: DataFrame) -> DataFrame:
+    """Adds the fate of each key, and the moment of its answer."""
+    from pyspark.sql import functions as f
+
+    fate = (
+        f.when(f.col("first_answer").isNull(), tally.UNEXPECTED)
+        .when(f.col("outputs") == 0, tally.MISSING)
+        .when(f.col("ends_right"), tally.MATCHED)
+        .otherwise(tally.WRONG)
+    )
+    wrong_outputs = f.col("outputs") - f.col("right_outputs")
+    return keys.withColumn("fate", fate).withColumns(
+        {
+            "answered_ms": f.when(f.col("fate") == tally.MATCHED, f.col("first_right_ms")).otherwise(f.col("first_ms")),
+            "duplicates": f.greatest(f.col("right_outputs") - 1, f.lit(0)),
+            "intermediate": wrong_outputs - (f.col("fate") == tally.WRONG).cast("int"),
+            "repeated": (f.col("first_answer") != f.col("last_answer")).cast("int"),
+        }
+    )
+
+
+def count(keys: DataFrame, moments: Moments) -> DataFrame:
+    """Groups keys of the same fate, phase, seconds and latencies."""
+    from pyspark.sql import functions as f
+
+    def second_of(ms: str) -> Column:
+        return f.expr(f"cast(floor(({ms} - {moments.load_start_ms}) / 1000) as int)")
+
+    anchor_ns, anchor_ms = f.col("intended_max_ns"), f.expr(f"intended_max_ns div {NS_PER_MS}")
+    matched, missing = f.col("fate") == tally.MATCHED, f.col("fate") == tally.MISSING
+    length_ns = moments.measured_end_ns - moments.measured_start_ns
+    load_end_ms = moments.load_end_ns // NS_PER_MS
+    open_at_end = (f.col("appended_max_ms") < load_end_ms) & (missing | (f.col("answered_ms") >= load_end_ms))
+    groups: Sequence[Column] = (
+        f.col("fate"),
+        f.when(f.col("fate") == tally.UNEXPECTED, tally.NO_PHASE)
+        .when(anchor_ns < moments.measured_start_ns, tally.WARMUP)
+        .when(anchor_ns < moments.measured_end_ns, tally.MEASURED)
+        .otherwise(tally.TAIL)
+        .alias("phase"),
+        f.expr(f"(intended_max_ns - {moments.measured_start_ns}) * {PARTS} div {length_ns}").alias("part"),
+        f.expr(f"(intended_max_ns - {moments.load_start_ns}) div {NS_PER_S}").alias("second"),
+        second_of("appended_max_ms").alias("appended_second"),
+        second_of("answered_ms").alias("answered_second"),
+        f.when(missing, anchor_ms).alias("missing_anchor_ms"),
+        f.when(matched, f.col("answered_ms") - anchor_ms).alias("total_ms"),
+        f.when(matched, f.col("answered_ms") - f.col("appended_max_ms")).alias("latest_ms"),
+        f.when(matched, f.col("answered_ms") - f.col("appended_mean_ms")).alias("average_ms"),
+    )
+    return keys.groupBy(*groups).agg(
+        f.count("*").alias("rows"),
+        f.sum("n").alias("inputs"),
+        f.sum(f.when(open_at_end, f.col("n"))).alias("open_at_end"),
+        f.sum("outputs").alias("outputs"),
+        f.sum("duplicates").alias("duplicates"),
+        f.sum("intermediate").alias("intermediate"),
+        f.sum("repeated").alias("repeated_keys"),
+        f.max(anchor_ms).alias("anchor_max_ms"),
+    )
+
+
+def _digest(columns: Sequence[Column]) -> Column:
+    """A hash in which a null has its place: Spark's own skips nulls, so (1, null) would equal (null, 1)."""
+    from pyspark.sql import functions as f
+
+    if not columns:
+        return f.lit(0).cast("bigint")
+    nulls = reduce(
+        lambda one, other: one + other,
+        (f.when(column.isNull(), 2**place).otherwise(0) for place, column in enumerate(columns)),
+    )
+    return f.xxhash64(*columns, nulls)
+
+
+def _close(one: Column, other: Column) -> Column:
+    from pyspark.sql import functions as f
+
+    largest = f.greatest(f.abs(one), f.abs(other))
+    return one.eqNullSafe(other) | (f.abs(one - other) <= largest * RELATIVE_TOLERANCE)

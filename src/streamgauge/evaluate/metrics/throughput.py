@@ -1,0 +1,85 @@
+"""Records per second: offered by the plan, appended to the inputs, appended to the output."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from streamgauge.evaluate.facts import Facts, Moments
+from streamgauge.evaluate.tally import Ints
+from streamgauge.model import NS_PER_MS, NS_PER_S
+from streamgauge.rundir import RunDir
+
+
+@dataclass(frozen=True)
+class Stamps:
+    """What the recorded topics say without being matched."""
+
+    appended_per_second: Ints
+    output_per_second: Ints
+    output_measured: int
+    """Rows of the output that were appended in the measured interval."""
+    probe_appended_ms: Ints
+    """When each probed record was appended; −1: it is not in the input."""
+    rows: int
+
+
+def rows_recorded(run: RunDir, facts: Facts) -> int:
+    """How many records there are, from the files' own headers."""
+    import pyarrow.dataset as ds
+
+    return sum(ds.dataset(run.recorded(stream.name)).count_rows() for stream in facts.streams)
+
+
+def read_stamps(run: RunDir, facts: Facts, moments: Moments, probes: Ints) -> Stamps:
+    """Count the recorded stamps by second, and look up when the records ``probes`` (n_seq) were appended."""
+    appended, output = np.zeros((2, moments.seconds), np.int64)
+    place = np.full(max(facts.plan.records, 1), -1, np.int32)
+    known = (probes >= 0) & (probes < len(place))
+    place[probes[known]] = np.flatnonzero(known)
+    probe_ms = np.full(len(probes), -1, np.int64)
+    rows = output_measured = 0
+    for stream in facts.inputs:
+        for batch in _batches(run.recorded(stream.name), ["n_seq", "appended_ms"]):
+            n_seq, stamp_ms = batch.column(0).fill_null(-1).to_numpy(), batch.column(1).to_numpy()
+            rows += len(stamp_ms)
+            _count_by_second(appended, stamp_ms, moments)
+            mine = (n_seq >= 0) & (n_seq < len(place))
+            found = place[n_seq[mine]]
+            probe_ms[found[found >= 0]] = stamp_ms[mine][found >= 0]
+    start_ms, end_ms = moments.measured_start_ns // NS_PER_MS, moments.observed_end_ns // NS_PER_MS
+    for batch in _batches(run.recorded(facts.output.name), ["appended_ms"]):
+        stamp_ms = batch.column(0).to_numpy()
+        rows += len(stamp_ms)
+        _count_by_second(output, stamp_ms, moments)
+        output_measured += int(((stamp_ms >= start_ms) & (stamp_ms < end_ms)).sum())
+    return Stamps(appended, output, output_measured, probe_ms, rows)
+
+
+def no_stamps(moments: Moments, probes: Ints) -> Stamps:
+    """Of a run whose topics were not recorded."""
+    none = np.zeros(moments.seconds, np.int64)
+    return Stamps(none, none, 0, np.full(len(probes), -1, np.int64), 0)
+
+
+def offered_per_second(facts: Facts, moments: Moments) -> Ints:
+    """What the plan wanted to send in each second."""
+    count = facts.plan.count_before
+    bounds = [min(count(second * NS_PER_S), facts.plan.records) for second in range(moments.seconds + 1)]
+    sums = np.array(bounds, np.int64)
+    return sums[1:] - sums[:-1]
+
+
+def _batches(directory: Path, columns: list[str]) -> Iterator[Any]:
+    import pyarrow.dataset as ds
+
+    yield from ds.dataset(directory).scanner(columns=columns).to_batches()
+
+
+def _count_by_second(counts: Ints, stamp_ms: Ints, moments: Moments) -> None:
+    second = np.clip((stamp_ms - moments.load_start_ms) // 1000, 0, len(counts) - 1)
+    counts += np.bincount(second, minlength=len(counts))

@@ -1,0 +1,192 @@
+"""Puts the figures of a run together: summary.json and the tables that the report draws."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from streamgauge.evaluate.facts import Facts, Moments
+from streamgauge.evaluate.metrics import latency, throughput
+from streamgauge.evaluate.metrics.clock import Bound
+from streamgauge.evaluate.metrics.generator import Generator
+from streamgauge.evaluate.metrics.lag import Slope
+from streamgauge.evaluate.metrics.latency import EMPTY, KINDS, Distribution
+from streamgauge.evaluate.metrics.throughput import Stamps
+from streamgauge.evaluate.tally import Ints, Tally
+from streamgauge.evaluate.verdict import Decision
+from streamgauge.model import NS_PER_S
+from streamgauge.rundir import RunDir
+
+FORMAT = 1
+DECIMALS = 3
+
+
+@dataclass(frozen=True)
+class Figures:
+    """All that was found out about a run whose load ran."""
+
+    tally: Tally
+    results: Mapping[str, int]
+    latencies: Mapping[str, Distribution]
+    total_known: bool
+    generator: Generator
+    stamps: Stamps
+    backlog: Ints
+    backlog_end: int
+    slope: Slope | None
+    clock_step_ms: float | None
+    broker_bound: Bound | None
+    resources: Mapping[str, Mapping[str, float | None]]
+
+
+def summarize(
+    facts: Facts,
+    figures: Figures | None,
+    results: Mapping[str, int],
+    decision: Decision,
+    state: str | None,
+    sustained: bool | None,
+    warnings: list[str],
+) -> dict[str, Any]:
+    """The content of summary.json: the same bytes for the same run directory."""
+    scenario, engine = facts.scenario, facts.manifest["engine"]
+    return {
+        "format": FORMAT,
+        "run": facts.manifest["run"],
+        "study": scenario["study"],
+        "scenario": scenario["name"],
+        "profile": scenario["profile"],
+        "engine": {"name": engine["name"], "version": engine["version"], "options": engine["options"]},
+        "verdict": decision.verdict.value,
+        "state": state,
+        "sustained": sustained,
+        "interrupted": bool(facts.outcome.get("interrupted")),
+        "reasons": list(decision.reasons),
+        "warnings": warnings,
+        "results": dict(results),
+        "latency_ms": _latencies(figures),
+        "rate_per_s": _rates(figures, facts.moments),
+        "generator": _generator(figures),
+        "backlog": _backlog(figures),
+        "clock": _clock(figures),
+        "resources": {} if figures is None else {k: _rounded(v) for k, v in figures.resources.items()},
+        "repetitions": [],
+        "slo": [],
+        "report": "report.html",
+    }
+
+
+def _latencies(figures: Figures | None) -> dict[str, Any]:
+    found = dict.fromkeys((*KINDS, "generator_share"), EMPTY)
+    if figures is not None:
+        found |= figures.latencies
+    shown = {kind: _rounded(distribution.figures()) for kind, distribution in found.items()}
+    if figures is not None and not figures.total_known:
+        for kind in ("total", "generator_share"):
+            shown[kind] = dict.fromkeys(shown[kind], None)
+    return shown
+
+
+def _rates(figures: Figures | None, moments: Moments | None) -> dict[str, Any]:
+    if figures is None or moments is None or not moments.observed_s:
+        return dict.fromkeys(("offered", "achieved", "worst_second", "output"), 0.0)
+    seconds = moments.observed_s
+    return _rounded(
+        {
+            "offered": figures.generator.offered / seconds,
+            "achieved": figures.generator.sent / seconds,
+            "worst_second": figures.generator.worst_second,
+            "output": figures.stamps.output_measured / seconds,
+        }
+    )
+
+
+def _generator(figures: Figures | None) -> dict[str, Any]:
+    if figures is None:
+        return {"late_p50_ms": None, "late_p99_ms": None, "late_max_ms": None, "errors": 0}
+    late = figures.generator.late_ms
+    return _rounded(
+        {
+            "late_p50_ms": late.percentile(500),
+            "late_p99_ms": late.percentile(990),
+            "late_max_ms": late.max,
+            "errors": figures.generator.errors,
+        }
+    )
+
+
+def _backlog(figures: Figures | None) -> dict[str, Any]:
+    found = figures and figures.slope
+    return {
+        "end": figures.backlog_end if figures else 0,
+        "slope_per_s": _round(found.per_s) if found else None,
+        "slope_ci": [_round(found.low), _round(found.high)] if found else None,
+    }
+
+
+def _clock(figures: Figures | None) -> dict[str, Any]:
+    bound = figures and figures.broker_bound
+    return {
+        "step_max_ms": _round(figures.clock_step_ms) if figures else None,
+        "broker_offset_ms": [_round(bound.low_ms), _round(bound.high_ms)] if bound else None,
+    }
+
+
+def write_measures(run: RunDir, facts: Facts, figures: Figures, moments: Moments) -> None:
+    """measures/seconds.parquet and measures/latency.parquet."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    total = latency.per_second(figures.tally, "total", moments.seconds)
+    latest = latency.per_second(figures.tally, "latest", moments.seconds)
+    if not figures.total_known:
+        total = {name: [None] * moments.seconds for name in total}
+    seconds = pa.table(
+        {
+            "second": pa.array(range(moments.seconds), pa.int32()),
+            "phase": [_phase(second, moments) for second in range(moments.seconds)],
+            "offered": throughput.offered_per_second(facts, moments),
+            "sent": figures.generator.sent_per_second,
+            "appended": figures.stamps.appended_per_second,
+            "output": figures.stamps.output_per_second,
+            "late_max_ms": pa.array(figures.generator.late_max_per_second, pa.float64()),
+            **{f"total_{name}": pa.array(column, pa.float64()) for name, column in total.items()},
+            **{f"latest_{name}": pa.array(column, pa.float64()) for name, column in latest.items()},
+            "backlog": figures.backlog,
+        }
+    )
+    kinds = [kind for kind in KINDS if kind != "total" or figures.total_known]
+    distinct = [figures.latencies[kind] for kind in kinds]
+    samples = pa.table(
+        {
+            "kind": [kind for kind, d in zip(kinds, distinct, strict=True) for _ in d.values],
+            "value_ms": pa.array([value for d in distinct for value in d.values.tolist()], pa.float64()),
+            "count": pa.array([count for d in distinct for count in d.counts.tolist()], pa.int64()),
+        },
+        schema=pa.schema({"kind": pa.string(), "value_ms": pa.float64(), "count": pa.int64()}),
+    )
+    for name, table in (("seconds", seconds), ("latency", samples)):
+        path = run.measures(name)
+        path.parent.mkdir(exist_ok=True)
+        pq.write_table(table, path)
+
+
+def _phase(second: int, moments: Moments) -> str:
+    moment_ns = moments.load_start_ns + second * NS_PER_S
+    for name, end_ns in (
+        ("warmup", moments.measured_start_ns),
+        ("measured", moments.measured_end_ns),
+        ("tail", moments.load_end_ns),
+    ):
+        if moment_ns < end_ns:
+            return name
+    return "drain"
+
+
+def _rounded(values: Mapping[str, float | int | None]) -> dict[str, Any]:
+    return {name: value if isinstance(value, int) else _round(value) for name, value in values.items()}
+
+
+def _round(value: float | None) -> float | None:
+    return None if value is None else round(float(value), DECIMALS)

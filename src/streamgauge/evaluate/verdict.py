@@ -1,0 +1,67 @@
+"""Whether a run can be trusted, what it proves, and the exit code that follows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from streamgauge.errors import (
+    EXIT_MISSED,
+    EXIT_OK,
+    EngineFailed,
+    Interrupted,
+    InvalidMeasurement,
+)
+from streamgauge.model import Verdict
+
+LOSSLESS = ("exactly-once", "at-least-once")
+WITHOUT_DUPLICATES = ("exactly-once", "at-most-once")
+
+
+@dataclass(frozen=True)
+class Decision:
+    verdict: Verdict
+    reasons: Sequence[str]
+
+
+def decide(invalid: Sequence[str], failed: Sequence[str]) -> Decision:
+    """What spoils the measurement comes before what the system under test did wrong; all of it is told."""
+    verdict = Verdict.INVALID if invalid else Verdict.FAILED if failed else Verdict.VALID
+    return Decision(verdict, [*invalid, *failed])
+
+
+def failures(results: Mapping[str, int], delivery: str, ended: Sequence[Mapping[str, Any]]) -> list[str]:
+    """What the system under test did wrong, measured by the guarantee that it claims."""
+    why = [f"{_name(process)} ended although nobody had asked it to ({_code(process)})" for process in ended]
+    if results["wrong"]:
+        why.append(f"{results['wrong']} of {results['expected']} results are wrong")
+    if results["unexpected"]:
+        why.append(f"{results['unexpected']} results answer no input")
+    if results["lost"] and delivery in LOSSLESS:
+        why.append(f"{results['lost']} of {results['expected']} results were lost; the engine claims {delivery}")
+    if results["duplicates"] and delivery in WITHOUT_DUPLICATES:
+        why.append(f"{results['duplicates']} results came out twice; the engine claims {delivery}")
+    return why
+
+
+def exit_code(summary: Mapping[str, Any]) -> int:
+    """What the command that made this summary ends with."""
+    if summary.get("interrupted"):
+        return Interrupted.exit_code
+    if summary["verdict"] == Verdict.INVALID.value:
+        return InvalidMeasurement.exit_code
+    if summary["verdict"] == Verdict.FAILED.value:
+        return EngineFailed.exit_code
+    missed = any(not slo["passed"] for slo in summary.get("slo", ()))
+    # ``sustained`` is null unless the scenario names a rule for it.
+    return EXIT_MISSED if missed or summary["sustained"] is False else EXIT_OK
+
+
+def _name(process: Mapping[str, Any]) -> str:
+    return f"process {process.get('role', '?')}"
+
+
+def _code(process: Mapping[str, Any]) -> str:
+    code = process.get("exit_code")
+    return "no exit code" if code is None else f"exit code {code}"

@@ -1,0 +1,104 @@
+"""Reads the counters that a HotSpot JVM keeps in a memory-mapped file: no agent, no start of a tool.
+
+The file is ``hsperfdata_<user>/<pid>`` below /tmp, on macOS below the user's own temporary directory; the
+property ``java.io.tmpdir`` does not move it. A JVM started with ``-XX:-UsePerfData`` has none.
+
+Layout: 32 bytes of prologue, then entries: 20 bytes of header, a name that ends with a zero byte, the value.
+"""
+
+from __future__ import annotations
+
+import os
+import pwd
+import struct
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+_MAGIC = b"\xca\xfe\xc0\xc0"
+_LITTLE_ENDIAN = 1
+_PROLOGUE = "4x4B2iq2i"
+_ENTRY = "3i4Bi"
+_LONG, _BYTES = ord("J"), ord("B")
+_MB = 1024 * 1024
+_CLOCK_SLACK_S = 2.0
+
+
+@dataclass(frozen=True)
+class HeapAndGc:
+    """Heap as the JVM last noted it (G1 does so at each collection) and its collections so far."""
+
+    used_mb: float
+    committed_mb: float
+    gc_count: int
+    gc_ms: float
+
+
+def heap_and_gc(pid: int) -> HeapAndGc | None:
+    """None for a process that is no JVM of this user, or shows no counters."""
+    path = _path(pid)
+    try:
+        # A dead JVM may have left its file behind, and its number may have gone to another process.
+        if path.stat().st_mtime < psutil.Process(pid).create_time() - _CLOCK_SLACK_S:
+            return None
+        return summarise(parse(path.read_bytes()))
+    except (OSError, ValueError, psutil.Error):
+        return None
+
+
+def parse(data: bytes) -> dict[str, int | str]:
+    """All counters by name. Raises ValueError for other data, and while the JVM is still starting."""
+    if data[:4] != _MAGIC or len(data) < 32:
+        raise ValueError("no hsperfdata file")
+    order = "<" if data[4] == _LITTLE_ENDIAN else ">"
+    _, major, _, accessible, _, _, _, offset, count = struct.unpack_from(order + _PROLOGUE, data)
+    if major != 2:
+        raise ValueError(f"hsperfdata of version {major}, not 2")
+    if not accessible:
+        raise ValueError("the JVM is still starting")
+    header, value = struct.Struct(order + _ENTRY), struct.Struct(order + "q")
+    counters: dict[str, int | str] = {}
+    try:
+        for _ in range(count):
+            length, name_at, vector_length, kind, _, _, _, data_at = header.unpack_from(data, offset)
+            name = data[offset + name_at : data.index(b"\0", offset + name_at)].decode("utf-8", "replace")
+            if kind == _LONG and vector_length == 0:
+                counters[name] = value.unpack_from(data, offset + data_at)[0]
+            elif kind == _BYTES:
+                text = data[offset + data_at : offset + data_at + vector_length]
+                counters[name] = text.partition(b"\0")[0].decode("utf-8", "replace")
+            offset += length
+    except struct.error as problem:
+        raise ValueError(f"hsperfdata is cut short: {problem}") from None
+    return counters
+
+
+def summarise(counters: dict[str, int | str]) -> HeapAndGc | None:
+    """The heap over all generations, and all collectors together; None when the JVM counts neither."""
+    used = committed = gc_count = gc_ticks = 0
+    found = False
+    for name, value in counters.items():
+        if not name.startswith("sun.gc.") or isinstance(value, str):
+            continue
+        match name.split(".")[2:]:
+            case ["generation", _, "space", _, "used"]:
+                used += value
+                found = True
+            case ["generation", _, "space", _, "capacity"]:
+                committed += value
+            case ["collector", _, "invocations"]:
+                gc_count += value
+            case ["collector", _, "time"]:
+                gc_ticks += value
+    ticks_per_s = counters.get("sun.os.hrt.frequency")
+    if not found or not isinstance(ticks_per_s, int) or ticks_per_s <= 0:
+        return None
+    return HeapAndGc(used / _MB, committed / _MB, gc_count, gc_ticks * 1000 / ticks_per_s)
+
+
+def _path(pid: int) -> Path:
+    root = tempfile.gettempdir() if sys.platform == "darwin" else "/tmp"  # noqa: S108 fixed in the JVM
+    return Path(root) / f"hsperfdata_{pwd.getpwuid(os.getuid()).pw_name}" / str(pid)

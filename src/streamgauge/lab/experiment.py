@@ -1,0 +1,370 @@
+"""One run, from the first process to the summary."""
+
+from __future__ import annotations
+
+import platform
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Protocol
+
+from streamgauge import __version__, jars, registry
+from streamgauge.errors import EngineFailed, EnvironmentProblem, Interrupted, StreamgaugeError
+from streamgauge.jvm.java import find_java
+from streamgauge.lab import blueprint as blueprints
+from streamgauge.lab import machine
+from streamgauge.lab.blueprint import Blueprint, Request
+from streamgauge.lab.clock import read_clock
+from streamgauge.lab.evaluation import Evaluator
+from streamgauge.lab.sampling import Sampler, machine_sample
+from streamgauge.lab.supervisor import Supervisor
+from streamgauge.model import NS_PER_S
+from streamgauge.rundir import RunDir
+
+LEAD_S = 0.5
+"""Between telling the load worker to start and its first record."""
+QUIET_S = 5.0
+LOAD_OVERRUN_S = 30.0
+"""How long the load worker may take beyond its plan to hand over what it still owes."""
+
+
+@dataclass(frozen=True)
+class Tick:
+    """What the live view shows, once a second."""
+
+    phase: str
+    elapsed_s: float
+    planned_s: float
+    offered_per_s: float
+    sent_per_s: float
+    output_per_s: float
+    lag: int | None
+    late_max_ms: float
+    errors: int
+
+
+class Watch(Protocol):
+    """Who looks on: the terminal, or nobody."""
+
+    def phase(self, text: str) -> None: ...
+
+    def tick(self, tick: Tick) -> None: ...
+
+
+class Nobody:
+    """A watch that looks away."""
+
+    def phase(self, text: str) -> None:
+        pass
+
+    def tick(self, tick: Tick) -> None:
+        pass
+
+
+@dataclass
+class _Progress:
+    """The last word of each process that reports progress. For the live view and the end of the drain."""
+
+    sent: int = 0
+    late_max_ms: float = 0.0
+    errors: int = 0
+    consumed: int | None = None
+    load_done: bool = False
+
+    def hear(self, role: str, event: dict[str, Any]) -> None:
+        if role == "load" and event["event"] in ("progress", "done"):
+            self.sent = event.get("sent", self.sent)
+            self.errors = event.get("errors", self.errors)
+            self.late_max_ms = event.get("late_max_ms", self.late_max_ms)
+            self.load_done = event["event"] == "done"
+        elif role != "load" and event["event"] == "progress":
+            self.consumed = event.get("consumed", self.consumed)
+
+
+@dataclass
+class _Outcome:
+    """What goes into outcome.json."""
+
+    load_start_ns: int | None = None
+    measured_start_ns: int | None = None
+    measured_end_ns: int | None = None
+    load_end_ns: int | None = None
+    drain_end_ns: int | None = None
+    drain: str | None = None
+    interrupted: bool = False
+    ends: dict[str, Any] = field(default_factory=dict)
+    ended: list[dict[str, Any]] = field(default_factory=list)
+    load_error: str | None = None
+
+
+class Experiment:
+    """One run in its own processes. ``evaluator`` may be one that is kept between runs."""
+
+    def __init__(
+        self, plan: Blueprint, supervisor: Supervisor, watch: Watch, evaluator: Evaluator | None = None
+    ) -> None:
+        self.plan = plan
+        self.scenario = plan.request.scenario
+        self.run = RunDir(plan.request.out)
+        self._supervisor = supervisor
+        self._watch = watch
+        self._evaluator = evaluator or Evaluator(supervisor, plan.evaluator)
+        self._sampler = Sampler(supervisor.processes)
+        self._heard = _Progress()
+        self._outcome = _Outcome()
+        self._last: tuple[float, int, int] = (time.monotonic(), 0, 0)
+
+    def measure(self) -> dict[str, Any]:
+        """Start everything, drive the load, drain, record, evaluate. Returns the summary.
+
+        Raises EnvironmentProblem when something that is not under test does not start. A system under test that
+        does not start or dies is a finding: the summary says FAILED.
+        """
+        self.run.write_manifest(describe(self.plan))
+        try:
+            try:
+                self._start_broker()
+                if self.plan.request.load_first:
+                    self._start_load()
+                    self._start_engine()
+                else:
+                    self._start_engine()
+                    self._start_load()
+                self._watch_load()
+                self._drain()
+            except EngineFailed as failure:
+                self._note_failure(failure)
+            self._stop_measured()
+        except KeyboardInterrupt:
+            self._outcome.interrupted = True
+            raise
+        finally:
+            self.run.write_outcome(asdict(self._outcome))
+        return self._evaluate()
+
+    def _start_broker(self) -> None:
+        if self.plan.broker:
+            self._watch.phase("starting the Kafka broker")
+            for spec in self.plan.broker:
+                self._supervisor.start(spec)
+        self._watch.phase("creating topics")
+        self.plan.transport.create(self.plan.streams)
+
+    def _start_engine(self) -> None:
+        self._watch.phase(f"starting {self.scenario.engine}")
+        for spec in self.plan.engine:
+            self._supervisor.start(spec, on_event=self._heard.hear)
+
+    def _start_load(self) -> None:
+        self._watch.phase("preparing the load")
+        self._supervisor.start(self.plan.load, on_event=self._heard.hear)
+        load = self.scenario.load
+        start_ns = time.time_ns() + round(LEAD_S * NS_PER_S)
+        self._supervisor.send("load", f'{{"do":"start","at_ns":{start_ns}}}')
+        outcome = self._outcome
+        outcome.load_start_ns = start_ns
+        outcome.measured_start_ns = start_ns + round(load.warmup_s * NS_PER_S)
+        outcome.measured_end_ns = outcome.measured_start_ns + round(load.measured_s * NS_PER_S)
+        outcome.load_end_ns = start_ns + round(load.duration_s * NS_PER_S)
+
+    def _watch_load(self) -> None:
+        """Sample every second until the load worker is done."""
+        assert self._outcome.load_start_ns is not None
+        started = time.monotonic() - (time.time_ns() - self._outcome.load_start_ns) / NS_PER_S
+        self._each_second(
+            until=lambda: self._heard.load_done or self._outcome.load_error is not None,
+            deadline=started + self.scenario.load.duration_s + LOAD_OVERRUN_S,
+            started=started,
+        )
+        if not self._heard.load_done and self._outcome.load_error is None:
+            self._outcome.load_error = f"the load worker was not done {LOAD_OVERRUN_S:.0f} s after the end of its plan"
+
+    def _drain(self) -> None:
+        """Wait until no result comes any more, or for the scenario's deadline."""
+        quiet_s = max(QUIET_S, 3 * self.scenario.trigger_s)
+        deadline = time.monotonic() + self.scenario.drain_deadline_s
+        last_change, seen = time.monotonic(), -1
+
+        def is_quiet() -> bool:
+            nonlocal last_change, seen
+            appended = self.plan.transport.positions(self.plan.streams).appended
+            if appended["output"] != seen:
+                last_change, seen = time.monotonic(), appended["output"]
+            taken = self._heard.consumed
+            behind = taken is not None and taken < sum(appended[stream.name] for stream in self.plan.inputs)
+            return not behind and time.monotonic() - last_change >= quiet_s
+
+        self._watch.phase("draining")
+        quiet = self._each_second(until=is_quiet, deadline=deadline, started=None)
+        self._outcome.drain = "quiet" if quiet else "deadline"
+
+    def _each_second(self, until: Callable[[], bool], deadline: float, started: float | None) -> bool:
+        """Look after the run once a second, on the second. True as soon as ``until`` holds, False at the deadline."""
+        due = time.monotonic()
+        while time.monotonic() < deadline:
+            self._check_processes()
+            self._sample(started)
+            if until():
+                return True
+            due = max(due + 1.0, time.monotonic())
+            time.sleep(due - time.monotonic())
+        return until()
+
+    def _check_processes(self) -> None:
+        """A dead engine ends the measurement; a dead load worker makes it invalid; neither loses the record."""
+        if self._heard.load_done:
+            self._supervisor.stop("load")
+        try:
+            self._supervisor.check()
+        except EnvironmentProblem as problem:
+            dead = {process["group"] for process in self._supervisor.ended()}
+            if dead != {"load"}:
+                raise EngineFailed(problem.what, log_tail=problem.log_tail) from None
+            self._outcome.load_error = self._outcome.load_error or problem.what
+
+    def _sample(self, started: float | None) -> None:
+        t_ns = time.time_ns()
+        self.run.append_samples("resources", self._sampler.sample(t_ns))
+        self.run.append_samples("machine", [machine_sample(t_ns)])
+        self.run.append_samples("clock", [read_clock()])
+        try:
+            appended = self.plan.transport.positions(self.plan.streams).appended
+        except EnvironmentProblem:
+            self._supervisor.check()
+            raise
+        self.run.append_samples(
+            "positions",
+            [
+                {
+                    "t_ns": t_ns,
+                    "appended": appended,
+                    "consumed": self._heard.consumed,
+                    "sent": self._heard.sent,
+                }
+            ],
+        )
+        self._show(started, appended)
+
+    def _show(self, started: float | None, appended: Any) -> None:
+        now, load = time.monotonic(), self.scenario.load
+        then, sent, output = self._last
+        self._last = (now, self._heard.sent, appended["output"])
+        seconds = max(now - then, 1e-9)
+        elapsed_s = 0.0 if started is None else max(now - started, 0.0)
+        taken = sum(appended[stream.name] for stream in self.plan.inputs)
+        self._watch.tick(
+            Tick(
+                phase="draining" if started is None else _phase(load, elapsed_s),
+                elapsed_s=elapsed_s,
+                planned_s=load.duration_s,
+                offered_per_s=0.0 if started is None else load.rate_per_s,
+                sent_per_s=(self._heard.sent - sent) / seconds,
+                output_per_s=(appended["output"] - output) / seconds,
+                lag=None if self._heard.consumed is None else max(taken - self._heard.consumed, 0),
+                late_max_ms=self._heard.late_max_ms,
+                errors=self._heard.errors,
+            )
+        )
+
+    def _note_failure(self, failure: StreamgaugeError) -> None:
+        """Keep what is known of a dead or never started engine; the evaluation turns it into a verdict."""
+        self._outcome.ended = self._supervisor.ended() or [
+            {"role": "engine", "group": "engine", "exit_code": None, "log_tail": failure.message()}
+        ]
+
+    def _stop_measured(self) -> None:
+        """Fix what counts as output, then stop load and engine."""
+        self._watch.phase("stopping the engine")
+        if self._outcome.load_start_ns is not None:
+            self._outcome.drain_end_ns = time.time_ns()
+            self._supervisor.stop_group("load")
+            try:
+                ends = self.plan.transport.ends(self.plan.streams)
+                self._outcome.ends = {
+                    name: {str(partition): end for partition, end in partitions.items()}
+                    for name, partitions in ends.items()
+                }
+            except EnvironmentProblem as problem:
+                # A dead broker: there is nothing to record, and the summary says why.
+                self._outcome.ended = self._outcome.ended or self._supervisor.ended()
+                self._watch.phase(problem.what)
+        self._supervisor.stop_group("engine")
+
+    def _evaluate(self) -> dict[str, Any]:
+        if self._outcome.ends:
+            self._watch.phase("recording the topics")
+            self._evaluator.record(self.run, self._watch.phase)
+        self._supervisor.stop_group("broker")
+        return self._evaluator.evaluate(self.run, self._watch.phase)
+
+
+def _phase(load: Any, elapsed_s: float) -> str:
+    if elapsed_s < load.warmup_s:
+        return "warm-up"
+    return "measuring" if elapsed_s < load.warmup_s + load.measured_s else "tail"
+
+
+def describe(plan: Blueprint) -> dict[str, Any]:
+    """The manifest: what was asked for, what it runs on, and the command that repeats it."""
+    scenario = plan.request.scenario
+    engine = registry.engine(scenario.engine)
+    versions = engine.versions()
+    about_scenario = {
+        name: value
+        for name, value in asdict(scenario).items()
+        if name not in ("engine", "engine_options", "broker_port")
+    }
+    groups = blueprints.needed_jar_groups(scenario, own_broker=plan.transport.own)
+    return {
+        "run": plan.run,
+        "tool": __version__,
+        "scenario": {**about_scenario, "pipeline": scenario.pipeline},
+        "engine": {
+            "name": engine.name,
+            "title": engine.title,
+            "version": next(iter(versions.values())),
+            "versions": dict(versions),
+            "delivery": scenario.engine_options.get("delivery", engine.traits.delivery),
+            "options": dict(scenario.engine_options),
+        },
+        "transport": plan.transport.describe(),
+        "streams": [asdict(stream) for stream in plan.streams],
+        "versions": {
+            "streamgauge": __version__,
+            "python": platform.python_version(),
+            "java": find_java().version,
+            "confluent-kafka": version("confluent-kafka"),
+            "pyspark": version("pyspark"),
+            "jars": {name: found for group in groups for name, found in jars.versions(group).items()},
+        },
+        "machine": machine.describe(),
+        "processes": [{"role": spec.role, "group": spec.group, "argv": list(spec.argv)} for spec in plan.processes],
+        # Load, broker and engine run on the same cores: the engine's share of the CPU says nothing on its own.
+        "shared_cores": True,
+        "command": plan.request.command,
+    }
+
+
+def run_experiment(request: Request, watch: Watch, evaluator: Evaluator | None = None) -> tuple[RunDir, dict[str, Any]]:
+    """Lay the run out, check that there is room, run it. Nothing of it is left behind but the run directory."""
+    scenario = request.scenario
+    run = blueprints.run_name(scenario)
+    groups = blueprints.needed_jar_groups(scenario, own_broker=request.bootstrap is None)
+    if jars.missing(groups):
+        watch.phase("fetching jars (once)")
+        jars.fetch(groups)
+    # Laid out once before anything is made, so that a mistake or a lack of room leaves nothing behind.
+    blueprints.check_room(blueprints.draw(request, run, Path("work")))
+    directory = RunDir.create(request.out)
+    try:
+        with Supervisor(run, directory.path / "logs") as supervisor:
+            plan = blueprints.draw(request, run, supervisor.work_dir)
+            try:
+                summary = Experiment(plan, supervisor, watch, evaluator).measure()
+            finally:
+                plan.transport.remove()
+    except KeyboardInterrupt:
+        raise Interrupted("interrupted: everything was stopped", where=directory.path) from None
+    return directory, summary

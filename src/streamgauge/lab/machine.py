@@ -1,0 +1,117 @@
+"""The machine that a run ran on, as far as it bears on the result. Limits of a container count."""
+
+from __future__ import annotations
+
+import math
+import os
+import platform
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+_MB = 1024 * 1024
+_CGROUP_ROOT = Path("/sys/fs/cgroup")
+
+
+def describe() -> dict[str, Any]:
+    """The manifest's ``machine``."""
+    return {
+        "system": platform.system(),
+        "kernel": platform.release(),
+        "cpu": _cpu_model(),
+        "cores": usable_cores(),
+        "memory_mb": memory_mb(),
+        "load_at_start": round(os.getloadavg()[0], 2),
+    }
+
+
+def usable_cores() -> int:
+    """Cores that we may use, by affinity and the container's quota (rounded up, as the JVM does)."""
+    cores = len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
+    quotas = [quota for group in _cgroups() if (quota := _cpu_quota(group)) is not None]
+    return min([cores, *map(math.ceil, quotas)])
+
+
+def memory_mb() -> int:
+    """Memory of the machine, or the container's limit."""
+    limits = [limit for group in _cgroups() if (limit := _number(group / "memory.max")) is not None]
+    return min([psutil.virtual_memory().total, *limits]) // _MB
+
+
+def available_memory_mb() -> int:
+    """Memory that new processes can have without swapping."""
+    rooms = [room for group in _cgroups() if (room := _memory_room(group)) is not None]
+    return max(0, min([psutil.virtual_memory().available, *rooms])) // _MB
+
+
+def free_disk_mb(path: Path) -> int:
+    """Free space for this user where ``path`` lies or will lie."""
+    path = path.absolute()
+    while not path.exists():
+        path = path.parent
+    return shutil.disk_usage(path).free // _MB
+
+
+def _cgroups() -> Iterator[Path]:
+    """The control groups (version 2) that hold this process, innermost first; none where there are none."""
+    try:
+        lines = Path("/proc/self/cgroup").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return
+    for line in lines:
+        if line.startswith("0::/"):
+            group = _CGROUP_ROOT / line.removeprefix("0::/")
+            while group.is_relative_to(_CGROUP_ROOT):
+                yield group
+                group = group.parent
+
+
+def _cpu_quota(group: Path) -> float | None:
+    try:
+        quota, period = (group / "cpu.max").read_text(encoding="ascii").split()
+        return int(quota) / int(period)
+    except (OSError, ValueError):
+        return None
+
+
+def _memory_room(group: Path) -> int | None:
+    limit, used = _number(group / "memory.max"), _number(group / "memory.current")
+    if limit is None or used is None:
+        return None
+    return limit - used + _reclaimable(group)
+
+
+def _reclaimable(group: Path) -> int:
+    """File pages that the kernel gives up before it refuses memory."""
+    try:
+        lines = (group / "memory.stat").read_text(encoding="ascii").splitlines()
+    except OSError:
+        return 0
+    return sum(int(line.split()[1]) for line in lines if line.startswith("inactive_file "))
+
+
+def _number(path: Path) -> int | None:
+    """None for ``max``, which is no limit, and where there is no such file."""
+    try:
+        return int(path.read_text(encoding="ascii"))
+    except (OSError, ValueError):
+        return None
+
+
+def _cpu_model() -> str:
+    if sys.platform == "darwin":
+        sysctl = ["/usr/sbin/sysctl", "-n", "machdep.cpu.brand_string"]
+        found = subprocess.run(sysctl, capture_output=True, text=True, check=False).stdout.strip()
+        return found or platform.machine()
+    try:
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    except OSError:
+        pass
+    return platform.processor() or platform.machine()

@@ -1,0 +1,104 @@
+"""The ledger of a load worker: what left when, slice by slice (docs/reference/run-directory.md)."""
+
+from __future__ import annotations
+
+from array import array
+from collections import deque
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from streamgauge.errors import EnvironmentProblem
+
+COLUMNS = ("first", "count", "sent_ns", "acked_n", "acked_ns", "errors")
+_SCHEMA = pa.schema([(name, pa.int64()) for name in COLUMNS])
+_GROUP_ROWS = 2_000
+"""Written in about a millisecond, so that writing does not make the load late."""
+
+
+class Slice:
+    """One row: a slice that left, and what became of it."""
+
+    __slots__ = ("acked_ns", "count", "errors", "first", "ledger", "sent_ns", "settled")
+
+    def __init__(self, ledger: Ledger, first: int, count: int, sent_ns: int) -> None:
+        self.ledger = ledger
+        self.first = first
+        self.count = count
+        self.sent_ns = sent_ns
+        self.acked_ns = 0
+        self.errors = 0
+        self.settled = False
+
+    def settle(self, errors: int) -> None:
+        """The transport has answered for every record; ``errors`` of them are not in it."""
+        self.settled = True
+        self.errors = errors
+        self.ledger.errors += errors
+        if not errors:
+            self.acked_ns = self.ledger.now_ns()
+
+    def row(self) -> tuple[int, ...]:
+        return (self.first, self.count, self.sent_ns, self.first + self.count - 1, self.acked_ns, self.errors)
+
+
+class Ledger:
+    """Writes rows in the order in which slices left, each as soon as it and all before it are settled.
+
+    The file appears under its name when it is closed: a reader never finds half of it. Memory is bounded by
+    what is on its way to the transport. Raises EnvironmentProblem when the file cannot be written.
+    """
+
+    def __init__(self, path: Path, now_ns: Callable[[], int]) -> None:
+        self.now_ns = now_ns
+        self.errors = 0
+        self._path = path
+        self._part = path.with_name(path.name + ".part")
+        self._open: deque[Slice] = deque()
+        self._columns = [array("q") for _ in COLUMNS]
+        try:
+            self._writer: Any = pq.ParquetWriter(self._part, _SCHEMA)
+        except OSError as problem:
+            raise EnvironmentProblem("the ledger cannot be written", where=path, got=str(problem)) from None
+
+    @property
+    def held(self) -> int:
+        """Rows in memory."""
+        return len(self._open) + len(self._columns[0])
+
+    def add(self, taken: range, sent_ns: int) -> Slice:
+        """The row of a slice that leaves now."""
+        slice_ = Slice(self, taken.start, len(taken), sent_ns)
+        self._open.append(slice_)
+        return slice_
+
+    def write(self) -> None:
+        """Write what is settled, when there is enough of it."""
+        self._collect()
+        if len(self._columns[0]) >= _GROUP_ROWS:
+            self._write_group()
+
+    def close(self) -> None:
+        """Write the rest. A slice that is still open has failed: nobody answered for it."""
+        for slice_ in self._open:
+            if not slice_.settled:
+                slice_.settle(slice_.count)
+        self._collect()
+        self._write_group()
+        self._writer.close()
+        self._part.replace(self._path)
+
+    def _collect(self) -> None:
+        while self._open and self._open[0].settled:
+            for column, value in zip(self._columns, self._open.popleft().row(), strict=True):
+                column.append(value)
+
+    def _write_group(self) -> None:
+        columns, self._columns = self._columns, [array("q") for _ in COLUMNS]
+        if rows := len(columns[0]):
+            # From buffers: pa.array would import pandas first, which takes longer than the load can wait.
+            arrays = [pa.Array.from_buffers(pa.int64(), rows, [None, pa.py_buffer(column)]) for column in columns]
+            self._writer.write_batch(pa.record_batch(arrays, schema=_SCHEMA))

@@ -1,0 +1,53 @@
+"""The settings file of a load worker."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from streamgauge.errors import UsageError
+from streamgauge.model import LoadPlan, Stream
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What one load worker is to send, where to, and where it keeps its ledger."""
+
+    transport: str
+    described: Mapping[str, Any]
+    """What ``Transport.attach`` needs."""
+    streams: tuple[Stream, ...]
+    dataset: str
+    seed: int
+    dataset_rate_per_s: int
+    plan: LoadPlan
+    ledger: Path
+
+    @classmethod
+    def read(cls, path: Path) -> Settings:
+        """Raises UsageError when the file is missing or wrong."""
+        try:
+            content = json.loads(path.read_text(encoding="utf-8"))
+            if content["worker"] != {"index": 0, "of": 1}:
+                raise UsageError("a load of several workers is not supported", where=path, got=content["worker"])
+            return cls(
+                transport=content["transport"]["name"],
+                described=content["transport"],
+                streams=tuple(
+                    Stream(stream["name"], stream["topic"], partitions=0, role="input") for stream in content["streams"]
+                ),
+                dataset=content["dataset"]["name"],
+                seed=int(content["dataset"]["seed"]),
+                dataset_rate_per_s=int(content["dataset"]["rate_per_s"]),
+                plan=LoadPlan(**content["plan"]),
+                ledger=Path(content["ledger"]),
+            )
+        except OSError as problem:
+            raise UsageError("the settings cannot be read", where=path, got=problem.strerror) from None
+        except KeyError as problem:
+            raise UsageError("the settings lack a key", where=path, expected=problem.args[0]) from None
+        except (TypeError, ValueError) as problem:
+            raise UsageError("the settings are wrong", where=path, got=str(problem)) from None

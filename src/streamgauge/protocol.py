@@ -1,0 +1,27 @@
+"""The program's side of the protocol between the lab and a process that it starts (docs/reference/protocol.md)."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+import threading
+from typing import Any
+
+_lock = threading.Lock()
+
+
+def emit(event: str, **fields: Any) -> None:
+    """Say something to the lab: one JSON object on one line of stdout."""
+    line = json.dumps({"event": event, **fields}, separators=(",", ":"))
+    with _lock:
+        sys.stdout.write(line + "\n")
+        sys.stdout.flush()
+
+
+def stop_on_sigterm() -> threading.Event:
+    """An event that SIGTERM sets. SIGINT is left to the lab, which speaks for the user."""
+    asked = threading.Event()
+    signal.signal(signal.SIGTERM, lambda *_: asked.set())
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    return asked

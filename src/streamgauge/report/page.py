@@ -1,0 +1,131 @@
+"""Puts the tables and figures of one run on one HTML page."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from streamgauge.report import text
+from streamgauge.report.figures import all_figures
+from streamgauge.report.source import Source, read
+from streamgauge.report.tables import (
+    clock_rows,
+    generator_rows,
+    headlines,
+    latency_rows,
+    machine_rows,
+    rate_rows,
+    resource_rows,
+    result_rows,
+)
+from streamgauge.rundir import RunDir
+
+
+def write_page(run: RunDir) -> Path:
+    """See ``report.write``."""
+    page = render(read(run))
+    target: Path = run.report_path
+    part = target.with_name(target.name + ".part")
+    part.write_text(page, encoding="utf-8")
+    part.replace(target)
+    return target
+
+
+def render(source: Source) -> str:
+    """The whole page. The same run gives the same bytes."""
+    import jinja2
+    from markupsafe import Markup
+    from plotly.offline import get_plotlyjs
+
+    figures = all_figures(source)
+    scripts = {"plotly_js": get_plotlyjs() if figures else "", "draw_js": _packaged("page.js")}
+    environment = jinja2.Environment(
+        autoescape=True,
+        undefined=jinja2.ChainableUndefined,  # a run that died early lacks what others have
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update(
+        number=text.number,
+        plain=text.plain,
+        argv=text.argv,
+        rounded=text.rounded,
+        scaled=text.scaled,
+    )
+    environment.tests["records"] = _is_records
+    return environment.from_string(_packaged("page.html.j2")).render(
+        css=Markup(_packaged("page.css")),  # noqa: S704  the package's own files
+        **{name: Markup(script) for name, script in scripts.items()},  # noqa: S704  the packages' own files
+        script_hashes=[_csp_hash(script) for script in scripts.values()],
+        figures=figures,
+        figures_json=Markup(as_script_data(figures)),  # noqa: S704  escaped there
+        **context(source),
+    )
+
+
+def context(source: Source) -> dict[str, Any]:
+    """What the template says in words and tables."""
+    summary = source.summary
+    verdict = str(summary.get("verdict") or "UNKNOWN")
+    mark, meaning = text.VERDICTS.get(verdict, ("?", "the run has no verdict"))
+    style = verdict.lower() if verdict in text.VERDICTS else "invalid"
+    state = summary.get("state")
+    return {
+        "manifest": source.manifest,
+        "outcome": source.outcome,
+        "summary": summary,
+        "scenario": _mapping(source.manifest.get("scenario")),
+        "engine": _mapping(source.manifest.get("engine")) or _mapping(summary.get("engine")),
+        "transport": _mapping(source.manifest.get("transport")),
+        "verdict": {
+            "word": verdict,
+            "mark": mark,
+            "meaning": meaning,
+            "usable": verdict == "VALID",
+            "style": style,
+        },
+        "state": {"word": state or "not judged", "meaning": text.STATES.get(str(state), "")},
+        "reasons": [text.plain(reason) for reason in summary.get("reasons") or ()],
+        "warnings": [text.plain(warning) for warning in summary.get("warnings") or ()],
+        "missing": source.missing,
+        "phases": source.phases,
+        "headlines": headlines(source),
+        "results": result_rows(source),
+        "latencies": latency_rows(source),
+        "generator": generator_rows(source),
+        "resources": resource_rows(source),
+        "machine": machine_rows(source),
+        "clock": clock_rows(source),
+        "backlog": _mapping(summary.get("backlog")),
+        "rates": rate_rows(source),
+        "slo": [entry for entry in summary.get("slo") or () if isinstance(entry, Mapping)],
+        "repetitions": [entry for entry in summary.get("repetitions") or () if isinstance(entry, Mapping)],
+    }
+
+
+def as_script_data(content: Any) -> str:
+    """JSON that cannot end the script element it stands in, whatever strings it holds."""
+    return json.dumps(content, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
+
+
+def _csp_hash(script: str) -> str:
+    digest = hashlib.sha256(script.encode()).digest()
+    return f"'sha256-{base64.b64encode(digest).decode()}'"
+
+
+def _packaged(name: str) -> str:
+    return resources.files(__package__ or "").joinpath(name).read_text(encoding="utf-8")
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _is_records(value: Any) -> bool:
+    """A list of objects, to be shown as one table."""
+    return isinstance(value, Sequence) and bool(value) and all(isinstance(item, Mapping) for item in value)

@@ -1,0 +1,144 @@
+"""Everything of a run directory that the report shows, with a note for each part that is not there."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from streamgauge.errors import UsageError
+from streamgauge.model import NS_PER_S
+from streamgauge.rundir import RunDir
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Column = Sequence[Any]
+Samples = Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class Phase:
+    """A part of the run, in seconds since the load started."""
+
+    name: str
+    from_s: float
+    to_s: float
+
+
+@dataclass(frozen=True)
+class Source:
+    """One run as the report sees it. Parts that are not there are empty and named in ``missing``."""
+
+    manifest: Mapping[str, Any]
+    outcome: Mapping[str, Any]
+    summary: Mapping[str, Any]
+    seconds: Mapping[str, Column]
+    latency: Mapping[str, tuple[np.ndarray, np.ndarray]]
+    """Per kind: the distinct values in ms, rising, and how often each occurred."""
+    resources: Samples
+    machine: Samples
+    clock: Samples
+    missing: Sequence[str]
+
+    @property
+    def load_started(self) -> bool:
+        return self.outcome.get("load_start_ns") is not None
+
+    def since_start_s(self, t_ns: int) -> float:
+        """Seconds since the load started; since the first sample when it never did."""
+        start = self.outcome.get("load_start_ns")
+        if start is None:
+            start = min(s[0]["t_ns"] for s in (self.resources, self.machine, self.clock) if s)
+        return float((t_ns - start) / NS_PER_S)
+
+    @property
+    def phases(self) -> list[Phase]:
+        """The parts that the load went through, in order; empty when it never started."""
+        moments = [
+            self.outcome.get(f"{name}_ns")
+            for name in ("load_start", "measured_start", "measured_end", "load_end", "drain_end")
+        ]
+        found = []
+        for name, begin, end in zip(PHASES, moments, moments[1:], strict=False):
+            if begin is not None and end is not None and end > begin:
+                found.append(Phase(name, self.since_start_s(begin), self.since_start_s(end)))
+        return found
+
+
+PHASES = ("warm-up", "measured", "tail", "drain")
+
+
+def read(run: RunDir) -> Source:
+    """Read a run. Raises UsageError when it has not been evaluated."""
+    if not run.summary_path.is_file():
+        raise UsageError(
+            "the run has not been evaluated",
+            where=run.path,
+            got="no summary.json",
+            expected="a run directory with a summary",
+            hint=f"streamgauge evaluate {run.path}",
+        )
+    missing: list[str] = []
+    outcome: Mapping[str, Any] = {}
+    if run.outcome_path.is_file():
+        outcome = run.outcome()
+    else:
+        missing.append("outcome.json: the run did not come to its end")
+    seconds = _table(run.measures("seconds"), missing)
+    latency = _table(run.measures("latency"), missing)
+    samples = {}
+    for kind in ("resources", "machine", "clock"):
+        samples[kind] = [sample for sample in run.samples(kind) if isinstance(sample, dict) and "t_ns" in sample]
+        if not samples[kind]:
+            missing.append(f"samples/{kind}.jsonl: no samples")
+    return Source(
+        manifest=run.manifest(),
+        outcome=outcome,
+        summary=run.summary(),
+        seconds={} if seconds is None else _columns(seconds),
+        latency={} if latency is None else _by_kind(latency),
+        missing=missing,
+        **samples,
+    )
+
+
+def _table(path: Path, missing: list[str]) -> pa.Table | None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    name = f"{path.parent.name}/{path.name}"
+    try:
+        table = pq.read_table(path)
+    except FileNotFoundError:
+        missing.append(f"{name}: not written")
+    except (OSError, pa.ArrowInvalid):
+        missing.append(f"{name}: not readable as Parquet")
+    else:
+        if table.num_rows:
+            return table
+        missing.append(f"{name}: no rows")
+    return None
+
+
+def _columns(table: pa.Table) -> dict[str, Column]:
+    return {name: [_finite(v) for v in table.column(name).to_pylist()] for name in table.column_names}
+
+
+def _finite(value: Any) -> Any:
+    """NaN has no place in JSON, and a figure leaves the same gap for null."""
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _by_kind(table: pa.Table) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    import pyarrow.compute as pc
+
+    found = {}
+    for kind in pc.unique(table.column("kind")).to_pylist():
+        rows = table.filter(pc.equal(table.column("kind"), kind)).sort_by("value_ms")
+        found[str(kind)] = (rows.column("value_ms").to_numpy(), rows.column("count").to_numpy())
+    return found

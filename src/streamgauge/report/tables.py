@@ -1,0 +1,195 @@
+"""The rows of the report's tables, numbers already as text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from streamgauge.report.figures import CLOCK_LIMIT_MS, CLOCK_WARNING_MS, clock_steps_ms, late_limits_ms
+from streamgauge.report.source import Source
+from streamgauge.report.text import LATENCIES, NONE, RESULTS, number, rounded, share
+
+PERCENTILES = {"p50": "p50", "p90": "p90", "p99": "p99", "p999": "p99.9", "max": "max", "mean": "mean"}
+
+
+@dataclass(frozen=True)
+class Value:
+    """One number of a headline."""
+
+    name: str
+    text: str
+    unit: str = ""
+
+
+@dataclass(frozen=True)
+class Headline:
+    """One tile on the first screen."""
+
+    title: str
+    values: Sequence[Value]
+    note: str
+
+
+def headlines(source: Source) -> list[Headline]:
+    summary = source.summary
+    found = []
+    for kind, note in (
+        ("total", "from the moment an input was due"),
+        ("latest", "from the last input's arrival"),
+    ):
+        values = _part(_part(summary, "latency_ms"), kind)
+        found.append(
+            Headline(
+                f"{kind} latency",
+                [Value(name, rounded(values.get(name)), "ms") for name in ("p50", "p99")],
+                note,
+            )
+        )
+    results = _part(summary, "results")
+    found.append(
+        Headline(
+            "answers",
+            [Value(name, number(results.get(name))) for name in ("lost", "wrong", "duplicates")],
+            f"of {number(results.get('expected'))} expected results",
+        )
+    )
+    rate = _part(summary, "rate_per_s")
+    found.append(
+        Headline(
+            "achieved rate",
+            [Value("", number(rate.get("achieved"), 1), "records/s")],
+            f"of {rounded(rate.get('offered'))} offered: {share(rate.get('achieved'), rate.get('offered'))}",
+        )
+    )
+    return found
+
+
+def result_rows(source: Source) -> list[dict[str, str]]:
+    """Every word for a result, in the order in which they add up."""
+    results = _part(source.summary, "results")
+    expected = results.get("expected")
+    return [
+        {
+            "word": word,
+            "count": number(results.get(word)),
+            "share": share(results.get(word), expected),
+            "means": means,
+        }
+        for word, means in RESULTS.items()
+    ]
+
+
+def latency_rows(source: Source) -> list[dict[str, Any]]:
+    latencies = _part(source.summary, "latency_ms")
+    kinds = [kind for kind in LATENCIES if kind in latencies]
+    kinds += [kind for kind in latencies if kind not in LATENCIES]
+    rows = []
+    for kind in kinds:
+        values = _part(latencies, kind)
+        rows.append(
+            {
+                "kind": kind,
+                "means": LATENCIES.get(kind, ""),
+                "count": number(values.get("count")),
+                "values": [number(values.get(name), 1) for name in PERCENTILES],
+            }
+        )
+    return rows
+
+
+def rate_rows(source: Source) -> list[tuple[str, str]]:
+    rate = _part(source.summary, "rate_per_s")
+    rows = [
+        (name, _with_unit(rate.get(field), unit, 1))
+        for name, field, unit in (
+            ("offered", "offered", "records/s"),
+            ("achieved", "achieved", "records/s"),
+            ("worst second", "worst_second", "records/s"),
+            ("output", "output", "results/s"),
+        )
+    ]
+    return [*rows, ("achieved of offered", share(rate.get("achieved"), rate.get("offered")))] if rate else []
+
+
+def generator_rows(source: Source) -> list[dict[str, str]]:
+    """What was measured of the load itself, each with its limit."""
+    generator = _part(source.summary, "generator")
+    if not generator:
+        return []
+    any_ms, most_ms = late_limits_ms(source)
+    limits = (
+        ("half of the records were later than", "late_p50_ms", None, "ms"),
+        ("1 % of the records were later than", "late_p99_ms", most_ms, "ms"),
+        ("latest record", "late_max_ms", any_ms, "ms"),
+        ("delivery errors", "errors", 0, ""),
+    )
+    return [
+        {
+            "what": what,
+            "value": _with_unit(generator.get(field), unit, 2 if unit else 0),
+            "limit": NONE if most is None else _with_unit(most, unit, 0),
+            "verdict": _judged(generator.get(field), most),
+        }
+        for what, field, most, unit in limits
+    ]
+
+
+def resource_rows(source: Source) -> list[dict[str, str]]:
+    fields = {"cpu_mean": 2, "rss_max_mb": 0, "heap_max_mb": 0, "gc_ms": 0}
+    return [
+        {
+            "group": str(group),
+            **{field: number(_part(groups, group).get(field), d) for field, d in fields.items()},
+        }
+        for groups in [_part(source.summary, "resources")]
+        for group in groups
+    ]
+
+
+def machine_rows(source: Source) -> list[tuple[str, str]]:
+    machine = _part(source.manifest, "machine")
+    rows = [
+        ("system", " ".join(str(machine[key]) for key in ("system", "kernel") if machine.get(key)) or NONE),
+        ("processor", str(machine.get("cpu") or NONE)),
+        ("cores", number(machine.get("cores"))),
+        ("memory", _with_unit(machine.get("memory_mb"), "MB", 0)),
+        ("load at start", number(machine.get("load_at_start"), 2)),
+    ]
+    shared = source.manifest.get("shared_cores")
+    if shared is not None:
+        words = "yes: broker, engine and load share the cores" if shared else "no: each role has its own"
+        rows.append(("shared cores", words))
+    for field, name in (("cpu_busy", "busiest second"), ("steal", "most stolen by the host")):
+        values = [sample[field] for sample in source.machine if sample.get(field) is not None]
+        if values:
+            rows.append((name, f"{number(100 * max(values), 1)} % of all cores"))
+    return rows
+
+
+def clock_rows(source: Source) -> list[tuple[str, str]]:
+    steps = [abs(step) for _, step in clock_steps_ms(source)]
+    if not steps:
+        return []
+    return [
+        ("largest step", f"{number(max(steps), 3)} ms"),
+        ("warning / INVALID above", f"{CLOCK_WARNING_MS:g} ms / {CLOCK_LIMIT_MS:g} ms"),
+        ("readings", number(len(steps) + 1)),
+    ]
+
+
+def _judged(value: Any, most: float | None) -> str:
+    if most is None or not isinstance(value, int | float):
+        return NONE
+    return "over the limit" if value > most else "within"
+
+
+def _with_unit(value: Any, unit: str, digits: int) -> str:
+    shown = number(value, digits)
+    return shown if shown == NONE or not unit else f"{shown} {unit}"
+
+
+def _part(content: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """A nested object; empty where there is none, as in a run that died early."""
+    found = content.get(name)
+    return found if isinstance(found, Mapping) else {}

@@ -1,0 +1,101 @@
+"""Words and numbers as a person reads them."""
+
+from __future__ import annotations
+
+import math
+import shlex
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+NONE = "–"
+
+RESULTS = {
+    "expected": "rows of the reference answer whose inputs came before the tail",
+    "matched": "came out with the right value",
+    "wrong": "came out, but the last value is not right",
+    "lost": "never came out, although later ones did or the drain ended quiet",
+    "unfinished": "had not come out when the drain's deadline ended the run",
+    "duplicates": "right values that came out again",
+    "intermediate": "values that came out before the first right one",
+    "unexpected": "rows with a key that the reference does not have",
+}
+
+LATENCIES = {
+    "total": "result readable − last input should have left: what a person waits, generator included",
+    "latest": "result readable − last input had arrived: the system's own share",
+    "average": "result readable − mean arrival of the inputs",
+    "processing_time": "result readable − last input pulled by the engine",
+    "arrival": "mean over the records of (result readable − record arrived)",
+    "generator": "record arrived − record should have left: the generator's and the transport's share",
+}
+
+STATES = {
+    "steady": "latency neither rose nor fell over the measured interval",
+    "drifting": "latency kept rising or falling: the run had not settled",
+    "overloaded": "the system could not keep up with the offered rate",
+}
+
+VERDICTS = {
+    "VALID": ("✓", "the measurement can be trusted"),
+    "INVALID": ("!", "the measurement cannot be trusted"),
+    "FAILED": ("✕", "the system under test died or gave wrong answers"),
+}
+
+
+def number(value: Any, digits: int = 0) -> str:
+    """With thousands separated; a dash for what is not known."""
+    if value is None or (isinstance(value, float) and not math.isfinite(value)):
+        return NONE
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return plain(value)
+    return f"{value:,.{digits}f}".replace("-", "−")
+
+
+def rounded(value: Any) -> str:
+    """About three figures: for headlines, where more would only pretend."""
+    if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value):
+        return number(value)
+    size = abs(value)
+    return number(value, 0 if size >= 100 or value == int(value) else 1 if size >= 10 else 2)
+
+
+def share(part: Any, whole: Any) -> str:
+    """A percentage that never rounds up to a full 100."""
+    if not isinstance(part, int | float) or not isinstance(whole, int | float) or not whole:
+        return NONE
+    percent = 100 * part / whole
+    digits = 2 if percent != int(percent) else 0
+    if part < whole and f"{percent:.2f}" == "100.00":
+        return "> 99.99 %"
+    return f"{percent:,.{digits}f} %"
+
+
+def plain(value: Any) -> str:
+    """A manifest's value as it would be typed, free of Python's own spelling."""
+    if value is None:
+        return NONE
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key}: {plain(item)}" for key, item in value.items()) or NONE
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return ", ".join(plain(item) for item in value) or NONE
+    return str(value) or NONE
+
+
+def scaled(changes: Any) -> str:
+    """What a profile changed: ``{"measured_s": [here, in the paper]}``."""
+    if not isinstance(changes, Mapping):
+        return plain(changes)
+    said = []
+    for name, change in changes.items():
+        if isinstance(change, list) and len(change) == 2:
+            here, paper = (rounded(value) for value in change)
+            said.append(f"{name} {here} instead of {paper}")
+        else:
+            said.append(f"{name} {plain(change)}")
+    return ", ".join(said)
+
+
+def argv(value: Sequence[Any]) -> str:
+    return shlex.join(str(part) for part in value)

@@ -1,0 +1,221 @@
+"""Scenario files (TOML, data only) and what the command line changes in them, resolved into a `Scenario`."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterable, Mapping
+from importlib import resources
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from streamgauge import registry
+from streamgauge.contracts import Engine
+from streamgauge.errors import UsageError
+from streamgauge.model import LoadPlan, Scenario
+
+PROFILES = ("laptop", "paper")
+
+
+class Strict(BaseModel):
+    """Nothing unknown, nothing converted behind the author's back."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+
+class Values(Strict):
+    """Every value of a scenario that can be set."""
+
+    stage: str = Field(description="the pipeline's stage that is measured")
+    engine: str = Field(description="the system under test")
+    rate_per_s: Annotated[int, Field(ge=1, le=10_000_000)] = Field(description="records per second, over all streams")
+    warmup_s: Annotated[float, Field(ge=0)] = Field(description="seconds of load before the measured interval")
+    measured_s: Annotated[float, Field(ge=1)] = Field(description="seconds that are measured")
+    partitions: Annotated[int, Field(ge=1, le=1000)] = Field(description="partitions of every topic")
+    out_of_order_ms: Annotated[int, Field(ge=0)] = Field(description="how late a record may be against event time")
+    drain_deadline_s: Annotated[float, Field(ge=1)] = Field(description="longest wait for results after the load")
+    sustained: Literal["slope", "none"] = Field(description="the rule that says whether the rate was sustained")
+    seed: Annotated[int, Field(ge=0)] = Field(description="of the data and of everything random")
+    broker_port: Annotated[int, Field(ge=0, le=65535)] = Field(description="of our own broker; 0: a free one")
+
+
+class _Profile(BaseModel):
+    """A profile names a part of the values; the rest is common."""
+
+    model_config = ConfigDict(extra="allow")
+    engines: dict[str, dict[str, Any]] = {}
+
+
+class _File(Strict):
+    title: str
+    source: str
+    dataset: str
+    stages: list[str]
+    common: _Profile
+    paper: _Profile
+    laptop: _Profile
+
+
+def names() -> list[str]:
+    """Every scenario of every study, as ``study/scenario``."""
+    found = []
+    for study in registry.names("studies"):
+        folder = resources.files(registry.study(study))
+        found += [f"{study}/{f.name.removesuffix('.toml')}" for f in folder.iterdir() if f.name.endswith(".toml")]
+    return sorted(found)
+
+
+def describe(name: str) -> _File:
+    """The scenario file ``study/scenario``, checked."""
+    if name not in names():
+        raise registry.unknown("scenario", name, names(), hint="streamgauge list")
+    study, _, scenario = name.partition("/")
+    text = (resources.files(registry.study(study)) / f"{scenario}.toml").read_text(encoding="utf-8")
+    return parse_file(text, where=f"{name}.toml")
+
+
+def parse_file(text: str, where: str) -> _File:
+    """Check a scenario file's text. Raises UsageError with all its problems at once."""
+    try:
+        return _File.model_validate(tomllib.loads(text))
+    except tomllib.TOMLDecodeError as problem:
+        raise UsageError("the scenario file is no TOML", where=where, got=str(problem)) from None
+    except ValidationError as problem:
+        raise _all_problems("scenario file", where, problem, _File.model_fields) from None
+
+
+def resolve(
+    name: str,
+    *,
+    profile: str = "laptop",
+    changes: Mapping[str, str] | None = None,
+    engine: str | None = None,
+) -> Scenario:
+    """The scenario with the profile's values and the user's changes. Raises UsageError naming every problem."""
+    file = describe(name)
+    if profile not in PROFILES:
+        raise registry.unknown("profile", profile, PROFILES)
+    chosen: _Profile = getattr(file, profile)
+    values = {**(file.common.model_extra or {}), **(chosen.model_extra or {})}
+    given = {key: _literal(text) for key, text in (changes or {}).items()}
+    if engine is not None:
+        given["engine"] = engine
+    values |= {key: value for key, value in given.items() if key in Values.model_fields}
+    system = registry.engine(str(values.get("engine", "")))
+    defaults = {**file.common.engines.get(system.name, {}), **chosen.engines.get(system.name, {})}
+    for_engine = {key: value for key, value in given.items() if key not in Values.model_fields}
+    checked, options = _check(name, values, system, {**defaults, **for_engine}, set(given))
+    if checked.stage not in file.stages:
+        raise registry.unknown(f"stage of {name}", checked.stage, file.stages)
+    study, _, scenario = name.partition("/")
+    pipeline = f"{study}/{checked.stage}"
+    if pipeline not in system.traits.pipelines:
+        reason = system.traits.gaps.get(pipeline, "it does not list it")
+        raise UsageError(f"engine {system.name} does not run {pipeline}", got=reason, hint="streamgauge list")
+    trigger_s = float(options.get("trigger_ms", 0)) / 1000
+    window_s = registry.pipeline(pipeline).window_s
+    return Scenario(
+        study=study,
+        name=scenario,
+        profile=profile,
+        title=file.title,
+        dataset=file.dataset,
+        stage=checked.stage,
+        engine=system.name,
+        engine_options=options,
+        load=LoadPlan(
+            rate_per_s=checked.rate_per_s,
+            warmup_s=checked.warmup_s,
+            measured_s=checked.measured_s,
+            tail_s=window_s + checked.out_of_order_ms / 1000 + 2 * trigger_s,
+        ),
+        partitions=checked.partitions,
+        out_of_order_ms=checked.out_of_order_ms,
+        drain_deadline_s=checked.drain_deadline_s,
+        sustained=None if checked.sustained == "none" else checked.sustained,
+        seed=checked.seed,
+        broker_port=checked.broker_port,
+    )
+
+
+def _check(
+    name: str, values: Mapping[str, Any], system: Engine, for_engine: Mapping[str, Any], given: set[str]
+) -> tuple[Values, dict[str, Any]]:
+    problems: list[str] = []
+    known = [*Values.model_fields, *system.options.model_fields]
+    checked = options = None
+    try:
+        checked = Values.model_validate(values)
+    except ValidationError as problem:
+        problems += _lines(problem, known)
+    try:
+        options = system.options.model_validate(for_engine)
+    except ValidationError as problem:
+        problems += _lines(problem, known)
+    if checked is None or options is None:
+        raise UsageError(
+            f"{len(problems)} value(s) of the scenario cannot be used" if len(problems) > 1 else problems[0],
+            where=f"{name} with engine {system.name}" + (", set on the command line" if given else ""),
+            got="; ".join(problems) if len(problems) > 1 else None,
+            hint=f"streamgauge plan {name} --engine {system.name}",
+        )
+    return checked, options.model_dump(exclude_none=False)
+
+
+def _lines(problem: ValidationError, known: Iterable[str]) -> list[str]:
+    """One line per problem; an unknown key is named with the nearest known one."""
+    lines = []
+    for error in problem.errors():
+        key = ".".join(str(part) for part in error["loc"])
+        if error["type"] == "extra_forbidden":
+            lines.append(f"unknown key {key!r} ({registry.unknown('key', key, known).expected})")
+        elif error["type"] == "missing":
+            lines.append(f"{key} is missing")
+        else:
+            lines.append(f"{key}: {error['msg']}, got {error['input']!r}")
+    return lines
+
+
+def _all_problems(what: str, where: str | Path, problem: ValidationError, known: Iterable[str]) -> UsageError:
+    return UsageError(f"the {what} has mistakes", where=where, got="; ".join(_lines(problem, known)))
+
+
+def _literal(text: str) -> Any:
+    """A value of the command line as TOML would read it; anything else is text."""
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
+
+
+def parse_changes(settings: Iterable[str]) -> dict[str, str]:
+    """``key=value`` pairs of ``--set``."""
+    changes = {}
+    for setting in settings:
+        key, equals, value = setting.partition("=")
+        if not equals or not key.strip():
+            raise UsageError("--set needs key=value", got=repr(setting), expected="e.g. --set stage=parse")
+        changes[key.strip()] = value.strip()
+    return changes
+
+
+def parse_duration_s(text: str, option: str) -> float:
+    """``500ms``, ``60s``, ``5m``, ``2h`` or plain seconds."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(ms|s|m|min|h|)", text.strip())
+    if not found:
+        raise UsageError(f"{option} is no duration", got=repr(text), expected="e.g. 30s, 500ms or 5m")
+    return float(found[1]) * {"ms": 0.001, "s": 1, "": 1, "m": 60, "min": 60, "h": 3600}[found[2]]
+
+
+def parse_rate_per_s(text: str) -> int:
+    """``400``, ``400/s``, ``10k/s``, ``24000/min``."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(k|M|)\s*(?:/\s*(s|sec|min|m)|)", text.strip())
+    if not found:
+        raise UsageError("--rate is no rate", got=repr(text), expected="e.g. 400/s, 10k/s or 24000/min")
+    rate = float(found[1]) * {"k": 1e3, "M": 1e6, "": 1}[found[2]]
+    rate /= 60 if found[3] in ("min", "m") else 1
+    if rate < 1 or rate != int(rate):
+        raise UsageError("--rate must be a whole number of records per second, at least 1", got=repr(text))
+    return int(rate)

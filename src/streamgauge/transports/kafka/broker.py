@@ -1,0 +1,91 @@
+"""The embedded broker: one KRaft process, broker and controller in one, on loopback."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+
+from streamgauge.model import ProcessSpec, Ready, Stop
+
+HEAP_MB = 512
+
+# The log back end of the jar group is slf4j-simple: standard error, set by system properties.
+_LOGGING = (
+    "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
+    "-Dorg.slf4j.simpleLogger.log.kafka.server=info",
+    "-Dorg.slf4j.simpleLogger.showDateTime=true",
+    "-Dorg.slf4j.simpleLogger.dateTimeFormat=HH:mm:ss.SSS",
+)
+
+
+def plan(
+    work_dir: Path, *, java: Path, jars: Sequence[Path], port: int, controller_port: int
+) -> tuple[ProcessSpec, ...]:
+    """Format the log directory, then start the broker on 127.0.0.1:port."""
+    home = work_dir / "broker"
+    properties = home / "server.properties"
+    base = [
+        str(java),
+        f"-Xms{HEAP_MB}m",
+        f"-Xmx{HEAP_MB}m",
+        "-XX:+UseG1GC",
+        "-XX:MaxGCPauseMillis=20",
+        f"-Djava.io.tmpdir={home}",
+        *_LOGGING,
+        "-cp",
+        ":".join(map(str, jars)),
+    ]
+    # A cluster id is 16 bytes; any stable text of the run will do, and keeps the plan pure.
+    cluster_id = base64.urlsafe_b64encode(hashlib.md5(str(work_dir).encode(), usedforsecurity=False).digest())
+    return (
+        ProcessSpec(
+            role="broker-format",
+            group="broker",
+            argv=[
+                *base,
+                "kafka.tools.StorageTool",
+                "format",
+                "-t",
+                cluster_id.decode()[:22],
+                "-c",
+                str(properties),
+            ],
+            files={properties: _properties(home, port, controller_port)},
+            once=True,
+        ),
+        ProcessSpec(
+            role="broker",
+            group="broker",
+            argv=[*base, "kafka.Kafka", str(properties)],
+            ready=Ready("log", r"Kafka Server started", timeout_s=60),
+            # The log is thrown away with the work directory: an orderly shutdown would only take time.
+            stop=Stop("terminate", grace_s=10),
+        ),
+    )
+
+
+def _properties(home: Path, port: int, controller_port: int) -> str:
+    settings = {
+        "process.roles": "broker,controller",
+        "node.id": 1,
+        "controller.quorum.voters": f"1@127.0.0.1:{controller_port}",
+        "listeners": f"PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller_port}",
+        "advertised.listeners": f"PLAINTEXT://127.0.0.1:{port}",
+        "controller.listener.names": "CONTROLLER",
+        "log.dirs": home / "log",
+        "log.message.timestamp.type": "LogAppendTime",
+        "log.retention.ms": -1,
+        "auto.create.topics.enable": "false",
+        "offsets.topic.replication.factor": 1,
+        "offsets.topic.num.partitions": 4,
+        "transaction.state.log.replication.factor": 1,
+        "transaction.state.log.min.isr": 1,
+        "transaction.state.log.num.partitions": 4,
+        "group.initial.rebalance.delay.ms": 0,
+        "num.network.threads": 2,
+        "num.io.threads": 4,
+        "controlled.shutdown.enable": "false",
+    }
+    return "".join(f"{name}={value}\n" for name, value in settings.items())

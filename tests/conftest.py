@@ -1,0 +1,19 @@
+"""One broker and one evaluator for the whole test run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from streamgauge.conformance.suite import Bench
+
+
+@pytest.fixture(scope="session")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
+    from streamgauge.conformance.suite import bench
+
+    with bench(tmp_path_factory.mktemp("bench")) as found:
+        yield found

@@ -1,0 +1,180 @@
+"""Writes small run directories whose answers can be worked out by hand.
+
+Record *n* of the default run is intended at ``START_NS + n × 100 ms``, sent on time, appended 3 ms later and its result
+is emitted ``20 + n`` ms after the intended moment. 1 s of warm-up (records 0–9), 2 s measured (10–29), 1 s of tail
+(30–39).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from streamgauge.model import NS_PER_MS, NS_PER_S, LoadPlan
+from streamgauge.rundir import RunDir
+
+START_NS = 1_767_225_600 * NS_PER_S + 400_000  # stamps are cut to the millisecond: the rest must not count
+APPENDED_AFTER_MS = 3
+
+
+def message(n_seq: int, amount: int = 7) -> str:
+    """A message as the data set makes it, padding included."""
+    kind = "speed" if n_seq % 2 else "flow"
+    return (
+        f'{{"n_seq":{n_seq:10},"id":"RWS01_{n_seq // 2:04}","lane":"lane1","lanes":1,'
+        f'"timestamp":"2026-01-01 00:00:00","{kind}": {amount:3},"period":60,"accuracy": 95,'
+        f'"lat_e6":52000000,"lon_e6": 4000000}}'
+    )
+
+
+@dataclass(frozen=True)
+class Output:
+    """A result of record ``n_seq``, emitted that long after the record's intended moment."""
+
+    n_seq: int
+    after_ms: int
+    value: str
+    partition: int = 0
+    key: str = "k"
+
+
+@dataclass
+class SyntheticRun:
+    """A run; change its parts, then write it."""
+
+    load: LoadPlan = field(default_factory=lambda: LoadPlan(10, 1.0, 2.0, 1.0))
+    pipeline: str = "ospbench/ingest"
+    delivery: str = "at-least-once"
+    sustained: str | None = None
+    drain: str | None = "quiet"
+    drain_s: float = 6.0
+    ended: Sequence[dict[str, Any]] = ()
+    load_error: str | None = None
+    interrupted: bool = False
+    broker_ahead_ms: int = 0
+    """The broker's clock against everybody else's."""
+    late_ms: dict[int, float] = field(default_factory=dict)
+    errors: dict[int, int] = field(default_factory=dict)
+    unsent: frozenset[int] = frozenset()
+    inputs: list[int] = field(init=False)
+    outputs: list[Output] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.inputs = list(range(self.load.records))
+        self.outputs = [Output(n, 20 + n, message(n)) for n in self.inputs]
+
+    def intended_ms(self, n_seq: int) -> int:
+        return (START_NS + self.load.offset_ns(n_seq)) // NS_PER_MS
+
+    def without(self, *n_seq: int) -> None:
+        """Take the results of these records away."""
+        self.outputs = [output for output in self.outputs if output.n_seq not in n_seq]
+
+    def write(self, path: Path) -> RunDir:
+        run = RunDir.create(path)
+        run.write_manifest(self._manifest(path.name))
+        run.write_outcome(self._outcome())
+        run.append_samples("clock", [clock_sample(second) for second in range(int(self._drain_end_s()) + 1)])
+        self._write_ledger(run)
+        self._write_topics(run)
+        return run
+
+    def _drain_end_s(self) -> float:
+        return self.load.duration_s + self.drain_s
+
+    def _manifest(self, name: str) -> dict[str, Any]:
+        streams = (("flow", "input"), ("speed", "input"), ("output", "output"))
+        return {
+            "run": name,
+            "scenario": {
+                "study": "ospbench",
+                "name": "latency",
+                "profile": "laptop",
+                "pipeline": self.pipeline,
+                "parameters": {},
+                "sustained": self.sustained,
+                "load": {
+                    "rate_per_s": self.load.rate_per_s,
+                    "warmup_s": self.load.warmup_s,
+                    "measured_s": self.load.measured_s,
+                    "tail_s": self.load.tail_s,
+                },
+            },
+            "engine": {"name": "echo", "version": "1", "delivery": self.delivery, "options": {}},
+            "transport": {"name": "kafka", "own": True, "bootstrap": "127.0.0.1:1"},
+            "streams": [{"name": name, "topic": name, "partitions": 2, "role": role} for name, role in streams],
+        }
+
+    def _outcome(self) -> dict[str, Any]:
+        load = self.load
+        at_s = {
+            "load_start_ns": 0.0,
+            "measured_start_ns": load.warmup_s,
+            "measured_end_ns": load.warmup_s + load.measured_s,
+            "load_end_ns": load.duration_s,
+            "drain_end_ns": self._drain_end_s(),
+        }
+        return {
+            **{name: START_NS + round(second * NS_PER_S) for name, second in at_s.items()},
+            "drain": self.drain,
+            "interrupted": self.interrupted,
+            "ends": {},
+            "ended": list(self.ended),
+            "load_error": self.load_error,
+        }
+
+    def _write_ledger(self, run: RunDir) -> None:
+        rows = []
+        for n in range(self.load.records):
+            if n in self.unsent:
+                continue
+            sent_ns = START_NS + self.load.offset_ns(n) + round(self.late_ms.get(n, 0.0) * NS_PER_MS)
+            acked_ns = (self.intended_ms(n) + APPENDED_AFTER_MS + 2) * NS_PER_MS
+            rows.append((n, 1, sent_ns, n, acked_ns, self.errors.get(n, 0)))
+        names = ("first", "count", "sent_ns", "acked_n", "acked_ns", "errors")
+        columns = {name: pa.array([row[i] for row in rows], pa.int64()) for i, name in enumerate(names)}
+        pq.write_table(pa.table(columns), run.ledger(0))
+
+    def _write_topics(self, run: RunDir) -> None:
+        stamped = [
+            (n, message(n), 0, self.intended_ms(n) + APPENDED_AFTER_MS + self.broker_ahead_ms) for n in self.inputs
+        ]
+        for kind, stream in enumerate(("flow", "speed")):
+            mine = [row for row in stamped if row[0] % 2 == kind]
+            table = _topic([("k", value, part, stamp) for _, value, part, stamp in mine])
+            table = table.append_column("n_seq", pa.array([row[0] for row in mine], pa.int64()))
+            _write(run.recorded(stream), table)
+        out = [
+            (o.key, o.value, o.partition, self.intended_ms(o.n_seq) + o.after_ms + self.broker_ahead_ms)
+            for o in self.outputs
+        ]
+        _write(run.recorded("output"), _topic(out))
+
+
+def clock_sample(second: int, step_ms: float = 0.0, bracket_ns: int = 1000) -> dict[str, int]:
+    """The clock at a second of the run, set forward by ``step_ms`` before."""
+    t_ns = START_NS + second * NS_PER_S + round(step_ms * NS_PER_MS)
+    return {"t_ns": t_ns, "mono_ns": 5_000 * NS_PER_S + second * NS_PER_S, "bracket_ns": bracket_ns}
+
+
+def _topic(rows: Sequence[tuple[str, str, int, int]]) -> pa.Table:
+    """Offsets are given in the order of the rows."""
+    return pa.table(
+        {
+            "key": pa.array([row[0] for row in rows], pa.string()),
+            "value": pa.array([row[1] for row in rows], pa.string()),
+            "partition": pa.array([row[2] for row in rows], pa.int32()),
+            "offset": pa.array(range(len(rows)), pa.int64()),
+            "appended_ms": pa.array([row[3] for row in rows], pa.int64()),
+        }
+    )
+
+
+def _write(directory: Path, table: pa.Table) -> None:
+    directory.mkdir()
+    pq.write_table(table, directory / "part-0.parquet")

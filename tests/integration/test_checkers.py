@@ -1,0 +1,143 @@
+"""Checkers that bite: break something, see red, with the numbers that were injected."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from typing import Any
+
+import pytest
+from driving import Measure
+
+from streamgauge.conformance.suite import Bench
+from streamgauge.evaluate.verdict import exit_code
+from streamgauge.lab.blueprint import Request, draw, run_name
+from streamgauge.lab.experiment import Experiment, Tick
+from streamgauge.lab.supervisor import Supervisor
+from streamgauge.rundir import RunDir
+from streamgauge.studies import scenario as scenarios
+
+
+def test_an_honest_run_passes(measure: Measure) -> None:
+    _, summary = measure()
+    assert summary["reasons"] == []
+    assert summary["verdict"] == "VALID"
+    results = summary["results"]
+    # 5 seconds of load before the tail, at 500 records a second.
+    assert results == {
+        "expected": 2500,
+        "matched": 2500,
+        **dict.fromkeys(("wrong", "lost", "unfinished", "duplicates", "intermediate", "unexpected"), 0),
+    }
+    assert summary["latency_ms"]["latest"]["count"] == 2000
+    assert summary["rate_per_s"]["offered"] == 500
+
+
+@pytest.mark.parametrize(
+    ("option", "word"), [("drop_every", "lost"), ("duplicate_every", "duplicates"), ("alter_every", "wrong")]
+)
+def test_what_was_injected_is_what_is_counted(measure: Measure, option: str, word: str) -> None:
+    _, summary = measure(**{option: 7})
+    results = summary["results"]
+    assert results[word] == 2500 // 7
+    others = {"wrong", "lost", "duplicates", "unfinished", "intermediate", "unexpected"} - {word}
+    assert {other: results[other] for other in others if results[other]} == {}
+    assert summary["verdict"] == "FAILED"
+    assert exit_code(summary) == 4
+    assert str(2500 // 7) in " ".join(summary["reasons"])
+
+
+class Stall:
+    """Stops the load worker for 300 ms, once, in the measured interval."""
+
+    def __init__(self, supervisor: Supervisor) -> None:
+        self.supervisor = supervisor
+        self.stalled = False
+
+    def phase(self, text: str) -> None:
+        pass
+
+    def tick(self, tick: Tick) -> None:
+        if tick.phase == "measuring" and not self.stalled:
+            self.stalled = True
+            self.supervisor.pause("load")
+            threading.Timer(0.3, self.supervisor.resume, ["load"]).start()
+
+
+def test_a_stalled_generator_is_no_measurement(shared: Bench) -> None:
+    changes = {"warmup_s": "1", "measured_s": "4"}
+    scenario = scenarios.resolve("ospbench/latency", engine="echo", changes=changes)
+    request = Request(scenario, shared.out("stall"), bootstrap=shared.bootstrap)
+    run, name = RunDir.create(request.out), run_name(scenario)
+    with Supervisor(name, run.path / "logs") as supervisor:
+        plan = draw(request, name, supervisor.work_dir)
+        watch = Stall(supervisor)
+        summary = Experiment(plan, supervisor, watch, shared.evaluator).measure()
+        plan.transport.remove()
+    assert watch.stalled
+    assert summary["verdict"] == "INVALID"
+    assert exit_code(summary) == 3
+    assert "generator" in summary["reasons"][0]
+    assert summary["generator"]["late_max_ms"] >= 250
+    assert summary["results"]["lost"] == 0
+
+
+def test_a_generator_asked_for_too_much_is_no_measurement(measure: Measure) -> None:
+    _, summary = measure(rate_per_s=1_500_000, warmup_s=0, measured_s=1, out_of_order_ms=0, attempts=1)
+    assert summary["verdict"] == "INVALID"
+    assert "generator" in summary["reasons"][0]
+    assert exit_code(summary) == 3
+
+
+DYING = """
+import json, sys, time
+print(json.dumps({"event": "ready"}), flush=True)
+time.sleep(2.5)
+print("the last thing I say", file=sys.stderr)
+sys.exit(3)
+"""
+
+
+def test_an_engine_that_dies_is_a_failure(measure: Measure) -> None:
+    run, summary = measure("command", program=(sys.executable, "-c", DYING))
+    assert summary["verdict"] == "FAILED"
+    assert exit_code(summary) == 4
+    assert "the last thing I say" in " ".join(summary["reasons"])
+    assert run.outcome()["ended"][0]["exit_code"] == 3
+    assert summary["results"]["matched"] == 0
+
+
+def test_an_engine_that_does_not_start_is_a_failure(measure: Measure) -> None:
+    broken = 'import json; print(json.dumps({"event": "failed", "message": "no licence"})); raise SystemExit(1)'
+    _, summary = measure("command", program=(sys.executable, "-c", broken))
+    assert summary["verdict"] == "FAILED"
+    assert "no licence" in " ".join(summary["reasons"])
+
+
+def test_the_guarantee_decides(measure: Measure) -> None:
+    """The same duplicates are within what at-least-once promises."""
+    twice = """
+import json, signal, sys
+from pathlib import Path
+from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer, TopicPartition
+job = json.loads(Path(sys.argv[-1]).read_text())
+stopping = []
+signal.signal(signal.SIGTERM, lambda *_: stopping.append(1))
+servers = {"bootstrap.servers": job["endpoints"]["bootstrap"]}
+consumer, producer = Consumer({**servers, "group.id": "x", "enable.auto.commit": False}), Producer(servers)
+consumer.assign([TopicPartition(t, p, OFFSET_BEGINNING) for t in job["inputs"].values() for p in range(job["partitions"])])
+print(json.dumps({"event": "ready"}), flush=True)
+while not stopping:
+    message = consumer.poll(0.1)
+    if message is not None and not message.error():
+        for _ in range(2):
+            producer.produce(job["output"], key=message.key(), value=message.value())
+    producer.poll(0)
+producer.flush()
+consumer.close()
+"""
+    verdicts: dict[str, Any] = {}
+    for delivery in ("at-least-once", "exactly-once"):
+        _, summary = measure("command", program=(sys.executable, "-c", twice), delivery=delivery)
+        verdicts[delivery] = (summary["verdict"], summary["results"]["duplicates"])
+    assert verdicts == {"at-least-once": ("VALID", 2500), "exactly-once": ("FAILED", 2500)}

@@ -1,0 +1,317 @@
+"""The evaluation on run directories whose answers were worked out by hand, in a real Spark session."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from streamgauge.evaluate import evaluate, process
+from streamgauge.evaluate.match import compare, judge
+from streamgauge.jvm.java import find_java
+from streamgauge.jvm.spark import connect
+from streamgauge.model import LoadPlan
+
+from .synthetic import Output, SyntheticRun, clock_sample, message
+
+pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")  # pyspark's sockets, closed at exit
+
+
+@pytest.fixture(scope="module")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """A session on the JVM of the evaluator's own plan."""
+    work_dir = tmp_path_factory.mktemp("evaluate")
+    spec = process.plan(find_java().path, work_dir, (), "local[2]", 1024)[0]
+    with (work_dir / "jvm.log").open("w") as log:
+        jvm = subprocess.Popen(spec.argv, env={**os.environ, **spec.env}, stdin=subprocess.PIPE, stdout=log, stderr=log)
+        assert jvm.stdin is not None
+        try:
+            session = connect(work_dir / "connection")
+            yield session
+            session.stop()
+        finally:
+            jvm.stdin.close()
+            jvm.wait(30)
+
+
+@pytest.fixture
+def judged(spark: Any, tmp_path: Path) -> Any:
+    def write_and_evaluate(run: SyntheticRun) -> dict[str, Any]:
+        return evaluate(spark, run.write(tmp_path / "run"))
+
+    return write_and_evaluate
+
+
+def counts(**given: int) -> dict[str, int]:
+    names = ["expected", "matched", "wrong", "lost", "unfinished", "duplicates", "intermediate", "unexpected"]
+    return dict.fromkeys(names, 0) | given
+
+
+def test_perfect_run(judged: Any, tmp_path: Path) -> None:
+    summary = judged(SyntheticRun())
+    assert summary["verdict"] == "VALID"
+    assert summary["reasons"] == []
+    assert summary["results"] == counts(expected=30, matched=30)
+    # Records 10–29: total 30 … 49 ms; 20 samples, so ten lie above the median and two above p90.
+    expected = {"count": 20, "p50": 39.5, "p90": None, "p99": None, "p999": None, "max": 49.0, "mean": 39.5}
+    assert summary["latency_ms"]["total"] == expected
+    shifted = {**expected, "p50": 36.5, "max": 46.0, "mean": 36.5}
+    assert summary["latency_ms"]["latest"] == shifted
+    assert summary["latency_ms"]["average"] == shifted
+    assert summary["latency_ms"]["generator_share"]["mean"] == 3.0
+    assert summary["rate_per_s"] == {"offered": 10.0, "achieved": 10.0, "worst_second": 10, "output": 10.0}
+    assert summary["generator"] == {"late_p50_ms": 0.0, "late_p99_ms": None, "late_max_ms": 0.0, "errors": 0}
+    # The last record is sent 0.1 s before the load's end and answered 59 ms later.
+    assert summary["backlog"]["end"] == 0
+    assert summary["clock"] == {"step_max_ms": 0.0, "broker_offset_ms": [-2.0, 3.6]}
+
+    seconds = pq.read_table(tmp_path / "run/measures/seconds.parquet").to_pylist()
+    assert [row["phase"] for row in seconds] == ["warmup", "measured", "measured", "tail"] + ["drain"] * 6
+    assert [row["offered"] for row in seconds] == [10] * 4 + [0] * 6
+    assert [row["sent"] for row in seconds] == [10] * 4 + [0] * 6
+    assert [row["appended"] for row in seconds] == [10] * 4 + [0] * 6
+    assert [row["output"] for row in seconds] == [10] * 4 + [0] * 6
+    assert [row["total_max"] for row in seconds] == [29.0, 39.0, 49.0, 59.0] + [None] * 6
+    assert [row["backlog"] for row in seconds] == [0] * 10
+    latency = pq.read_table(tmp_path / "run/measures/latency.parquet").to_pylist()
+    total = [(row["value_ms"], row["count"]) for row in latency if row["kind"] == "total"]
+    assert total == [(float(ms), 1) for ms in range(30, 50)]
+
+
+def test_evaluating_again_gives_the_same_bytes(spark: Any, tmp_path: Path) -> None:
+    made = SyntheticRun(sustained="slope")
+    made.without(4, 17)
+    run = made.write(tmp_path / "run")
+    evaluate(spark, run)
+    files = [run.summary_path, run.measures("seconds"), run.measures("latency")]
+    before = [file.read_bytes() for file in files]
+    evaluate(spark, run)
+    assert [file.read_bytes() for file in files] == before
+    assert str(tmp_path) not in run.summary_path.read_text()
+
+
+def test_every_way_to_be_wrong(judged: Any) -> None:
+    """Each record below has one fate; the others are perfect."""
+    made = SyntheticRun(delivery="exactly-once")
+    made.without(11, 13, 14, 15, 16)
+    wrong = [message(n, amount=8) for n in range(40)]
+    made.outputs += [
+        Output(12, 90, message(12)),  # 12: a duplicate
+        Output(13, 30, wrong[13]),  # 13: altered
+        Output(14, 40, wrong[14]),  # 14: intermediate, then right, then right again
+        Output(14, 50, message(14)),
+        Output(14, 60, message(14)),
+        Output(15, 40, message(15)),  # 15: right at first, but the last is wrong
+        Output(15, 50, wrong[15]),
+        Output(16, 40, wrong[16], partition=1),  # 16: in one millisecond the partition decides, then the offset
+        Output(16, 40, wrong[16], partition=0),
+        Output(16, 40, message(16), partition=1),
+        Output(20, 30, message(99_999)),  # a key that the input does not have, twice, and no key at all
+        Output(20, 31, message(99_999)),
+        Output(20, 32, "no JSON"),
+    ]
+    summary = judged(made)
+    assert summary["results"] == counts(
+        expected=30, matched=27, wrong=2, lost=1, duplicates=2, intermediate=3, unexpected=3
+    )
+    assert summary["verdict"] == "FAILED"
+    assert summary["reasons"] == [
+        "2 of 30 results are wrong",
+        "3 results answer no input",
+        "1 of 30 results were lost; the engine claims exactly-once",
+        "2 results came out twice; the engine claims exactly-once",
+    ]
+    # 17 of the 20 measured records matched; 14 at its first right output.
+    assert summary["latency_ms"]["total"]["count"] == 17
+    assert summary["latency_ms"]["total"]["max"] == 50.0
+
+
+@pytest.mark.parametrize(
+    ("delivery", "verdict"),
+    [("at-least-once", "VALID"), ("at-most-once", "FAILED"), ("exactly-once", "FAILED")],
+)
+def test_duplicates_fail_only_against_the_guarantee(judged: Any, delivery: str, verdict: str) -> None:
+    made = SyntheticRun(delivery=delivery)
+    made.outputs.append(Output(12, 90, message(12)))
+    summary = judged(made)
+    assert (summary["results"]["duplicates"], summary["verdict"]) == (1, verdict)
+
+
+def test_rows_of_the_tail_are_neither_expected_nor_unexpected(judged: Any) -> None:
+    made = SyntheticRun(delivery="exactly-once")
+    made.without(30, 35)
+    made.outputs.append(Output(36, 90, message(36)))
+    summary = judged(made)
+    assert summary["results"] == counts(expected=30, matched=30)
+    assert summary["verdict"] == "VALID"
+
+
+def test_missing_rows_are_lost_after_a_quiet_drain_else_unfinished(judged: Any) -> None:
+    made = SyntheticRun(drain="deadline", drain_s=1.0)
+    made.without(*range(25, 40))
+    summary = judged(made)
+    assert summary["results"] == counts(expected=30, matched=25, unfinished=5)
+    assert summary["verdict"] == "VALID"
+    # Unfinished rows and the tail, which nobody answered, are the backlog.
+    assert summary["backlog"]["end"] == 15
+
+
+def test_rows_overtaken_by_ten_seconds_are_lost(judged: Any) -> None:
+    made = SyntheticRun(load=LoadPlan(10, 1.0, 12.0, 1.0), drain="deadline")
+    made.without(0, 10, 19, 20, *range(120, 140))
+    # The last row that came out is 119, at 11.9 s: 19 is 10.0 s older, 20 only 9.9 s.
+    summary = judged(made)
+    assert summary["results"] == counts(expected=130, matched=116, lost=3, unfinished=11)
+    assert summary["reasons"] == ["3 of 130 results were lost; the engine claims at-least-once"]
+    # Not the lost ones: 20, 120–129 and the tail.
+    assert summary["backlog"]["end"] == 21
+
+
+def test_percentiles_are_exact(judged: Any, tmp_path: Path) -> None:
+    made = SyntheticRun(load=LoadPlan(100, 1.0, 10.0, 1.0))
+    after_ms = np.random.default_rng(3).integers(20, 400, made.load.records)
+    made.outputs = [Output(n, int(after_ms[n]), message(n)) for n in made.inputs]
+    summary = judged(made)
+    measured = after_ms[100:1100]
+    found = summary["latency_ms"]["total"]
+    assert found["count"] == 1000
+    for name, percent in (("p50", 50), ("p90", 90), ("p99", 99)):
+        assert found[name] == pytest.approx(np.percentile(measured, percent), abs=5e-4)
+    assert found["p999"] is None
+    assert found["mean"] == pytest.approx(measured.mean(), abs=5e-4)
+    seconds = pq.read_table(tmp_path / "run/measures/seconds.parquet").to_pylist()
+    for row in seconds[:12]:
+        mine = after_ms[row["second"] * 100 :][:100]
+        assert row["total_p50"] == pytest.approx(np.percentile(mine, 50))
+        assert row["total_max"] == mine.max()
+
+
+def test_parse_compares_fields_not_bytes(judged: Any) -> None:
+    made = SyntheticRun(pipeline="ospbench/parse")
+    made.outputs = []
+    for n in made.inputs:
+        fields = json.loads(message(n))
+        if n == 12:  # the amount under the other name: all values are there, none is where it belongs
+            fields["flow" if "speed" in fields else "speed"] = fields.pop("speed" if "speed" in fields else "flow")
+        if n == 13:
+            del fields["lane"]
+        if n == 14:
+            fields["flow"], fields["speed"] = fields.get("flow"), fields.get("speed")
+        made.outputs.append(Output(n, 30, json.dumps(dict(sorted(fields.items())))))
+    summary = judged(made)
+    assert summary["results"] == counts(expected=30, matched=28, wrong=2)
+
+
+def test_overload_is_a_finding(judged: Any) -> None:
+    """The engine takes 5 of 10 records a second: the n-th result comes after n × 0.2 s."""
+    made = SyntheticRun(load=LoadPlan(10, 1.0, 10.0, 1.0), sustained="slope", drain_s=20.0)
+    made.outputs = [Output(n, 100 * n + 20, message(n)) for n in made.inputs]
+    summary = judged(made)
+    assert (summary["verdict"], summary["state"], summary["sustained"]) == ("VALID", "overloaded", False)
+    assert summary["backlog"]["slope_per_s"] == pytest.approx(5.0, abs=0.1)
+    assert any(text.startswith("overloaded: the backlog grew by 5") for text in summary["warnings"])
+
+
+def test_drifting_latency(judged: Any) -> None:
+    made = SyntheticRun(load=LoadPlan(10, 1.0, 8.0, 1.0), sustained="slope")
+    made.outputs = [Output(n, 20 + n // 10 * 5, message(n)) for n in made.inputs]
+    summary = judged(made)
+    assert (summary["verdict"], summary["state"], summary["sustained"]) == ("VALID", "drifting", True)
+
+
+def test_the_same_key_twice_in_the_reference_is_invalid(judged: Any) -> None:
+    made = SyntheticRun()
+    made.inputs.append(12)
+    summary = judged(made)
+    assert summary["verdict"] == "INVALID"
+    assert summary["reasons"] == ["1 keys of the reference answer are not unique"]
+
+
+def test_broker_clock_ahead_hides_the_total(judged: Any, tmp_path: Path) -> None:
+    summary = judged(SyntheticRun(broker_ahead_ms=7))
+    # Appended 3 ms + 7 ms after intended, acknowledged 5 ms after it; intended and sent have 0.4 ms more.
+    assert summary["clock"]["broker_offset_ms"] == [5.0, 10.6]
+    assert set(summary["latency_ms"]["total"].values()) == {None}
+    assert summary["latency_ms"]["latest"]["p50"] == 36.5
+    assert any("5.0 to 10.6 ms ahead" in text for text in summary["warnings"])
+    kinds = pq.read_table(tmp_path / "run/measures/latency.parquet").column("kind").to_pylist()
+    assert set(kinds) == {"latest", "average"}
+
+
+def test_negative_latencies_are_kept_and_counted(judged: Any) -> None:
+    made = SyntheticRun()
+    made.without(12)
+    made.outputs.append(Output(12, -4, message(12)))
+    summary = judged(made)
+    assert summary["latency_ms"]["total"]["count"] == 20
+    assert any(text.startswith("1 values of the total latency are below zero") for text in summary["warnings"])
+
+
+def test_clock_step_is_invalid(spark: Any, tmp_path: Path) -> None:
+    run = SyntheticRun().write(tmp_path / "run")
+    (run.path / "samples/clock.jsonl").unlink()
+    run.append_samples("clock", [clock_sample(s, step_ms=8.0 if s > 2 else 0.0) for s in range(10)])
+    summary = evaluate(spark, run)
+    assert summary["verdict"] == "INVALID"
+    assert summary["reasons"] == ["the machine's clock was set during the run, by 8.0 ms; the limit is 5 ms"]
+
+
+def test_late_generator_is_invalid_and_comes_before_failure(judged: Any) -> None:
+    made = SyntheticRun(late_ms={15: 201.0})
+    made.without(12)
+    summary = judged(made)
+    assert summary["verdict"] == "INVALID"
+    assert summary["reasons"][0].startswith("the generator was 201.0 ms late in second 1")
+    assert summary["reasons"][-1].startswith("1 of 30 results were lost")
+
+
+def test_dead_engine(judged: Any) -> None:
+    """It died in second 2; the load was stopped, which is not the generator's fault."""
+    dead = {"role": "engine", "group": "engine", "exit_code": 137, "log_tail": "…"}
+    made = SyntheticRun(ended=[dead], drain=None, drain_s=-2.0, unsent=frozenset(range(20, 40)))
+    made.inputs = list(range(20))
+    made.outputs = made.outputs[:15]
+    summary = judged(made)
+    assert summary["verdict"] == "FAILED"
+    assert summary["reasons"] == ["process engine ended although nobody had asked it to (exit code 137)"]
+    assert summary["results"] == counts(expected=20, matched=15, unfinished=5)
+
+
+def test_a_run_without_any_record(judged: Any) -> None:
+    made = SyntheticRun(unsent=frozenset(range(40)))
+    made.inputs, made.outputs = [], []
+    summary = judged(made)
+    assert summary["results"] == counts()
+    assert summary["verdict"] == "INVALID"
+    assert summary["state"] is None
+    assert summary["latency_ms"]["total"] == {
+        **dict.fromkeys(("p50", "p90", "p99", "p999", "max", "mean")),
+        "count": 0,
+    }
+
+
+class _Averages:
+    """A pipeline with a floating-point value and several inputs behind a row."""
+
+    key = ("id",)
+    values = ("n", "mean")
+
+
+def test_floats_match_within_a_billionth(spark: Any) -> None:
+    answer = spark.createDataFrame(
+        [(n, 2, 1000.0, 5, 4.5, 10) for n in range(5)],
+        "id bigint, n int, mean double, appended_max_ms bigint, appended_mean_ms double, intended_max_ns bigint",
+    )
+    found = spark.createDataFrame(
+        [(0, 2, 1000.0), (1, 2, 1000.0000009), (2, 2, 1000.000002), (3, 3, 1000.0), (4, 2, None)],
+        "id bigint, n int, mean double",
+    ).selectExpr("*", "20L AS emitted_ms", "0 AS partition", "id AS offset")
+    fates = judge(compare(answer, found, _Averages())).select("id", "fate").collect()  # type: ignore[arg-type]
+    assert sorted(tuple(row) for row in fates) == [(0, 0), (1, 0), (2, 1), (3, 1), (4, 1)]

@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+import pytest
+import typer
+from fake_repository import Repository
+from typer.testing import CliRunner
+
+from streamgauge import jars
+from streamgauge.cli.fetch import fetch
+from streamgauge.errors import UsageError
+from streamgauge.jars import Lock
+
+
+@pytest.fixture
+def command(lock: Lock, monkeypatch: pytest.MonkeyPatch) -> typer.Typer:
+    monkeypatch.setattr(jars, "shipped", lambda: lock)
+    monkeypatch.setattr(jars, "ON_REQUEST", frozenset({"second"}))
+    app = typer.Typer()
+    app.command()(fetch)
+    return app
+
+
+def test_it_fetches_what_runs_need_and_says_so(command: typer.Typer, lock: Lock) -> None:
+    result = CliRunner().invoke(command, [])
+    assert result.exit_code == 0, result.output
+    assert result.stdout == ""
+    *lines, last = result.stderr.splitlines()
+    assert sorted(lines) == [f"fetched {artifact.coordinates} (0.2 MB)" for artifact in lock.group("first")]
+    assert last.startswith("2 jars, 0.4 MB, ")
+    assert last.endswith(f"in {jars.jars_dir()} (2 fetched now, 0.4 MB)")
+    assert jars.missing(["first"], lock=lock) == []
+    assert jars.missing(["second"], lock=lock) != []
+
+
+def test_the_bar_of_a_terminal(command: typer.Typer, lock: Lock, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    result = CliRunner().invoke(command, ["second"])
+    assert result.exit_code == 0, result.output
+    assert "600.0/600.0 kB" in result.stderr
+    assert "3 jars, 0.6 MB" in result.stderr
+    assert jars.missing(["second"], lock=lock) == []
+
+
+def test_another_repository(command: typer.Typer, repository: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("STREAMGAUGE_MAVEN_REPOSITORY", "http://127.0.0.1:1")
+    result = CliRunner().invoke(command, ["--repository", repository.address])
+    assert result.exit_code == 0, result.output
+
+
+def test_an_unknown_group_gets_a_suggestion(command: typer.Typer) -> None:
+    result = CliRunner().invoke(command, ["frist"])
+    assert isinstance(result.exception, UsageError)
+    assert "did you mean 'first'" in str(result.exception)

@@ -1,0 +1,436 @@
+"""The supervisor with real processes: readiness, failures, events, stopping, and nothing left behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import stat
+import time
+from pathlib import Path
+
+import pytest
+from children import (
+    DEADLINE_S,
+    FAMILY,
+    IGNORES_SIGTERM,
+    ON_READY,
+    STUBBORN,
+    UNTIL_STDIN_ENDS,
+    all_gone,
+    await_true,
+    identities,
+    python,
+)
+
+from streamgauge.errors import EngineFailed, EnvironmentProblem
+from streamgauge.lab import proctable, reaping
+from streamgauge.lab.journal import journals
+from streamgauge.lab.ports import free_port, free_ports
+from streamgauge.lab.proctable import Identity
+from streamgauge.lab.supervisor import Supervisor
+from streamgauge.model import ProcessSpec, Ready, Stop
+
+SERVER = """
+import http.server
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200 if self.path == '/ok' else 404); self.end_headers()
+    def log_message(self, *args): pass
+http.server.HTTPServer(('127.0.0.1', {port}), Handler).serve_forever()
+"""
+
+
+@pytest.fixture
+def logs(tmp_path, monkeypatch):
+    monkeypatch.setenv("STREAMGAUGE_STATE", str(tmp_path / "state"))
+    return tmp_path / "logs"
+
+
+@pytest.fixture
+def supervisor(logs, tmp_path):
+    with Supervisor("test-run", logs, temp_root=tmp_path) as supervisor:
+        yield supervisor
+
+
+def ready_cases(tmp_path: Path) -> dict[str, tuple[str, Ready]]:
+    port = free_port()
+    file = tmp_path / "made"
+    return {
+        "started": ("time.sleep(600)", Ready("started")),
+        "event": ("say('other'); say('ready'); time.sleep(600)", ON_READY),
+        "log-stderr": ("print('broker is up', file=sys.stderr); time.sleep(600)", Ready("log", r"is up$")),
+        "log-stdout": ("print('broker is up', flush=True); time.sleep(600)", Ready("log", r"^broker")),
+        "port": (SERVER.format(port=port), Ready("port", f"127.0.0.1:{port}")),
+        "http": (SERVER.format(port=port), Ready("http", f"http://127.0.0.1:{port}/ok")),
+        "file": (f"open({str(file)!r}, 'w').write('x'); time.sleep(600)", Ready("file", str(file))),
+    }
+
+
+@pytest.mark.parametrize("kind", ["started", "event", "log-stderr", "log-stdout", "port", "http", "file"])
+def test_returns_when_usable(kind, supervisor, tmp_path):
+    code, ready = ready_cases(tmp_path)[kind]
+    running = supervisor.start(python(code, ready=ready))
+    assert running.exit_code is None
+    assert supervisor.processes() == [running]
+    supervisor.check()
+
+
+@pytest.mark.parametrize(
+    "ready",
+    [
+        Ready("event", "ready", 0.3),
+        Ready("log", "up", 0.3),
+        Ready("port", f"127.0.0.1:{free_port()}", 0.3),
+        Ready("http", f"http://127.0.0.1:{free_port()}/ok", 0.3),
+        Ready("file", "/nonexistent", 0.3),
+    ],
+    ids=lambda ready: ready.kind,
+)
+def test_timeout_says_what_was_waited_for(ready, supervisor):
+    with pytest.raises(EnvironmentProblem) as caught:
+        supervisor.start(python("time.sleep(600)", role="broker", group="broker", ready=ready))
+    assert "broker timed out before it was usable" in caught.value.what
+    assert ready.value in caught.value.expected
+    assert "within 0.3 s" in caught.value.expected
+    assert supervisor.processes() == []
+    assert supervisor.ended() == []
+
+
+def test_http_answer_other_than_200_is_not_ready(supervisor):
+    port = free_port()
+    ready = Ready("http", f"http://127.0.0.1:{port}/missing", 1.0)
+    with pytest.raises(EngineFailed):
+        supervisor.start(python(SERVER.format(port=port), ready=ready))
+
+
+def test_end_before_ready_shows_the_log(supervisor, logs):
+    with pytest.raises(EngineFailed) as caught:
+        supervisor.start(python("print('out'); print('no such topic', file=sys.stderr); sys.exit(7)"))
+    assert caught.value.what == "engine ended before it was usable"
+    assert caught.value.got == "exit code 7"
+    assert "no such topic" in caught.value.log_tail
+    assert "out" in caught.value.log_tail
+    assert caught.value.where == logs / "engine.log"
+    assert [(end["role"], end["group"], end["exit_code"]) for end in supervisor.ended()] == [("engine", "engine", 7)]
+
+
+def test_log_tail_holds_the_last_lines_only(supervisor):
+    with pytest.raises(EngineFailed) as caught:
+        supervisor.start(python("[print(f'line {n}') for n in range(1000)]; sys.exit(1)"))
+    assert caught.value.log_tail.splitlines() == [f"line {n}" for n in range(985, 1000)]
+
+
+def test_failed_event_fails_the_start_with_its_message(supervisor):
+    with pytest.raises(EngineFailed) as caught:
+        supervisor.start(python("say('failed', message='topic is missing'); time.sleep(600)"))
+    assert "topic is missing" in caught.value.got
+    assert supervisor.processes() == []
+
+
+def test_missing_executable(supervisor):
+    with pytest.raises(EnvironmentProblem) as caught:
+        supervisor.start(ProcessSpec("broker", "broker", ["/nonexistent/java"]))
+    assert caught.value.what == "broker cannot be started"
+    assert caught.value.where == "/nonexistent/java"
+    assert caught.value.got == "No such file or directory"
+
+
+def test_not_executable(supervisor, tmp_path):
+    program = tmp_path / "program"
+    program.write_text("")
+    with pytest.raises(EngineFailed) as caught:
+        supervisor.start(ProcessSpec("engine", "engine", [str(program)]))
+    assert caught.value.got == "Permission denied"
+
+
+def test_failed_start_leaves_no_family(supervisor):
+    seen = []
+    code = FAMILY + "say('failed', message='x'); time.sleep(600)"
+    spec = python(code, ready=Ready("event", "never", DEADLINE_S))
+    with pytest.raises(EngineFailed):
+        supervisor.start(spec, lambda _, event: seen.extend(event.get("pids", [])))
+    assert len(seen) == 3
+    assert not any((found := proctable.read(pid)) and not found.zombie for pid in seen)
+
+
+def test_once_waits_for_the_end(supervisor, tmp_path):
+    file = tmp_path / "formatted"
+    running = supervisor.start(python(f"open({str(file)!r}, 'w').close()", role="format", once=True))
+    assert file.exists()
+    assert running.exit_code == 0
+    assert supervisor.processes() == []
+    supervisor.check()
+
+
+def test_once_must_end_well(supervisor):
+    with pytest.raises(EngineFailed) as caught:
+        supervisor.start(python("sys.exit('bad cluster id')", role="format", once=True))
+    assert (caught.value.got, caught.value.log_tail) == ("exit code 1", "bad cluster id")
+
+
+def test_once_must_end_in_time(supervisor):
+    with pytest.raises(EngineFailed, match="did not end"):
+        supervisor.start(python("time.sleep(600)", once=True, ready=Ready(timeout_s=0.2)))
+
+
+def test_files_are_private_and_gone_afterwards(logs, tmp_path):
+    with Supervisor("test-run", logs, temp_root=tmp_path) as supervisor:
+        file = supervisor.work_dir / "conf" / "job.json"
+        code = f"print(open({str(file)!r}).read()); say('ready'); time.sleep(600)"
+        supervisor.start(python(code, files={file: "the job"}))
+        assert stat.S_IMODE(file.stat().st_mode) == 0o600
+        assert stat.S_IMODE(supervisor.work_dir.stat().st_mode) == 0o700
+        assert len(journals()) == 1
+        assert stat.S_IMODE(journals()[0].parent.stat().st_mode) == 0o700
+    assert not supervisor.work_dir.exists()
+    assert journals() == []
+    assert (logs / "engine.log").read_text() == "the job\n"
+
+
+def test_environment_of_a_child(supervisor, monkeypatch):
+    monkeypatch.setenv("FROM_OUTSIDE", "1")
+    supervisor.start(
+        python("say('ready', env=dict(os.environ)); time.sleep(600)", env={"FROM_SPEC": "2"}),
+    )
+    env = supervisor.wait_event("engine", "ready", DEADLINE_S)["env"]
+    assert (env["FROM_OUTSIDE"], env["FROM_SPEC"]) == ("1", "2")
+    assert env[reaping.TOKEN_VARIABLE]
+
+
+def test_commands_and_events(supervisor):
+    code = "say('ready')\nfor line in sys.stdin: say('echo', line=line.strip())"
+    supervisor.start(python(code))
+    for text in ("one", "two"):
+        supervisor.send("engine", text)
+        assert supervisor.wait_event("engine", "echo", DEADLINE_S)["line"] == text
+
+
+def test_wait_event_fails_as_soon_as_the_process_ends(supervisor):
+    supervisor.start(python("say('ready'); sys.stdin.readline(); print('tired'); sys.exit(3)"))
+    supervisor.send("engine", "go")
+    with pytest.raises(EngineFailed) as caught:
+        supervisor.wait_event("engine", "evaluated", 10 * DEADLINE_S)
+    assert caught.value.got == "exit code 3"
+    assert caught.value.log_tail == "tired"
+
+
+def test_last_event_of_a_process_that_ends_is_not_lost(supervisor):
+    supervisor.start(python("say('ready'); sys.stdin.readline(); say('stopped', sent=5)"))
+    supervisor.send("engine", "go")
+    assert supervisor.wait_event("engine", "stopped", DEADLINE_S)["sent"] == 5
+
+
+def test_wait_event_passes_on_a_failure(supervisor):
+    code = "say('ready'); sys.stdin.readline(); say('failed', message='no space'); time.sleep(600)"
+    supervisor.start(python(code, role="evaluate", group="evaluate"))
+    supervisor.send("evaluate", "go")
+    with pytest.raises(EnvironmentProblem, match="no space"):
+        supervisor.wait_event("evaluate", "evaluated", DEADLINE_S)
+
+
+def test_wait_event_times_out_with_what_was_waited_for(supervisor):
+    supervisor.start(python("print('busy'); say('ready'); time.sleep(600)"))
+    with pytest.raises(EngineFailed, match=r"the event 'evaluated' within 0\.2 s") as caught:
+        supervisor.wait_event("engine", "evaluated", 0.2)
+    assert caught.value.log_tail == "busy"
+
+
+def test_command_to_a_dead_process(supervisor):
+    supervisor.start(python("say('ready'); sys.exit(4)"))
+    await_true(lambda: bool(supervisor.ended()))
+    with pytest.raises(EngineFailed, match="takes no commands any more"):
+        supervisor.send("engine", "go")
+
+
+@pytest.mark.parametrize(("group", "error"), [("engine", EngineFailed), ("broker", EnvironmentProblem)])
+def test_check_finds_a_process_that_was_killed(group, error, supervisor):
+    running = supervisor.start(python("print('last words'); say('ready'); time.sleep(600)", group=group))
+    supervisor.check()
+    os.kill(running.pid, signal.SIGKILL)
+    await_true(lambda: running.exit_code is not None)
+    with pytest.raises(error, match="ended by SIGKILL") as caught:
+        supervisor.check()
+    assert caught.value.log_tail == "last words"
+    expected = [{"role": "engine", "group": group, "exit_code": 137, "log_tail": "last words"}]
+    assert supervisor.ended() == expected
+    supervisor.stop_all()
+    assert supervisor.ended() == expected, "stopping the rest does not make it forgotten"
+
+
+def test_engine_that_ends_with_code_0_has_failed(supervisor):
+    running = supervisor.start(python("say('ready'); say('done')"))
+    await_true(lambda: running.exit_code is not None)
+    with pytest.raises(EngineFailed, match="exit code 0"):
+        supervisor.check()
+
+
+def test_load_worker_that_is_done_may_end(supervisor):
+    running = supervisor.start(python("say('ready'); say('done')", role="load", group="load"))
+    await_true(lambda: running.exit_code is not None)
+    supervisor.check()
+    assert supervisor.ended() == []
+
+
+def test_stops_in_reverse_order(supervisor):
+    order = []
+    code = "signal.signal(signal.SIGTERM, lambda *_: (say('stopped'), sys.exit())); say('ready'); time.sleep(600)"
+    supervisor.start_all(
+        [python(code, role=role, group=group) for role, group in [("a", "broker"), ("b", "engine"), ("c", "engine")]],
+        lambda role, event: order.append(role) if event["event"] == "stopped" else None,
+    )
+    supervisor.stop_group("engine")
+    assert order == ["c", "b"]
+    supervisor.stop_all()
+    supervisor.stop("b")
+    assert order == ["c", "b", "a"]
+    supervisor.check()
+
+
+def test_stops_by_closing_stdin(supervisor):
+    code = "signal.signal(signal.SIGTERM, lambda *_: sys.exit(9))\n" + UNTIL_STDIN_ENDS
+    running = supervisor.start(python(code, stop=Stop("stdin", DEADLINE_S)))
+    supervisor.stop("engine")
+    assert running.exit_code == 0
+
+
+def test_kills_what_does_not_follow(supervisor):
+    running = supervisor.start(python(IGNORES_SIGTERM, stop=Stop("terminate", 0.2)))
+    supervisor.stop("engine")
+    assert running.exit_code == 137
+    supervisor.check()
+
+
+def test_interrupt_while_a_group_stops_kills_everything(supervisor):
+    def interrupt(role, event):
+        if event["event"] == "asked":
+            os.kill(os.getpid(), signal.SIGINT)
+
+    patient = supervisor.start(python(STUBBORN, role="broker", group="broker"))
+    stubborn = supervisor.start(python(STUBBORN), interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        supervisor.stop_group("engine")
+    assert (patient.exit_code, stubborn.exit_code) == (137, 137)
+
+
+def test_killed_role_is_no_failure_and_can_start_again(supervisor):
+    first = supervisor.start(python(UNTIL_STDIN_ENDS))
+    with pytest.raises(ValueError, match="taken"):
+        supervisor.start(python(UNTIL_STDIN_ENDS))
+    supervisor.kill("engine")
+    assert first.exit_code == 137
+    supervisor.check()
+    second = supervisor.start(python(UNTIL_STDIN_ENDS))
+    assert supervisor.processes() == [second]
+
+
+def test_paused_process_stops_well(supervisor):
+    code = "signal.signal(signal.SIGTERM, lambda *_: sys.exit(0)); say('ready'); time.sleep(600)"
+    running = supervisor.start(python(code))
+    supervisor.pause("engine")
+    supervisor.stop("engine")
+    assert running.exit_code == 0
+
+
+@pytest.mark.parametrize("how", ["stop", "kill", "close"])
+def test_whole_family_ends(how, logs, tmp_path):
+    with Supervisor("test-run", logs, temp_root=tmp_path) as supervisor:
+        supervisor.start(python(FAMILY + "time.sleep(600)", stop=Stop("terminate", 0.2)))
+        family = identities(supervisor.wait_event("engine", "ready", DEADLINE_S)["pids"])
+        if how != "close":
+            getattr(supervisor, how)("engine")
+            assert all_gone(family)
+    assert all_gone(family)
+
+
+def test_family_of_a_leader_that_died_first_ends(supervisor):
+    supervisor.start(python(FAMILY + "os._exit(1)"))
+    family = identities(supervisor.wait_event("engine", "ready", DEADLINE_S)["pids"])
+    await_true(lambda: bool(supervisor.ended()))
+    assert not all_gone(family)
+    supervisor.stop("engine")
+    assert all_gone(family)
+
+
+def test_session_member_without_the_token_ends(supervisor):
+    code = "p = subprocess.Popen(['/bin/sleep', '600'], env={}); say('ready', pid=p.pid); time.sleep(600)"
+    supervisor.start(python(code))
+    (bare,) = identities([supervisor.wait_event("engine", "ready", DEADLINE_S)["pid"]])
+    supervisor.kill("engine")
+    assert all_gone([bare])
+
+
+def test_stranger_with_a_used_again_number_is_spared(supervisor):
+    running = supervisor.start(python(UNTIL_STDIN_ENDS))
+    former = Identity(running.pid, running.identity.started - 100)
+    assert reaping.find([former], set()) == set()
+    assert reaping.find([running.identity], set()) == {running.identity}
+
+
+def test_intent_is_journalled_before_the_start(supervisor):
+    code = f"say('ready', known=os.environ['{reaping.TOKEN_VARIABLE}'] in open({str(journals()[0])!r}).read())"
+    supervisor.start(python(code))
+    assert supervisor.wait_event("engine", "ready", DEADLINE_S)["known"]
+
+
+def test_floods_do_not_block(supervisor):
+    code = """
+for _ in range(20): sys.stdout.write('x' * 1_000_000)
+sys.stderr.write('y' * 20_000_000)
+print(); say('ready'); time.sleep(600)
+"""
+    supervisor.start(python(code))
+    assert supervisor.processes()[0].log.stat().st_size > 39_000_000
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_full_disk_costs_log_lines_only(supervisor, logs):
+    logs.mkdir()
+    (logs / "engine.log").symlink_to("/dev/full")
+    running = supervisor.start(python("[print('x' * 1000) for _ in range(1000)]; " + UNTIL_STDIN_ENDS))
+    running.close_stdin()
+    await_true(lambda: bool(supervisor.ended()))
+    assert supervisor.ended()[0]["exit_code"] == 0
+
+
+def test_failing_callback_is_told_and_reading_goes_on(supervisor):
+    def callback(role, event):
+        raise RuntimeError("callback is broken")
+
+    supervisor.start(python("say('ready'); say('next'); time.sleep(600)"), callback)
+    supervisor.wait_event("engine", "next", DEADLINE_S)
+    with pytest.raises(RuntimeError, match="callback is broken"):
+        supervisor.check()
+
+
+def test_lines_that_are_no_events_are_log(supervisor, logs):
+    lines = ['{"no": "event"}', '{"event": 5}', "{broken", '["event"]', "[" * 100_000]
+    code = f"[print(line) for line in {lines!r}]; say('ready'); time.sleep(600)"
+    supervisor.start(python(code))
+    assert (logs / "engine.log").read_text().splitlines() == lines
+
+
+def test_same_run_twice_is_refused(supervisor, logs, tmp_path):
+    with pytest.raises(EnvironmentProblem, match="File exists"):
+        Supervisor("test-run", logs, temp_root=tmp_path)
+    assert len(journals()) == 1
+    assert supervisor.work_dir.exists()
+
+
+def test_state_that_cannot_be_written(logs, tmp_path, monkeypatch):
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("STREAMGAUGE_STATE", str(tmp_path / "file"))
+    with pytest.raises(EnvironmentProblem, match="cannot prepare a run"):
+        Supervisor("test-run", logs, temp_root=tmp_path)
+
+
+def test_ports_differ():
+    ports = free_ports(50)
+    assert len(set(ports)) == 50
+
+
+def test_stop_is_quick_when_all_follow(supervisor):
+    """A stop that waited out its grace would take a minute here."""
+    supervisor.start_all([python(UNTIL_STDIN_ENDS, role=f"r{n}") for n in range(3)])
+    before = time.monotonic()
+    supervisor.stop_all()
+    assert time.monotonic() - before < DEADLINE_S / 2

@@ -1,0 +1,70 @@
+"""The stock: prepared ahead, bounded, and cut into slices without loss."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from streamgauge.contracts import Records
+from streamgauge.datasets.traffic import Traffic
+from streamgauge.load.stock import BLOCK_MAX, BLOCK_MIN, BLOCKS_AHEAD, Stock, block_size
+
+
+class Memory:
+    """A sender that keeps what it is given."""
+
+    def connect(self, timeout_s: float) -> None:
+        pass
+
+    def prepare(self, stream: str, records: Records) -> list[Any]:
+        return list(zip(records.n_seq, records.keys, records.values, strict=True))
+
+    def send(self, parts: Sequence[tuple[str, list[Any]]], settled: Callable[[int], None]) -> None:
+        raise AssertionError("a stock does not send")
+
+    def poll(self, timeout_s: float = 0.0) -> None:
+        pass
+
+    def finish(self, timeout_s: float) -> None:
+        pass
+
+
+@settings(deadline=None)
+@given(
+    records=st.integers(0, 300),
+    block=st.integers(1, 60),
+    wishes=st.lists(st.integers(1, 80), min_size=1),
+    ahead=st.booleans(),
+)
+def test_every_record_leaves_once_in_order(records: int, block: int, wishes: list[int], ahead: bool) -> None:
+    dataset = Traffic(1, 5)
+    stock = Stock(dataset, Memory(), records, block)
+    taken: dict[str, list[Any]] = {"flow": [], "speed": []}
+    first, turn = 0, 0
+    while first < records:
+        if ahead:
+            stock.add()
+        end = first + min(wishes[turn % len(wishes)], stock.reach(first))
+        assert end > first
+        parts = stock.cut(end)
+        assert sorted(n_seq for _, part in parts for n_seq, *_ in part) == list(range(first, end))
+        for stream, part in parts:
+            taken[stream] += part
+        first, turn = end, turn + 1
+    whole = {stream: Memory().prepare(stream, part) for stream, part in dataset.build(0, records).items()}
+    assert taken == whole
+    assert stock.reach(records) == 0
+
+
+def test_no_more_than_a_few_blocks_are_held() -> None:
+    stock = Stock(Traffic(1, 5), Memory(), 10**9, 10)
+    assert sum(stock.add() for _ in range(50)) == BLOCKS_AHEAD
+
+
+@pytest.mark.parametrize(("rate_per_s", "records"), [(1, BLOCK_MIN), (100_000, 1_000), (10**7, BLOCK_MAX)])
+def test_a_block_is_about_ten_milliseconds_of_load(rate_per_s: int, records: int) -> None:
+    assert block_size(rate_per_s) == records

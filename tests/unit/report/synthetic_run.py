@@ -1,0 +1,312 @@
+"""Run directories as a real run leaves them, without running one: 40 s whose numbers agree."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from streamgauge.model import NS_PER_MS, NS_PER_S
+from streamgauge.rundir import RunDir
+
+RATE, WARMUP_S, MEASURED_S, TAIL_S, DRAIN_S = 400, 10, 30, 1, 5
+LOAD_S = WARMUP_S + MEASURED_S + TAIL_S
+START_NS = 1_794_737_700 * NS_PER_S
+
+
+def write_valid(path: Path) -> RunDir:
+    """A steady run with one warning."""
+    run = RunDir.create(path)
+    run.write_manifest(manifest())
+    run.write_outcome(outcome())
+    total, late = latencies_ms()
+    write_measures(run, total, late)
+    write_samples(run, from_s=-12, to_s=LOAD_S + DRAIN_S)
+    run.write_summary(summary(total))
+    return run
+
+
+def write_invalid(path: Path) -> RunDir:
+    """A run whose generator stood still for a third of a second."""
+    run = write_valid(path)
+    total, late = latencies_ms()
+    late[(WARMUP_S + 17) * RATE : (WARMUP_S + 18) * RATE] += 320
+    total += late
+    write_measures(run, total, late)
+    content = summary(total)
+    content["rate_per_s"] |= {"achieved": 399.6, "worst_second": 272}
+    content |= {
+        "verdict": "INVALID",
+        "state": "drifting",
+        "sustained": None,
+        "reasons": ["generator: a record was 327 ms late; the limit is 200 ms (second 27)"],
+        "warnings": ["the machine was busy before the run: load 1.9 on 2 cores"],
+    }
+    content["generator"] |= {"late_max_ms": float(late.max()), "late_p99_ms": 318.2}
+    run.write_summary(content)
+    return run
+
+
+def write_failed(path: Path) -> RunDir:
+    """A run whose engine died before the load could start."""
+    run = RunDir.create(path)
+    run.write_manifest(manifest())
+    nothing = dict.fromkeys(("load_start_ns", "measured_start_ns", "measured_end_ns", "load_end_ns", "drain_end_ns"))
+    log_tail = "java.lang.OutOfMemoryError: Java heap space\n\tat org.example.Main.main(Main.java:7)"
+    ended = {"role": "engine", "group": "engine", "exit_code": 137, "log_tail": log_tail}
+    run.write_outcome(
+        {**nothing, "drain": None, "interrupted": False, "ends": {}, "ended": [ended], "load_error": None}
+    )
+    write_samples(run, from_s=0, to_s=6)
+    run.write_summary(
+        {
+            **{key: summary(np.ones(1))[key] for key in ("format", "run", "study", "scenario", "profile", "engine")},
+            "verdict": "FAILED",
+            "state": None,
+            "sustained": None,
+            "reasons": ["engine ended with exit code 137 before the load started"],
+            "warnings": [],
+            "results": dict.fromkeys(summary(np.ones(1))["results"], 0),
+            "latency_ms": {},
+            "rate_per_s": {"offered": RATE, "achieved": None, "worst_second": None, "output": None},
+            "generator": None,
+            "backlog": None,
+            "resources": {},
+            "repetitions": [],
+            "slo": [],
+            "report": "report.html",
+        }
+    )
+    return run
+
+
+def manifest() -> dict[str, Any]:
+    return {
+        "run": "ospbench-latency-spark-20261115-101500-1a2b",
+        "tool": "0.1.0",
+        "scenario": {
+            "study": "ospbench",
+            "name": "latency",
+            "profile": "laptop",
+            "title": "Latency at a constant rate",
+            "dataset": "traffic",
+            "stage": "ingest",
+            "pipeline": "ospbench/ingest",
+            "parameters": {},
+            "partitions": 2,
+            "out_of_order_ms": 500,
+            "drain_deadline_s": 60.0,
+            "sustained": "slope",
+            "seed": 1,
+            "scaled": {"measured_s": [30.0, 1500.0], "partitions": [2, 20]},
+            "load": {"rate_per_s": RATE, "warmup_s": 10.0, "measured_s": 30.0, "tail_s": 1.0},
+        },
+        "engine": {
+            "name": "spark",
+            "title": "Spark Structured Streaming",
+            "version": "4.2.0",
+            "versions": {"spark": "4.2.0"},
+            "delivery": "at-least-once",
+            "options": {"trigger_ms": 0, "realtime": False, "cores": 2},
+        },
+        "transport": {
+            "name": "kafka",
+            "own": True,
+            "bootstrap": "127.0.0.1:41234",
+            "topic_settings": {"message.timestamp.type": "LogAppendTime", "retention.ms": "-1"},
+        },
+        "streams": [
+            {"name": name, "topic": f"1a2b-{name}", "partitions": 2, "role": role}
+            for name, role in (("flow", "input"), ("speed", "input"), ("output", "output"))
+        ],
+        "versions": {
+            "streamgauge": "0.1.0",
+            "python": "3.11.7",
+            "java": "17.0.15",
+            "jars": {
+                "org.apache.kafka:kafka_2.13": "4.1.0",
+                "org.apache.spark:spark-sql-kafka-0-10_2.13": "4.2.0",
+            },
+        },
+        "machine": {
+            "system": "Linux",
+            "kernel": "6.1.0",
+            "cpu": "Example CPU @ 2.5 GHz",
+            "cores": 2,
+            "memory_mb": 24000,
+            "load_at_start": 0.4,
+        },
+        "processes": [
+            {
+                "role": "broker",
+                "group": "broker",
+                "argv": ["java", "-Xmx512m", "kafka.Kafka", "server.properties"],
+            },
+            {"role": "engine", "group": "engine", "argv": ["python", "-m", "job", "with space", "job.json"]},
+        ],
+        "shared_cores": True,
+        "command": "streamgauge run ospbench/latency --engine spark --set stage=ingest --seed 1",
+    }
+
+
+def outcome() -> dict[str, Any]:
+    moments = {
+        "load_start_ns": 0,
+        "measured_start_ns": WARMUP_S,
+        "measured_end_ns": WARMUP_S + MEASURED_S,
+        "load_end_ns": LOAD_S,
+        "drain_end_ns": LOAD_S + DRAIN_S,
+    }
+    return {
+        **{name: START_NS + second * NS_PER_S for name, second in moments.items()},
+        "drain": "quiet",
+        "interrupted": False,
+        "ends": {
+            "flow": {"0": 4100, "1": 4100},
+            "speed": {"0": 4100, "1": 4100},
+            "output": {"0": 8200, "1": 8200},
+        },
+        "ended": [],
+        "load_error": None,
+    }
+
+
+def latencies_ms() -> tuple[np.ndarray, np.ndarray]:
+    """``total`` of every record, as batches of about half a second give it, and each record's lateness."""
+    random = np.random.default_rng(7)
+    n = np.arange(RATE * LOAD_S)
+    into_batch_ms = (n * 1000 / RATE) % 470
+    warm = 900 * np.exp(-n / RATE / 3)
+    total = 180 + (470 - into_batch_ms) + random.gamma(2.0, 18.0, len(n)) + warm
+    return total, random.gamma(1.2, 0.5, len(n))
+
+
+def write_measures(run: RunDir, total: np.ndarray, late: np.ndarray) -> None:
+    rows = []
+    due_s = np.arange(len(total)) / RATE
+    out_s = due_s + total / 1000
+    latest = np.floor(total - late)
+    for second in range(LOAD_S + DRAIN_S):
+        here = (due_s >= second) & (due_s < second + 1)
+        sent_s = due_s + late / 1000
+        sent = int(((sent_s >= second) & (sent_s < second + 1)).sum())
+        row: dict[str, Any] = {
+            "second": second,
+            "phase": "warmup"
+            if second < WARMUP_S
+            else "measured"
+            if second < WARMUP_S + MEASURED_S
+            else "tail"
+            if second < LOAD_S
+            else "drain",
+            "offered": int(here.sum()),
+            "sent": sent,
+            "appended": sent,
+            "output": int(((out_s >= second) & (out_s < second + 1)).sum()),
+            "late_max_ms": float(late[here].max()) if here.any() else None,
+            "backlog": int(((due_s <= second + 1) & (out_s > second + 1)).sum()),
+        }
+        for kind, values in (("total", total), ("latest", latest)):
+            for name, percent in (("p50", 50), ("p99", 99), ("max", 100)):
+                row[f"{kind}_{name}"] = float(np.percentile(values[here], percent)) if here.any() else None
+        rows.append(row)
+    pq.write_table(pa.Table.from_pylist(rows), run.measures("seconds"))
+    measured = slice(WARMUP_S * RATE, (WARMUP_S + MEASURED_S) * RATE)
+    kinds = []
+    for kind, values in (("total", total), ("latest", latest), ("average", latest - 1)):
+        distinct, counts = np.unique(values[measured], return_counts=True)
+        kinds.append(pa.table({"kind": [kind] * len(distinct), "value_ms": distinct, "count": counts}))
+    pq.write_table(pa.concat_tables(kinds), run.measures("latency"))
+
+
+def write_samples(run: RunDir, from_s: int, to_s: int) -> None:
+    random = np.random.default_rng(11)
+    roles = {"broker": (0.12, 310, 140.0), "engine": (0.9, 1240, 520.0), "load": (0.25, 95, None)}
+    used = dict.fromkeys(roles, 0.0)
+    resources: list[dict[str, Any]] = []
+    machine: list[dict[str, Any]] = []
+    clock: list[dict[str, Any]] = []
+    for second in range(from_s, to_s):
+        t_ns = START_NS + second * NS_PER_S + int(random.integers(0, 3 * NS_PER_MS))
+        for role, (cores, rss_mb, heap_mb) in roles.items():
+            used[role] += cores * random.uniform(0.8, 1.2) * (1.6 if second < from_s + 8 else 1.0)
+            collected = (second - from_s) // (17 if role == "broker" else 7) if heap_mb else None
+            resources.append(
+                {
+                    "t_ns": t_ns,
+                    "role": role,
+                    "group": role,
+                    "cpu_s": round(used[role], 3),
+                    "rss_mb": rss_mb * min(1.0, 0.5 + (second - from_s) / 20),
+                    "heap_used_mb": heap_mb * (0.4 + (second % 7) / 12) if heap_mb else None,
+                    "heap_committed_mb": heap_mb,
+                    "gc_count": collected,
+                    "gc_ms": None if collected is None else collected * 14,
+                }
+            )
+        pressure = {f"psi_{what}_some": random.uniform(0, most) for what, most in (("cpu", 0.2), ("io", 0.02))}
+        busy = {
+            "cpu_busy": random.uniform(0.55, 0.75),
+            "steal": random.uniform(0, 0.02),
+            "psi_memory_some": None,
+        }
+        machine.append({"t_ns": t_ns, "load1": 1.2, **busy, **pressure})
+        drift_ns = second * 12_000 + int(random.normal(0, 3000))
+        clock.append({"t_ns": t_ns, "mono_ns": t_ns - START_NS + drift_ns, "bracket_ns": 900})
+    run.append_samples("resources", resources)
+    run.append_samples("machine", machine)
+    run.append_samples("clock", clock)
+
+
+def summary(total: np.ndarray) -> dict[str, Any]:
+    measured = total[WARMUP_S * RATE : (WARMUP_S + MEASURED_S) * RATE] if len(total) > 1 else total
+    percentiles = {f"p{str(p).replace('.', '')}": float(np.percentile(measured, p)) for p in (50, 90, 99, 99.9)}
+    of_total = {
+        "count": len(measured),
+        **percentiles,
+        "max": float(measured.max()),
+        "mean": float(measured.mean()),
+    }
+    results = RATE * (WARMUP_S + MEASURED_S)
+    return {
+        "format": 1,
+        "run": "ospbench-latency-spark-20261115-101500-1a2b",
+        "study": "ospbench",
+        "scenario": "latency",
+        "profile": "laptop",
+        "engine": {"name": "spark", "version": "4.2.0", "options": {"trigger_ms": 0}},
+        "verdict": "VALID",
+        "state": "steady",
+        "sustained": True,
+        "reasons": [],
+        "warnings": ["generator: the worst second was 31, 4.6 ms late"],
+        "results": {
+            "expected": results,
+            "matched": results,
+            "wrong": 0,
+            "lost": 0,
+            "unfinished": 0,
+            "duplicates": 0,
+            "intermediate": 0,
+            "unexpected": 0,
+        },
+        "latency_ms": {
+            "total": of_total,
+            "latest": {name: value if name == "count" else value - 1 for name, value in of_total.items()},
+            "average": {**of_total, "p999": None},
+        },
+        "rate_per_s": {"offered": RATE, "achieved": 399.93, "worst_second": 400, "output": 400.1},
+        "generator": {"late_p50_ms": 0.46, "late_p99_ms": 2.6, "late_max_ms": 4.6, "errors": 0},
+        "backlog": {"end": 163, "slope_per_s": -0.31, "slope_ci": [-1.4, 0.62]},
+        "resources": {
+            "engine": {"cpu_mean": 0.91, "rss_max_mb": 1240, "heap_max_mb": 498},
+            "broker": {"cpu_mean": 0.12, "rss_max_mb": 310, "heap_max_mb": 126},
+            "load": {"cpu_mean": 0.25, "rss_max_mb": 95, "heap_max_mb": None},
+        },
+        "repetitions": [],
+        "slo": [],
+        "report": "report.html",
+    }

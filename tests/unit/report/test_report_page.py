@@ -1,0 +1,282 @@
+"""The report says what the run directory holds, and nothing in a run can break out of its place."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+import shutil
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from streamgauge import report
+from streamgauge.cli.report import report as report_command
+from streamgauge.errors import UsageError
+from streamgauge.rundir import RunDir
+
+HOSTILE = "</script><img src=x onerror=alert(1)>\"'&<b>"
+FIGURES = {
+    *("rates", "latency-total", "latency-latest", "distribution", "backlog", "lateness"),
+    *("cpu", "rss", "heap", "gc", "machine", "clock"),
+}
+
+
+class Page(HTMLParser):
+    """A page taken apart: its tags with their attributes, its visible words, its scripts."""
+
+    def __init__(self, run: RunDir) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.scripts: list[str] = []
+        self._words: list[str] = []
+        self._inside = ""
+        self.html = report.write(run).read_text(encoding="utf-8")
+        self.feed(self.html)
+        self.text = re.sub(r"\s+", " ", "".join(self._words))
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        self._inside = tag
+        self._words.append(" ")
+        if tag == "script":
+            self.scripts.append("")
+
+    def handle_endtag(self, tag: str) -> None:
+        self._inside = ""
+
+    def handle_data(self, data: str) -> None:
+        if self._inside == "script":
+            self.scripts[-1] += data
+        elif self._inside != "style":
+            self._words.append(data)
+
+    @property
+    def figures(self) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(self.scripts[0])
+        return found
+
+
+def change_summary(run: RunDir, **changes: Any) -> None:
+    run.write_summary({**run.summary(), **changes})
+
+
+def test_valid_run_leads_with_verdict_and_headlines(valid: RunDir) -> None:
+    page = Page(valid)
+    total = valid.summary()["latency_ms"]["total"]
+    for words in (
+        "VALID",
+        "state: steady",
+        "sustained: yes",
+        "Spark Structured Streaming 4.2.0",
+        "ospbench/latency, stage ingest",
+        "400 records/s offered for 30 s",
+        "measured_s 30 instead of 1,500",
+        "1 warning",
+        f"p50 {total['p50']:.0f} ms",
+        f"p99 {total['p99']:.0f} ms",
+        "of 16,000 expected results",
+        "399.9 records/s",
+        "of 400 offered: 99.98 %",
+    ):
+        assert words in page.text, words
+    assert "do not use" not in page.text.lower()
+    assert page.text.index("state: steady") < page.text.index("Results")
+
+
+def test_valid_run_has_every_figure_with_units_and_no_gap(valid: RunDir) -> None:
+    page = Page(valid)
+    assert set(page.figures) == FIGURES
+    for name, figure in page.figures.items():
+        assert "(" in figure["layout"]["yaxis"]["title"]["text"] or name == "rates", name
+        assert figure["layout"]["xaxis"]["title"]["text"] in ("seconds since the load started", "latency (ms)")
+        assert all(len(trace["x"]) == len(trace["y"]) > 0 for trace in figure["data"]), name
+    assert "Not available" not in page.text
+
+
+def test_figures_shade_what_is_not_measured(valid: RunDir) -> None:
+    shapes = Page(valid).figures["rates"]["layout"]["shapes"]
+    assert [(shape["x0"], shape["x1"]) for shape in shapes] == [(0, 10), (40, 41), (41, 46)]
+
+
+def test_worst_second_is_marked(invalid: RunDir) -> None:
+    notes = Page(invalid).figures["rates"]["layout"]["annotations"]
+    worst = [note for note in notes if note["text"].startswith("worst second")]
+    assert [(note["x"], note["y"], note["text"]) for note in worst] == [(27.5, 272, "worst second: 272 sent")]
+
+
+def test_invalid_run_keeps_its_numbers_under_a_banner(invalid: RunDir) -> None:
+    page = Page(invalid)
+    for words in ("INVALID", "a record was 327 ms late", "Do not use these numbers", "over the limit", "drifting"):
+        assert words in page.text, words
+    assert f"p50 {invalid.summary()['latency_ms']['total']['p50']:.0f} ms" in page.text
+    assert page.text.index("Do not use these numbers") < page.text.index("p50")
+    assert ("body", {"class": "unusable"}) in page.tags
+
+
+def test_failed_run_says_what_died_and_what_is_missing(failed: RunDir) -> None:
+    page = Page(failed)
+    for words in (
+        "FAILED",
+        "Do not use these numbers",
+        "engine ended although nobody had asked it to, with exit code 137",
+        "OutOfMemoryError",
+        "measures/seconds.parquet: not written",
+        "measures/latency.parquet: not written",
+        "Not available: no result was measured",
+    ):
+        assert words in page.text, words
+    assert set(page.figures) == {"cpu", "rss", "heap", "gc", "machine", "clock"}
+    assert "the load never started" in page.figures["cpu"]["layout"]["xaxis"]["title"]["text"]
+
+
+@pytest.mark.parametrize("part", ["samples", "measures", "outcome.json"])
+def test_missing_part_is_named(valid: RunDir, part: str) -> None:
+    path = valid.path / part
+    shutil.rmtree(path) if path.is_dir() else path.unlink()
+    assert f"{part}" in Page(valid).text.partition("because the run directory lacks it")[2]
+
+
+def test_empty_run_is_only_words(failed: RunDir) -> None:
+    for path in (failed.path / "samples", failed.outcome_path):
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+    failed.write_manifest({})
+    failed.write_summary({})
+    page = Page(failed)
+    assert page.figures == {}
+    assert "Do not use these numbers" in page.text
+    assert len(page.html) < 100_000, "a page without figures has no use for plotly.js"
+
+
+def test_unreadable_measures_are_named(valid: RunDir) -> None:
+    valid.measures("latency").write_bytes(b"PAR1 cut short")
+    assert "measures/latency.parquet: not readable as Parquet" in Page(valid).text
+
+
+def test_null_percentile_is_a_dash_with_a_note(valid: RunDir) -> None:
+    text = Page(valid).text
+    row = re.search(r"average ([\d,]+) ([\d.,]+) ([\d.,]+) ([\d.,]+) (\S+) ", text)
+    assert row is not None and row[5] == "–"
+    assert "at least 10 samples above it" in text
+
+
+def test_every_word_for_a_result_is_shown_and_explained(valid: RunDir) -> None:
+    results = {name: 1000 * (position + 1) + 7 for position, name in enumerate(valid.summary()["results"])}
+    change_summary(valid, results=results)
+    text = Page(valid).text
+    for name, count in results.items():
+        assert re.search(rf"{name} {count:,} [\d.]+ % \w+", text), name
+
+
+def test_objectives_and_repetitions_only_when_there_are_any(valid: RunDir) -> None:
+    assert not {"slo", "repetitions"} & {attrs.get("id") for _, attrs in Page(valid).tags}
+    change_summary(
+        valid,
+        slo=[{"name": "p99 of total", "value": 710.2, "limit": 1000, "met": True}],
+        repetitions=[{"run": "a", "p50": 454.0}, {"run": "b", "p50": 460.5}],
+    )
+    page = Page(valid)
+    assert {"slo", "repetitions"} <= {attrs.get("id") for _, attrs in page.tags}
+    for words in ("p99 of total 710.20 1,000 yes", "2 runs", "460.50"):
+        assert words in page.text, words
+
+
+def test_manifest_is_whole(valid: RunDir) -> None:
+    text = Page(valid).text
+    for words in (
+        valid.manifest()["command"],
+        "message.timestamp.type LogAppendTime",
+        "org.apache.kafka:kafka_2.13 4.1.0",
+        "python -m job 'with space' job.json",
+        "load_at_start 0.4",
+    ):
+        assert words in text, words
+
+
+def poisoned(value: Any) -> Any:
+    """The same content with every string, and every key that is a name of the user's, hostile."""
+    if isinstance(value, dict):
+        return {key: poisoned(item) for key, item in value.items()} | {HOSTILE: HOSTILE}
+    if isinstance(value, list):
+        return [poisoned(item) for item in value]
+    return HOSTILE if isinstance(value, str) else value
+
+
+def test_hostile_strings_stay_text(failed: RunDir, valid: RunDir) -> None:
+    for run in (valid, failed):
+        tags = [tag for tag, _ in Page(run).tags]
+        run.write_manifest({key: poisoned(value) for key, value in run.manifest().items() if key != "format"})
+        run.write_outcome(poisoned(run.outcome()) | {"load_error": HOSTILE})
+        summary = poisoned(run.summary())
+        run.write_summary(summary | {"warnings": [HOSTILE], "reasons": [HOSTILE], "slo": [{HOSTILE: HOSTILE}]})
+        resources = [{**sample, "role": HOSTILE} for sample in run.samples("resources")]
+        (run.path / "samples" / "resources.jsonl").unlink()
+        run.append_samples("resources", resources)
+        page = Page(run)
+        assert "img" not in tags and "img" not in {tag for tag, _ in page.tags}
+        assert not [attrs for _, attrs in page.tags if any(name.startswith("on") for name in attrs)]
+        assert [tag for tag, _ in page.tags].count("script") == tags.count("script") == 3
+        assert HOSTILE in page.text
+        assert "<" not in page.figures["cpu"]["data"][0]["name"]
+        assert HOSTILE not in page.html
+
+
+def test_page_allows_its_own_scripts_only_and_no_request(valid: RunDir) -> None:
+    page = Page(valid)
+    policy = next(attrs["content"] for tag, attrs in page.tags if attrs.get("http-equiv"))
+    assert policy is not None
+    assert policy.startswith("default-src 'none'") and "http" not in policy
+    for script in page.scripts[1:]:
+        assert base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() in policy
+    linked = [attrs[name] for _, attrs in page.tags for name in ("src", "href") if attrs.get(name)]
+    assert linked and all(link is not None and link.startswith("#") for link in linked)
+    targets = {attrs.get("id") for _, attrs in page.tags}
+    assert {str(link)[1:] for link in linked} <= targets, "the contents lead somewhere"
+
+
+def test_same_run_gives_the_same_bytes_and_no_path_of_the_machine(valid: RunDir) -> None:
+    first = report.write(valid)
+    content = first.read_bytes()
+    assert report.write(valid).read_bytes() == content
+    assert str(valid.path.parent).encode() not in content
+    assert not list(valid.path.glob("*.part"))
+
+
+def test_run_without_summary_is_refused_with_the_next_command(valid: RunDir) -> None:
+    valid.summary_path.unlink()
+    with pytest.raises(UsageError, match="streamgauge evaluate"):
+        report.write(valid)
+    assert not valid.report_path.exists()
+
+
+def test_command_prints_where_the_report_is(valid: RunDir, capsys: pytest.CaptureFixture[str]) -> None:
+    report_command(valid.path)
+    assert capsys.readouterr().out == f"{valid.report_path}\n"
+    assert valid.report_path.is_file()
+
+
+def test_command_refuses_what_is_no_run(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="not a run directory"):
+        report_command(tmp_path)
+
+
+def test_import_is_light() -> None:
+    heavy = "{'pyspark', 'plotly', 'pyarrow', 'jinja2', 'numpy'}"
+    code = f"import sys, streamgauge.report; print(sorted({heavy} & set(sys.modules)))"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "[]"
+
+
+def test_write_imports_no_spark(valid: RunDir) -> None:
+    code = (
+        "import sys; from pathlib import Path; from streamgauge.report import write; "
+        f"from streamgauge.rundir import RunDir; write(RunDir.open(Path({str(valid.path)!r}))); "
+        "print([name for name in sys.modules if name == 'pyspark' or name.startswith('streamgauge.engines')])"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "[]"

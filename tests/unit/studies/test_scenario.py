@@ -1,0 +1,119 @@
+import pytest
+
+from streamgauge.errors import UsageError
+from streamgauge.studies import scenario as scenarios
+
+
+def test_the_laptop_is_the_default() -> None:
+    found = scenarios.resolve("ospbench/latency")
+    assert (found.profile, found.engine, found.stage) == ("laptop", "spark", "ingest")
+    assert (found.load.rate_per_s, found.load.warmup_s, found.load.measured_s) == (400, 10.0, 30.0)
+    assert found.load.tail_s == pytest.approx(0.5)
+
+
+def test_the_paper_keeps_its_parameters() -> None:
+    found = scenarios.resolve("ospbench/latency", profile="paper")
+    assert found.load.warmup_s + found.load.measured_s == 30 * 60
+    assert (found.partitions, found.out_of_order_ms) == (20, 50)
+    assert found.engine_options["cores"] == 20
+
+
+def test_every_value_can_be_set() -> None:
+    changes = {
+        "stage": "parse",
+        "rate_per_s": "1000",
+        "warmup_s": "3",
+        "measured_s": "7.5",
+        "partitions": "4",
+        "out_of_order_ms": "100",
+        "drain_deadline_s": "20",
+        "sustained": "none",
+        "seed": "9",
+        "broker_port": "12345",
+    }
+    assert set(changes) | {"engine"} == set(scenarios.Values.model_fields)
+    found = scenarios.resolve("ospbench/latency", engine="echo", changes=changes)
+    assert (found.stage, found.load.rate_per_s, found.load.warmup_s, found.load.measured_s) == (
+        "parse",
+        1000,
+        3,
+        7.5,
+    )
+    assert (found.partitions, found.seed, found.broker_port, found.sustained) == (4, 9, 12345, None)
+
+
+def test_engine_options_and_any_spark_setting() -> None:
+    changes = {
+        "realtime": "true",
+        "cores": "3",
+        "spark.sql.shuffle.partitions": "7",
+        "spark.ui.enabled": "true",
+    }
+    found = scenarios.resolve("ospbench/latency", changes=changes)
+    assert found.engine_options["realtime"] is True
+    assert found.engine_options["cores"] == 3
+    assert found.engine_options["conf"] == {"spark.sql.shuffle.partitions": "7", "spark.ui.enabled": "true"}
+
+
+def test_all_problems_in_one_message() -> None:
+    changes = {"stagee": "parse", "rate_per_s": "many", "realtime": "perhaps"}
+    with pytest.raises(UsageError) as problem:
+        scenarios.resolve("ospbench/latency", changes=changes)
+    text = str(problem.value)
+    assert "unknown key 'stagee'" in text
+    assert "did you mean 'stage'" in text
+    assert "rate_per_s" in text and "'many'" in text
+    assert "realtime" in text and "'perhaps'" in text
+    assert problem.value.exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ({"name": "ospbench/latencies"}, "ospbench/latency"),
+        ({"name": "ospbench/latency", "profile": "desktop"}, "laptop"),
+        ({"name": "ospbench/latency", "engine": "sparkle"}, "spark"),
+        ({"name": "ospbench/latency", "changes": {"stage": "pars"}}, "parse"),
+        ({"name": "ospbench/latency", "changes": {"rate_per_s": "0"}}, "greater than or equal to 1"),
+        ({"name": "ospbench/latency", "changes": {"warmup_s": "-1"}}, "greater than or equal to 0"),
+    ],
+)
+def test_mistakes_are_named(arguments: dict[str, object], says: str) -> None:
+    with pytest.raises(UsageError, match=says):
+        scenarios.resolve(**arguments)  # type: ignore[arg-type]
+
+
+def test_a_scenario_file_is_strict() -> None:
+    with pytest.raises(UsageError, match=r"unknown key 'titel'.*title"):
+        scenarios.parse_file('titel = "x"', where="x.toml")
+    with pytest.raises(UsageError, match="no TOML"):
+        scenarios.parse_file("title = ", where="x.toml")
+
+
+def test_names_of_scenario_values_and_engine_options_do_not_clash() -> None:
+    from streamgauge import registry
+
+    for name in registry.names("engines"):
+        assert not set(registry.engine(name).options.model_fields) & set(scenarios.Values.model_fields)
+
+
+@pytest.mark.parametrize(("text", "seconds"), [("30s", 30), ("500ms", 0.5), ("5m", 300), ("2h", 7200), ("7", 7)])
+def test_durations(text: str, seconds: float) -> None:
+    assert scenarios.parse_duration_s(text, "--for") == seconds
+
+
+@pytest.mark.parametrize(("text", "rate"), [("400", 400), ("400/s", 400), ("10k/s", 10_000), ("24000/min", 400)])
+def test_rates(text: str, rate: int) -> None:
+    assert scenarios.parse_rate_per_s(text) == rate
+
+
+@pytest.mark.parametrize("text", ["fast", "-3/s", "0/s", "1.5/s", "10/h", ""])
+def test_bad_rates(text: str) -> None:
+    with pytest.raises(UsageError):
+        scenarios.parse_rate_per_s(text)
+
+
+@pytest.mark.parametrize("text", ["stage", "=x", ""])
+def test_bad_settings(text: str) -> None:
+    with pytest.raises(UsageError, match="key=value"):
+        scenarios.parse_changes([text])
