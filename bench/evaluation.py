@@ -80,7 +80,10 @@ def _messages(n_seq: np.ndarray, kind: int, *, spaced: bool) -> pa.Array:
     quoted = "speed" if kind else "flow"
     parts: list[Any] = ['{"n_seq":' + gap, pc.utf8_lpad(text(n_seq), 10) if spaced else text(n_seq)]
     parts += [f',{gap}"id":{gap}"PNL01_MONIBAS_', text(point + 10_000), f'",{gap}"lane":{gap}"lane']
-    parts += [text(n_seq % 3 + 1), f'",{gap}"lanes":{gap}3,{gap}"timestamp":{gap}"2026-01-01 00:00:00",{gap}"{quoted}":{gap}']
+    parts += [
+        text(n_seq % 3 + 1),
+        f'",{gap}"lanes":{gap}3,{gap}"timestamp":{gap}"2026-01-01 00:00:00",{gap}"{quoted}":{gap}',
+    ]
     parts += [text(n_seq * 7919 % 120), f',{gap}"period":{gap}60,{gap}"accuracy":{gap}95,{gap}"lat_e6":{gap}']
     parts += [text(52_000_000 + point), f',{gap}"lon_e6":{gap}', text(4_000_000 + point), "}"]
     joined = pc.binary_join_element_wise(*parts, "")
@@ -100,9 +103,7 @@ def _write(directory: Path, table: pa.Table) -> None:
     directory.mkdir(parents=True)
     partition = table.column("partition").to_numpy()
     for number in range(PARTITIONS):
-        pq.write_table(
-            table.filter(pa.array(partition == number)), directory / f"{number}.parquet", compression="zstd"
-        )
+        pq.write_table(table.filter(pa.array(partition == number)), directory / f"{number}.parquet", compression="zstd")
 
 
 def _write_rest(
@@ -182,7 +183,7 @@ def with_duckdb(run: RunDir, pipeline: str) -> dict[str, Any]:
         return "read_parquet([" + ", ".join(f"'{run.recorded(name)}/*.parquet'" for name in names) + "])"
 
     inputs = f"(SELECT value, appended_ms FROM {topic('flow', 'speed')})"
-    outputs = f"(SELECT value, partition, \"offset\", appended_ms AS emitted_ms FROM {topic('output')})"
+    outputs = f'(SELECT value, partition, "offset", appended_ms AS emitted_ms FROM {topic("output")})'
     base = duckdb.connect()
     base.execute(
         f"""
@@ -233,11 +234,15 @@ def disagreements(run: RunDir, spark: dict[str, Any], duck: dict[str, Any]) -> l
     pairs = [(name, spark["results"][name], int(n)) for name, n in zip(names, duck["counts"], strict=True)]
     for kind in ("total", "latest"):
         shown = [spark["latency_ms"][kind][name] for name in ("p50", "p90", "p99", "p999")]
-        pairs += [(f"{kind} {place}", a, round(b, 3)) for place, (a, b) in enumerate(zip(shown, duck[kind], strict=True))]
+        pairs += [
+            (f"{kind} {place}", a, round(b, 3)) for place, (a, b) in enumerate(zip(shown, duck[kind], strict=True))
+        ]
     seconds = pq.read_table(run.measures("seconds")).to_pylist()
     for second, (p50, p99), highest, (l50, l99), l_highest in duck["series"]:
         mine = seconds[second]
-        shown = [mine[name] for name in ("total_p50", "total_p99", "total_max", "latest_p50", "latest_p99", "latest_max")]
+        shown = [
+            mine[name] for name in ("total_p50", "total_p99", "total_max", "latest_p50", "latest_p99", "latest_max")
+        ]
         theirs = [p50, p99, highest, l50, l99, l_highest]
         pairs += [(f"second {second}", round(a, 3), round(b, 3)) for a, b in zip(shown, theirs, strict=True)]
     backlog = 0

@@ -46,11 +46,8 @@ class Sender(Protocol):
     def connect(self, timeout_s: float) -> None:
         """Make sure that the transport answers and has the streams; raises EnvironmentProblem."""
 
-    def prepare(self, stream: str, records: Records) -> list[Any]:
-        """The records in the form that ``send`` takes: work that can be done ahead of time."""
-
-    def send(self, parts: Sequence[tuple[str, list[Any]]], settled: Callable[[int], None]) -> None:
-        """Hand over one slice: prepared records by stream name.
+    def send(self, slice_: Mapping[str, Records], settled: Callable[[int], None]) -> None:
+        """Hand over one slice: records by stream name.
 
         ``settled`` is called once, from here, ``poll`` or ``finish``, when the transport has answered for
         every record of the slice, with the number of those that failed or that a full queue refused.

@@ -24,7 +24,7 @@ ARGUMENTS = [
     "--disable-sync",
 ]
 SYNTHETIC = runpy.run_path(str(Path(__file__).parents[1] / "unit" / "report" / "synthetic_run.py"))
-HOSTILE = "</script><img src=x onerror=\"document.title='broken'\">"
+HOSTILE = "</script><b>&</b><img src=x onerror=\"document.title='broken'\">"
 
 pytestmark = [
     pytest.mark.browser,

@@ -70,6 +70,8 @@ def _generator(tick: Tick) -> str:
 
 
 def _line(tick: Tick) -> str:
+    if tick.phase == "draining":
+        return f"draining: output {tick.output_per_s:,.0f}/s, lag {_lag(tick)}"
     return (
         f"{tick.phase}: {tick.elapsed_s:.0f} of {tick.planned_s:.0f} s, offered {tick.offered_per_s:,.0f}/s, "
         f"sent {tick.sent_per_s:,.0f}/s, output {tick.output_per_s:,.0f}/s, lag {_lag(tick)}, "

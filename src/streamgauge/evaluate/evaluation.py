@@ -47,11 +47,13 @@ def evaluate(
     progress("waiting for Spark")
     session = spark() if callable(spark) else spark
     rows = throughput.rows_recorded(run, facts)
-    progress(f"matching {rows} records")
+    progress(f"matching {sum(rows.values())} records")
     pipeline = registry.pipeline(facts.scenario["pipeline"])
-    table = match(session, run, facts, pipeline, rows)
+    table = match(session, run, facts, pipeline, sum(rows.values()))
     progress("computing figures")
-    return _evaluate(run, facts, Tally.of(table, quiet=facts.outcome.get("drain") == "quiet"), recorded=True)
+    quiet = facts.outcome.get("drain") == "quiet"
+    tally = Tally.of(table, quiet=quiet, outputs=rows[facts.output.name])
+    return _evaluate(run, facts, tally, recorded=True)
 
 
 def _evaluate(run: RunDir, facts: Facts, tally: Tally, *, recorded: bool) -> dict[str, Any]:

@@ -56,9 +56,10 @@ def reference(
 
 
 def compare(answer: DataFrame, found: DataFrame, pipeline: Pipeline) -> DataFrame:
-    """One row per pair of a reference row and an output of its key; either side may be missing.
+    """One row per key of the reference, with the outputs of that key summed up.
 
-    Values other than floating-point numbers are compared by one 64-bit hash, so that they need not travel.
+    Values other than floating-point numbers are compared by one 64-bit hash, so that they need not travel. Outputs of
+    other keys fall out: with an outer join on both sides Spark would have to shuffle and sort a second time.
     """
     from pyspark.sql import functions as f
 
@@ -77,7 +78,7 @@ def compare(answer: DataFrame, found: DataFrame, pipeline: Pipeline) -> DataFram
         f.monotonically_increasing_id().alias("answer_id"),
     )
     right = found.select(
-        *(f.col(name).cast(kinds[name]).alias(name) for name in key),
+        *(f.col(name).cast(kinds[name]).alias(f"found_{name}") for name in key),
         _digest([f.col(name).cast(kinds[name]) for name in exact]).alias("found_digest"),
         *(f.col(name).cast(kinds[name]).alias(f"found_{name}") for name in floats),
         "emitted_ms",
@@ -89,35 +90,22 @@ def compare(answer: DataFrame, found: DataFrame, pipeline: Pipeline) -> DataFram
         (_close(f.col(f"right_{name}"), f.col(f"found_{name}")) for name in floats),
         f.col("right_digest") == f.col("found_digest"),
     )
-    return (
-        left.join(right, key, "full_outer")
-        .select(
-            *key,
-            f.coalesce(is_right, f.lit(False)).alias("is_right"),
-            "n",
-            "appended_max_ms",
-            "appended_mean_ms",
-            "intended_max_ns",
-            "answer_id",
-            "emitted_ms",
-            "partition",
-            "offset",
-        )
-        .groupBy(*key)
-        .agg(
-            f.min("answer_id").alias("first_answer"),
-            f.max("answer_id").alias("last_answer"),
-            f.max("n").alias("n"),
-            f.max("appended_max_ms").alias("appended_max_ms"),
-            f.max("appended_mean_ms").alias("appended_mean_ms"),
-            f.max("intended_max_ns").alias("intended_max_ns"),
-            f.count("emitted_ms").alias("outputs"),
-            f.count_if("is_right").alias("right_outputs"),
-            f.min("emitted_ms").alias("first_ms"),
-            f.min(f.when(f.col("is_right"), f.col("emitted_ms"))).alias("first_right_ms"),
-            # In the order of output rows: what the topic's last reader of this key is left with.
-            f.max(f.struct("emitted_ms", "partition", "offset", "is_right"))["is_right"].alias("ends_right"),
-        )
+    same_key = reduce(lambda one, other: one & other, (f.col(name) == f.col(f"found_{name}") for name in key))
+    pairs = left.join(right, same_key, "left").withColumn("is_right", f.coalesce(is_right, f.lit(False)))
+    # In the order of output rows; its last one is what a reader of this key is left with.
+    row = f.struct("emitted_ms", "partition", "offset", "is_right")
+    return pairs.groupBy(*key).agg(
+        f.min("answer_id").alias("first_answer"),
+        f.max("answer_id").alias("last_answer"),
+        f.max("n").alias("n"),
+        f.max("appended_max_ms").alias("appended_max_ms"),
+        f.max("appended_mean_ms").alias("appended_mean_ms"),
+        f.max("intended_max_ns").alias("intended_max_ns"),
+        f.count("emitted_ms").alias("outputs"),
+        f.count_if("is_right").alias("right_outputs"),
+        f.min("emitted_ms").alias("first_ms"),
+        f.min(f.when(f.col("is_right"), f.col("emitted_ms"))).alias("first_right_ms"),
+        f.max(row)["is_right"].alias("ends_right"),
     )
 
 
@@ -125,12 +113,7 @@ def judge(keys: DataFrame) -> DataFrame:
     """Adds the fate of each key, and the moment of its answer."""
     from pyspark.sql import functions as f
 
-    fate = (
-        f.when(f.col("first_answer").isNull(), tally.UNEXPECTED)
-        .when(f.col("outputs") == 0, tally.MISSING)
-        .when(f.col("ends_right"), tally.MATCHED)
-        .otherwise(tally.WRONG)
-    )
+    fate = f.when(f.col("outputs") == 0, tally.MISSING).when(f.col("ends_right"), tally.MATCHED).otherwise(tally.WRONG)
     wrong_outputs = f.col("outputs") - f.col("right_outputs")
     return keys.withColumn("fate", fate).withColumns(
         {
@@ -156,8 +139,7 @@ def count(keys: DataFrame, moments: Moments) -> DataFrame:
     open_at_end = (f.col("appended_max_ms") < load_end_ms) & (missing | (f.col("answered_ms") >= load_end_ms))
     groups: Sequence[Column] = (
         f.col("fate"),
-        f.when(f.col("fate") == tally.UNEXPECTED, tally.NO_PHASE)
-        .when(anchor_ns < moments.measured_start_ns, tally.WARMUP)
+        f.when(anchor_ns < moments.measured_start_ns, tally.WARMUP)
         .when(anchor_ns < moments.measured_end_ns, tally.MEASURED)
         .otherwise(tally.TAIL)
         .alias("phase"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
 from pathlib import Path
@@ -20,7 +20,7 @@ from streamgauge.lab.clock import read_clock
 from streamgauge.lab.evaluation import Evaluator
 from streamgauge.lab.sampling import Sampler, machine_sample
 from streamgauge.lab.supervisor import Supervisor
-from streamgauge.model import NS_PER_S
+from streamgauge.model import NS_PER_S, LoadPlan
 from streamgauge.rundir import RunDir
 
 LEAD_S = 0.5
@@ -174,9 +174,9 @@ class Experiment:
         assert self._outcome.load_start_ns is not None
         started = time.monotonic() - (time.time_ns() - self._outcome.load_start_ns) / NS_PER_S
         self._each_second(
-            until=lambda: self._heard.load_done or self._outcome.load_error is not None,
+            until=lambda _: self._heard.load_done or self._outcome.load_error is not None,
             deadline=started + self.scenario.load.duration_s + LOAD_OVERRUN_S,
-            started=started,
+            phase=lambda elapsed_s: _phase(self.scenario.load, elapsed_s),
         )
         if not self._heard.load_done and self._outcome.load_error is None:
             self._outcome.load_error = f"the load worker was not done {LOAD_OVERRUN_S:.0f} s after the end of its plan"
@@ -187,44 +187,45 @@ class Experiment:
         deadline = time.monotonic() + self.scenario.drain_deadline_s
         last_change, seen = time.monotonic(), -1
 
-        def is_quiet() -> bool:
+        def is_quiet(appended: Mapping[str, int]) -> bool:
             nonlocal last_change, seen
-            appended = self.plan.transport.positions(self.plan.streams).appended
             if appended["output"] != seen:
                 last_change, seen = time.monotonic(), appended["output"]
             taken = self._heard.consumed
-            behind = taken is not None and taken < sum(appended[stream.name] for stream in self.plan.inputs)
+            behind = taken is not None and taken < self._inputs_of(appended)
             return not behind and time.monotonic() - last_change >= quiet_s
 
         self._watch.phase("draining")
-        quiet = self._each_second(until=is_quiet, deadline=deadline, started=None)
+        quiet = self._each_second(until=is_quiet, deadline=deadline, phase=lambda _: "draining")
         self._outcome.drain = "quiet" if quiet else "deadline"
 
-    def _each_second(self, until: Callable[[], bool], deadline: float, started: float | None) -> bool:
-        """Look after the run once a second, on the second. True as soon as ``until`` holds, False at the deadline."""
+    def _each_second(
+        self, until: Callable[[Mapping[str, int]], bool], deadline: float, phase: Callable[[float], str]
+    ) -> bool:
+        """Look after the run once a second. True as soon as ``until`` holds of the positions, False at the deadline."""
         due = time.monotonic()
         while time.monotonic() < deadline:
             self._check_processes()
-            self._sample(started)
-            if until():
+            appended = self._sample()
+            self._show(appended, phase)
+            if until(appended):
                 return True
             due = max(due + 1.0, time.monotonic())
-            time.sleep(due - time.monotonic())
-        return until()
+            time.sleep(max(due - time.monotonic(), 0.0))
+        return False
 
     def _check_processes(self) -> None:
         """A dead engine ends the measurement; a dead load worker makes it invalid; neither loses the record."""
-        if self._heard.load_done:
-            self._supervisor.stop("load")
         try:
             self._supervisor.check()
         except EnvironmentProblem as problem:
             dead = {process["group"] for process in self._supervisor.ended()}
             if dead != {"load"}:
                 raise EngineFailed(problem.what, log_tail=problem.log_tail) from None
-            self._outcome.load_error = self._outcome.load_error or problem.what
+            self._outcome.load_error = self._outcome.load_error or f"{problem.what}: {problem.got}"
 
-    def _sample(self, started: float | None) -> None:
+    def _sample(self) -> Mapping[str, int]:
+        """Note resources, machine, clock and positions; returns how much each stream holds."""
         t_ns = time.time_ns()
         self.run.append_samples("resources", self._sampler.sample(t_ns))
         self.run.append_samples("machine", [machine_sample(t_ns)])
@@ -245,24 +246,27 @@ class Experiment:
                 }
             ],
         )
-        self._show(started, appended)
+        return appended
 
-    def _show(self, started: float | None, appended: Any) -> None:
+    def _inputs_of(self, appended: Mapping[str, int]) -> int:
+        return sum(appended[stream.name] for stream in self.plan.inputs)
+
+    def _show(self, appended: Mapping[str, int], phase: Callable[[float], str]) -> None:
         now, load = time.monotonic(), self.scenario.load
+        assert self._outcome.load_start_ns is not None
+        elapsed_s = max((time.time_ns() - self._outcome.load_start_ns) / NS_PER_S, 0.0)
         then, sent, output = self._last
         self._last = (now, self._heard.sent, appended["output"])
         seconds = max(now - then, 1e-9)
-        elapsed_s = 0.0 if started is None else max(now - started, 0.0)
-        taken = sum(appended[stream.name] for stream in self.plan.inputs)
         self._watch.tick(
             Tick(
-                phase="draining" if started is None else _phase(load, elapsed_s),
+                phase=phase(elapsed_s),
                 elapsed_s=elapsed_s,
                 planned_s=load.duration_s,
-                offered_per_s=0.0 if started is None else load.rate_per_s,
+                offered_per_s=load.rate_per_s if elapsed_s < load.duration_s else 0,
                 sent_per_s=(self._heard.sent - sent) / seconds,
                 output_per_s=(appended["output"] - output) / seconds,
-                lag=None if self._heard.consumed is None else max(taken - self._heard.consumed, 0),
+                lag=None if self._heard.consumed is None else max(self._inputs_of(appended) - self._heard.consumed, 0),
                 late_max_ms=self._heard.late_max_ms,
                 errors=self._heard.errors,
             )
@@ -300,7 +304,7 @@ class Experiment:
         return self._evaluator.evaluate(self.run, self._watch.phase)
 
 
-def _phase(load: Any, elapsed_s: float) -> str:
+def _phase(load: LoadPlan, elapsed_s: float) -> str:
     if elapsed_s < load.warmup_s:
         return "warm-up"
     return "measuring" if elapsed_s < load.warmup_s + load.measured_s else "tail"
@@ -347,6 +351,14 @@ def describe(plan: Blueprint) -> dict[str, Any]:
     }
 
 
+def _remove_topics(plan: Blueprint, watch: Watch) -> None:
+    """On the user's own broker only ours go. One that no longer answers keeps them, which must not hide the result."""
+    try:
+        plan.transport.remove()
+    except EnvironmentProblem as problem:
+        watch.phase(problem.message())
+
+
 def run_experiment(request: Request, watch: Watch, evaluator: Evaluator | None = None) -> tuple[RunDir, dict[str, Any]]:
     """Lay the run out, check that there is room, run it. Nothing of it is left behind but the run directory."""
     scenario = request.scenario
@@ -364,7 +376,7 @@ def run_experiment(request: Request, watch: Watch, evaluator: Evaluator | None =
             try:
                 summary = Experiment(plan, supervisor, watch, evaluator).measure()
             finally:
-                plan.transport.remove()
+                _remove_topics(plan, watch)
     except KeyboardInterrupt:
         raise Interrupted("interrupted: everything was stopped", where=directory.path) from None
     return directory, summary

@@ -45,7 +45,6 @@ class Running:
         self.asked_to_end = False
         self.stopped = False
         self.ends_itself = spec.once
-        self.paused = False
         self.failure: str | None = None
         self.callback_problem: BaseException | None = None
         self._on_event = on_event

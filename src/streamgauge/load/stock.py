@@ -1,14 +1,12 @@
-"""Records prepared ahead of their moment, so that sending them costs little when it comes."""
+"""Records built ahead of their moment, so that sending them costs little when it comes."""
 
 from __future__ import annotations
 
 from bisect import bisect_left
 from collections import deque
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from streamgauge.contracts import Dataset, Sender
+from streamgauge.contracts import Dataset, Records
 
 BLOCKS_AHEAD = 8
 BLOCK_MIN = 100
@@ -23,8 +21,7 @@ def block_size(rate_per_s: int) -> int:
 @dataclass
 class _Shelf:
     stream: str
-    n_seq: Sequence[int]
-    prepared: list[Any]
+    records: Records
     used: int = 0
 
 
@@ -35,11 +32,10 @@ class _Block:
 
 
 class Stock:
-    """A few blocks of prepared records, whatever the length of the run. They leave in order."""
+    """A few blocks of records, whatever the length of the run. They leave in order."""
 
-    def __init__(self, dataset: Dataset, sender: Sender, records: int, block: int) -> None:
+    def __init__(self, dataset: Dataset, records: int, block: int) -> None:
         self._dataset = dataset
-        self._sender = sender
         self._records = records
         self._block = block
         self._built = 0
@@ -51,10 +47,7 @@ class Stock:
             return False
         first, end = self._built, min(self._records, self._built + self._block)
         built = self._dataset.build(first, end - first)
-        shelves = [
-            _Shelf(stream, records.n_seq, self._sender.prepare(stream, records)) for stream, records in built.items()
-        ]
-        self._blocks.append(_Block(end, shelves))
+        self._blocks.append(_Block(end, [_Shelf(stream, records) for stream, records in built.items()]))
         self._built = end
         return True
 
@@ -64,14 +57,16 @@ class Stock:
             self.add()
         return self._blocks[0].end - first if self._blocks else 0
 
-    def cut(self, end: int) -> list[tuple[str, list[Any]]]:
+    def cut(self, end: int) -> dict[str, Records]:
         """The records before ``end`` that have not left yet, by stream; ``end`` within ``reach``."""
         block = self._blocks[0]
-        parts = []
+        slice_ = {}
         for shelf in block.shelves:
-            start, shelf.used = shelf.used, bisect_left(shelf.n_seq, end, lo=shelf.used)
-            if shelf.used > start:
-                parts.append((shelf.stream, shelf.prepared[start : shelf.used]))
+            n_seq, keys, values = shelf.records
+            start, stop = shelf.used, bisect_left(n_seq, end, lo=shelf.used)
+            shelf.used = stop
+            if stop > start:
+                slice_[shelf.stream] = Records(n_seq[start:stop], keys[start:stop], values[start:stop])
         if end == block.end:
             self._blocks.popleft()
-        return parts
+        return slice_

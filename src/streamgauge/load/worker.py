@@ -99,9 +99,9 @@ def send_plan(
             _wait(pacer, sender)
         taken = pacer.take(min(MAX_SLICE, stock.reach(pacer.taken)))
         if taken:
-            parts = stock.cut(taken.stop)
+            slice_ = stock.cut(taken.stop)
             sent_ns = now_ns()
-            sender.send(parts, ledger.add(taken, sent_ns).settle)
+            sender.send(slice_, ledger.add(taken, sent_ns).settle)
             progress.sent(sent_ns - pacer.due_ns(taken.start))
         sender.poll()
         progress.tell(now_ns(), pacer.taken)
@@ -123,7 +123,7 @@ def run(settings: Settings, commands: queue.SimpleQueue[bytes], stop: threading.
     transport = registry.transport(settings.transport).attach(settings.described)
     sender = transport.sender(settings.streams, queue_records=round(plan.rate_per_s * PAUSE_S))
     sender.connect(ANSWER_S)
-    stock = Stock(dataset, sender, plan.records, block_size(plan.rate_per_s))
+    stock = Stock(dataset, plan.records, block_size(plan.rate_per_s))
     while stock.add():
         pass
     clock = FrozenClock()

@@ -29,7 +29,7 @@ LATE_FLOOR_MS = 0.01
 WIDE = 20.0
 """From this ratio of largest to smallest value on, an axis is logarithmic."""
 CLOCK_WARNING_MS, CLOCK_LIMIT_MS = 1.0, 5.0
-"""Steps of the clock that warn and that make a run INVALID (docs/reference, "Clock")."""
+"""Steps of the clock that warn, and that make a run INVALID; the evaluation decides, the figure only shows them."""
 
 
 def all_figures(source: Source) -> dict[str, Figure]:
@@ -90,13 +90,17 @@ def rates(source: Source) -> Figure | None:
 
 
 def worst_second(source: Source) -> tuple[int, int] | None:
-    """The measured second in which the fewest records were sent, and how many; the first of equals."""
-    rows = zip(*(source.seconds.get(name, ()) for name in ("sent", "second", "phase")), strict=True)
-    measured = [(sent, second) for sent, second, phase in rows if phase == "measured" and sent is not None]
-    if not measured:
+    """The whole second of the measured interval in which the fewest records were sent, and how many."""
+    measured = next((phase for phase in source.phases if phase.name == "measured"), None)
+    if measured is None:
         return None
-    sent, second = min(measured)
-    return second, sent
+    rows = zip(source.seconds.get("sent", ()), source.seconds.get("second", ()), strict=False)
+    whole = [
+        (sent, second)
+        for sent, second in rows
+        if sent is not None and measured.from_s <= second and second + 1 <= measured.to_s
+    ]
+    return min(whole)[::-1] if whole else None
 
 
 def latency_over_time(source: Source, kind: str) -> Figure | None:

@@ -89,13 +89,19 @@ def latency_rows(source: Source) -> list[dict[str, Any]]:
         values = _part(latencies, kind)
         rows.append(
             {
-                "kind": kind,
+                "kind": kind.replace("_", " "),
                 "means": LATENCIES.get(kind, ""),
                 "count": number(values.get("count")),
                 "values": [number(values.get(name), 1) for name in PERCENTILES],
             }
         )
     return rows
+
+
+def negative_latencies(source: Source) -> list[str]:
+    """Kinds with results that came out before their inputs' stamps, each with how many: kept, and counted."""
+    counts = {kind: int(counts[values < 0].sum()) for kind, (values, counts) in source.latency.items()}
+    return [f"{number(count)} of {kind}" for kind, count in counts.items() if count]
 
 
 def rate_rows(source: Source) -> list[tuple[str, str]]:
@@ -171,11 +177,16 @@ def clock_rows(source: Source) -> list[tuple[str, str]]:
     steps = [abs(step) for _, step in clock_steps_ms(source)]
     if not steps:
         return []
-    return [
+    rows = [
         ("largest step", f"{number(max(steps), 3)} ms"),
         ("warning / INVALID above", f"{CLOCK_WARNING_MS:g} ms / {CLOCK_LIMIT_MS:g} ms"),
         ("readings", number(len(steps) + 1)),
     ]
+    bound = _part(source.summary, "clock").get("broker_offset_ms")
+    if isinstance(bound, list) and len(bound) == 2:
+        low, high = (number(value, 2) for value in bound)
+        rows.append(("broker's clock − load's clock", f"between {low} and {high} ms"))
+    return rows
 
 
 def _judged(value: Any, most: float | None) -> str:

@@ -26,7 +26,7 @@ LATENCIES = {
     "average": "result readable − mean arrival of the inputs",
     "processing_time": "result readable − last input pulled by the engine",
     "arrival": "mean over the records of (result readable − record arrived)",
-    "generator": "record arrived − record should have left: the generator's and the transport's share",
+    "generator_share": "record arrived − record should have left: the generator's and the transport's share",
 }
 
 STATES = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import stat
+import threading
 import time
 from pathlib import Path
 
@@ -71,6 +72,7 @@ def test_returns_when_usable(kind, supervisor, tmp_path):
     code, ready = ready_cases(tmp_path)[kind]
     running = supervisor.start(python(code, ready=ready))
     assert running.exit_code is None
+    assert os.getsid(running.pid) == running.pid, "out of reach of the terminal's Ctrl-C"
     assert supervisor.processes() == [running]
     supervisor.check()
 
@@ -265,8 +267,17 @@ def test_engine_that_ends_with_code_0_has_failed(supervisor):
 
 
 def test_load_worker_that_is_done_may_end(supervisor):
-    running = supervisor.start(python("say('ready'); say('done')", role="load", group="load"))
+    ended = threading.Event()
+
+    def dawdle(role, event):
+        """Its last word is read after its end only."""
+        if event["event"] == "ready":
+            ended.wait(DEADLINE_S)
+            time.sleep(0.2)
+
+    running = supervisor.start(python("say('ready'); say('done')", role="load", group="load"), dawdle)
     await_true(lambda: running.exit_code is not None)
+    ended.set()
     supervisor.check()
     assert supervisor.ended() == []
 

@@ -2,35 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from streamgauge.contracts import Records
 from streamgauge.datasets.traffic import Traffic
 from streamgauge.load.stock import BLOCK_MAX, BLOCK_MIN, BLOCKS_AHEAD, Stock, block_size
-
-
-class Memory:
-    """A sender that keeps what it is given."""
-
-    def connect(self, timeout_s: float) -> None:
-        pass
-
-    def prepare(self, stream: str, records: Records) -> list[Any]:
-        return list(zip(records.n_seq, records.keys, records.values, strict=True))
-
-    def send(self, parts: Sequence[tuple[str, list[Any]]], settled: Callable[[int], None]) -> None:
-        raise AssertionError("a stock does not send")
-
-    def poll(self, timeout_s: float = 0.0) -> None:
-        pass
-
-    def finish(self, timeout_s: float) -> None:
-        pass
 
 
 @settings(deadline=None)
@@ -42,26 +19,26 @@ class Memory:
 )
 def test_every_record_leaves_once_in_order(records: int, block: int, wishes: list[int], ahead: bool) -> None:
     dataset = Traffic(1, 5)
-    stock = Stock(dataset, Memory(), records, block)
-    taken: dict[str, list[Any]] = {"flow": [], "speed": []}
+    stock = Stock(dataset, records, block)
+    taken: dict[str, list[tuple[int, bytes, bytes]]] = {"flow": [], "speed": []}
     first, turn = 0, 0
     while first < records:
         if ahead:
             stock.add()
         end = first + min(wishes[turn % len(wishes)], stock.reach(first))
         assert end > first
-        parts = stock.cut(end)
-        assert sorted(n_seq for _, part in parts for n_seq, *_ in part) == list(range(first, end))
-        for stream, part in parts:
-            taken[stream] += part
+        slice_ = stock.cut(end)
+        assert sorted(n_seq for part in slice_.values() for n_seq in part.n_seq) == list(range(first, end))
+        for stream, part in slice_.items():
+            taken[stream] += zip(*part, strict=True)
         first, turn = end, turn + 1
-    whole = {stream: Memory().prepare(stream, part) for stream, part in dataset.build(0, records).items()}
-    assert taken == whole
+    whole = dataset.build(0, records)
+    assert taken == {stream: list(zip(*part, strict=True)) for stream, part in whole.items()}
     assert stock.reach(records) == 0
 
 
 def test_no_more_than_a_few_blocks_are_held() -> None:
-    stock = Stock(Traffic(1, 5), Memory(), 10**9, 10)
+    stock = Stock(Traffic(1, 5), 10**9, 10)
     assert sum(stock.add() for _ in range(50)) == BLOCKS_AHEAD
 
 

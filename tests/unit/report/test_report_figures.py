@@ -85,6 +85,14 @@ def test_slope_goes_through_the_middle_of_the_measured_backlog(valid: RunDir) ->
     assert max(band["y"]) - middle == pytest.approx(3.0 * 14.5)
 
 
+def test_worst_second_is_a_whole_one_of_the_measured_interval() -> None:
+    moments = ("load_start", "measured_start", "measured_end", "load_end", "drain_end")
+    seconds = (0, 1, 3.5, 3.6, 4)
+    outcome = {f"{name}_ns": int(at * NS_PER_S) for name, at in zip(moments, seconds, strict=True)}
+    counts = {"second": [0, 1, 2, 3], "sent": [1, 9, 8, 2]}
+    assert figures.worst_second(source(outcome=outcome, seconds=counts)) == (2, 8)
+
+
 def test_latency_figures_share_one_scale(invalid: RunDir) -> None:
     drawn = [figures.latency_over_time(read(invalid), kind) for kind in ("total", "latest")]
     ranges = [figure["layout"]["yaxis"]["range"] for figure in drawn if figure is not None]

@@ -13,11 +13,14 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from streamgauge import report
 from streamgauge.cli.report import report as report_command
 from streamgauge.errors import UsageError
+from streamgauge.report.page import as_script_data
 from streamgauge.rundir import RunDir
 
 HOSTILE = "</script><img src=x onerror=alert(1)>\"'&<b>"
@@ -83,6 +86,7 @@ def test_valid_run_leads_with_verdict_and_headlines(valid: RunDir) -> None:
         "of 16,000 expected results",
         "399.9 records/s",
         "of 400 offered: 99.98 %",
+        "between −0.40 and 0.70 ms",
     ):
         assert words in page.text, words
     assert "do not use" not in page.text.lower()
@@ -165,6 +169,13 @@ def test_null_percentile_is_a_dash_with_a_note(valid: RunDir) -> None:
     assert "at least 10 samples above it" in text
 
 
+def test_negative_latencies_are_counted(valid: RunDir) -> None:
+    assert "Negative values" not in Page(valid).text
+    table = pa.table({"kind": ["total", "latest", "latest"], "value_ms": [5.0, -2.0, -1.0], "count": [9, 1000, 234]})
+    pq.write_table(table, valid.measures("latency"))
+    assert "Negative values are kept: 1,234 of latest;" in Page(valid).text
+
+
 def test_every_word_for_a_result_is_shown_and_explained(valid: RunDir) -> None:
     results = {name: 1000 * (position + 1) + 7 for position, name in enumerate(valid.summary()["results"])}
     change_summary(valid, results=results)
@@ -224,6 +235,13 @@ def test_hostile_strings_stay_text(failed: RunDir, valid: RunDir) -> None:
         assert HOSTILE in page.text
         assert "<" not in page.figures["cpu"]["data"][0]["name"]
         assert HOSTILE not in page.html
+
+
+def test_script_data_cannot_end_its_element_and_is_the_same_json() -> None:
+    content = {HOSTILE: [HOSTILE, "<!--<script>", 1.5, None]}
+    escaped = as_script_data(content)
+    assert "<" not in escaped
+    assert json.loads(escaped) == content
 
 
 def test_page_allows_its_own_scripts_only_and_no_request(valid: RunDir) -> None:

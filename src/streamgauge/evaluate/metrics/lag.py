@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from streamgauge.evaluate.facts import Moments
-from streamgauge.evaluate.tally import LOST, UNEXPECTED, UNFINISHED, Ints, Tally
+from streamgauge.evaluate.tally import LOST, UNFINISHED, Ints, Tally
 
 LEAST_SECONDS = 5
 """Fewer points than this say nothing about a slope."""
@@ -31,7 +31,7 @@ def backlog_per_second(tally: Tally, seconds: int) -> Ints:
     answered. Unfinished rows count to the end. Lost rows do not count: they will never be answered, so they
     are reported as loss and not a second time as an engine that lags behind.
     """
-    counted = (tally.fate != LOST) & (tally.fate != UNEXPECTED)
+    counted = tally.fate != LOST
     answered = counted & (tally.fate != UNFINISHED)
     arrivals, departures = np.zeros((2, seconds), np.int64)
     appended = np.clip(tally.appended_second, 0, seconds - 1)
@@ -44,7 +44,7 @@ def backlog_per_second(tally: Tally, seconds: int) -> Ints:
 
 def backlog_at_end(tally: Tally) -> int:
     """The backlog when the load ended."""
-    return int(tally.open_at_end[(tally.fate != LOST) & (tally.fate != UNEXPECTED)].sum())
+    return int(tally.open_at_end[tally.fate != LOST].sum())
 
 
 def slope(backlog: Ints, moments: Moments) -> Slope | None:

@@ -25,14 +25,13 @@ class Stamps:
     """Rows of the output that were appended in the measured interval."""
     probe_appended_ms: Ints
     """When each probed record was appended; −1: it is not in the input."""
-    rows: int
 
 
-def rows_recorded(run: RunDir, facts: Facts) -> int:
-    """How many records there are, from the files' own headers."""
+def rows_recorded(run: RunDir, facts: Facts) -> dict[str, int]:
+    """How many records each stream has, from the files' own headers."""
     import pyarrow.dataset as ds
 
-    return sum(ds.dataset(run.recorded(stream.name)).count_rows() for stream in facts.streams)
+    return {stream.name: ds.dataset(run.recorded(stream.name)).count_rows() for stream in facts.streams}
 
 
 def read_stamps(run: RunDir, facts: Facts, moments: Moments, probes: Ints) -> Stamps:
@@ -42,11 +41,10 @@ def read_stamps(run: RunDir, facts: Facts, moments: Moments, probes: Ints) -> St
     known = (probes >= 0) & (probes < len(place))
     place[probes[known]] = np.flatnonzero(known)
     probe_ms = np.full(len(probes), -1, np.int64)
-    rows = output_measured = 0
+    output_measured = 0
     for stream in facts.inputs:
         for batch in _batches(run.recorded(stream.name), ["n_seq", "appended_ms"]):
             n_seq, stamp_ms = batch.column(0).fill_null(-1).to_numpy(), batch.column(1).to_numpy()
-            rows += len(stamp_ms)
             _count_by_second(appended, stamp_ms, moments)
             mine = (n_seq >= 0) & (n_seq < len(place))
             found = place[n_seq[mine]]
@@ -54,16 +52,15 @@ def read_stamps(run: RunDir, facts: Facts, moments: Moments, probes: Ints) -> St
     start_ms, end_ms = moments.measured_start_ns // NS_PER_MS, moments.observed_end_ns // NS_PER_MS
     for batch in _batches(run.recorded(facts.output.name), ["appended_ms"]):
         stamp_ms = batch.column(0).to_numpy()
-        rows += len(stamp_ms)
         _count_by_second(output, stamp_ms, moments)
         output_measured += int(((stamp_ms >= start_ms) & (stamp_ms < end_ms)).sum())
-    return Stamps(appended, output, output_measured, probe_ms, rows)
+    return Stamps(appended, output, output_measured, probe_ms)
 
 
 def no_stamps(moments: Moments, probes: Ints) -> Stamps:
     """Of a run whose topics were not recorded."""
     none = np.zeros(moments.seconds, np.int64)
-    return Stamps(none, none, 0, np.full(len(probes), -1, np.int64), 0)
+    return Stamps(none, none, 0, np.full(len(probes), -1, np.int64))
 
 
 def offered_per_second(facts: Facts, moments: Moments) -> Ints:
