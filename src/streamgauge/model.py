@@ -82,6 +82,8 @@ class Scenario:
     seed: int
     broker_port: int = 0
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    scaled: Mapping[str, tuple[Any, Any]] = field(default_factory=dict)
+    """Values that differ from the paper's: here, and there."""
 
     @property
     def pipeline(self) -> str:

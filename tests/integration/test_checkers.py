@@ -102,8 +102,10 @@ def test_an_engine_that_dies_is_a_failure(measure: Measure) -> None:
     run, summary = measure("command", program=(sys.executable, "-c", DYING))
     assert summary["verdict"] == "FAILED"
     assert exit_code(summary) == 4
-    assert "the last thing I say" in " ".join(summary["reasons"])
-    assert run.outcome()["ended"][0]["exit_code"] == 3
+    (ended,) = run.outcome()["ended"]
+    assert ended["exit_code"] == 3
+    assert "the last thing I say" in ended["log_tail"]
+    assert "exit code 3" in summary["reasons"][0]
     assert summary["results"]["matched"] == 0
 
 

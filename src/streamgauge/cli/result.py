@@ -25,6 +25,11 @@ def print_result(run: RunDir, summary: dict[str, Any]) -> None:
         console.print(f"  because {reason}", markup=False, soft_wrap=True)
     for warning in summary["warnings"]:
         console.print(f"  warning: {warning}", markup=False, soft_wrap=True)
+    for process in run.outcome()["ended"]:
+        console.print(f"  last lines of {run.log(process['role'])}:", markup=False, soft_wrap=True)
+        console.print(
+            "\n".join(f"    {line}" for line in process["log_tail"].splitlines()), markup=False, soft_wrap=True
+        )
     console.print(_latencies(summary))
     console.print(_line("results", summary["results"]), soft_wrap=True)
     console.print(_line("rate/s", summary["rate_per_s"]), soft_wrap=True)

@@ -19,6 +19,16 @@ if TYPE_CHECKING:
 RELATIVE_TOLERANCE = 1e-9
 ROWS_PER_TASK = 1_000_000
 
+_SETTINGS = {
+    # One plan, known beforehand: re-planning between the stages of a small run takes longer than the stages.
+    "spark.sql.adaptive.enabled": "false",
+    # A join by sorting leaves its rows in the order in which they are then counted by key.
+    "spark.sql.autoBroadcastJoinThreshold": "-1",
+    "spark.sql.join.preferSortMergeJoin": "true",
+    # Otherwise each message is parsed a second time, to see beforehand whether its key is null.
+    "spark.sql.constraintPropagation.enabled": "false",
+}
+
 _RECORDED = "key string, value string, partition int, offset bigint, appended_ms bigint"
 
 
@@ -27,9 +37,8 @@ def match(spark: SparkSession, run: RunDir, facts: Facts, pipeline: Pipeline, ro
     moments = facts.moments
     assert moments is not None, "a run without records is not matched"
     tasks = max(-(-rows // ROWS_PER_TASK), spark.sparkContext.defaultParallelism)
-    spark.conf.set("spark.sql.shuffle.partitions", str(tasks))
-    # One plan, known beforehand: re-planning between the stages of a small run takes longer than the stages.
-    spark.conf.set("spark.sql.adaptive.enabled", "false")
+    for name, value in {**_SETTINGS, "spark.sql.shuffle.partitions": str(tasks)}.items():
+        spark.conf.set(name, value)
     parameters = facts.scenario.get("parameters", {})
     answer = reference(spark, run, facts, pipeline, parameters)
     output = spark.read.schema(_RECORDED).parquet(str(run.recorded(facts.output.name)))

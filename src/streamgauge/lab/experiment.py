@@ -275,7 +275,13 @@ class Experiment:
     def _note_failure(self, failure: StreamgaugeError) -> None:
         """Keep what is known of a dead or never started engine; the evaluation turns it into a verdict."""
         self._outcome.ended = self._supervisor.ended() or [
-            {"role": "engine", "group": "engine", "exit_code": None, "log_tail": failure.message()}
+            {
+                "role": "engine",
+                "group": "engine",
+                "exit_code": None,
+                "message": f"{failure.what}, {failure.got}; expected {failure.expected}",
+                "log_tail": failure.log_tail or "",
+            }
         ]
 
     def _stop_measured(self) -> None:

@@ -136,6 +136,7 @@ class Supervisor:
                 "role": running.role,
                 "group": running.group,
                 "exit_code": running.exit_code,
+                "message": running.failure,
                 "log_tail": running.log_tail(),
             }
             for running in self._running

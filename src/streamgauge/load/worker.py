@@ -95,7 +95,6 @@ def send_plan(
     while not pacer.done and not stop.is_set():
         if pacer.idle_ns():
             stock.add()
-            ledger.write()
             _wait(pacer, sender)
         taken = pacer.take(min(MAX_SLICE, stock.reach(pacer.taken)))
         if taken:
@@ -104,6 +103,7 @@ def send_plan(
             sender.send(slice_, ledger.add(taken, sent_ns).settle)
             progress.sent(sent_ns - pacer.due_ns(taken.start))
         sender.poll()
+        ledger.write()
         progress.tell(now_ns(), pacer.taken)
 
 

@@ -137,7 +137,16 @@ def resolve(
         sustained=None if checked.sustained == "none" else checked.sustained,
         seed=checked.seed,
         broker_port=checked.broker_port,
+        scaled=_scaled(checked, {**(file.common.model_extra or {}), **(file.paper.model_extra or {})}),
     )
+
+
+def _scaled(here: Values, paper: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
+    """What differs from the paper, other than what is measured."""
+    free = {"stage", "engine", "seed", "broker_port"}
+    return {
+        key: (value, paper[key]) for key, value in here if key not in free and key in paper and value != paper[key]
+    }
 
 
 def _check(

@@ -9,6 +9,8 @@ def test_the_laptop_is_the_default() -> None:
     assert (found.profile, found.engine, found.stage) == ("laptop", "spark", "ingest")
     assert (found.load.rate_per_s, found.load.warmup_s, found.load.measured_s) == (400, 10.0, 30.0)
     assert found.load.tail_s == pytest.approx(0.5)
+    assert found.scaled["measured_s"] == (30.0, 1500.0)
+    assert "rate_per_s" not in found.scaled
 
 
 def test_the_paper_keeps_its_parameters() -> None:
@@ -16,6 +18,7 @@ def test_the_paper_keeps_its_parameters() -> None:
     assert found.load.warmup_s + found.load.measured_s == 30 * 60
     assert (found.partitions, found.out_of_order_ms) == (20, 50)
     assert found.engine_options["cores"] == 20
+    assert found.scaled == {}
 
 
 def test_every_value_can_be_set() -> None:
