@@ -157,7 +157,7 @@ def spark_session(work_dir: Path, heap_mb: int) -> Iterator[Any]:
         jvm.wait(30)
 
 
-FIELDS = "id lane lanes timestamp flow speed period accuracy lat_e6 lon_e6".split()
+FIELDS = ["id", "lane", "lanes", "timestamp", "flow", "speed", "period", "accuracy", "lat_e6", "lon_e6"]
 
 
 def _columns(pipeline: str, source: str) -> str:

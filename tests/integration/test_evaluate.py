@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import socket
+import struct
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +15,8 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
+from pyspark import SparkContext
+from synthetic import Output, SyntheticRun, clock_sample, message
 
 from streamgauge.evaluate import evaluate, process
 from streamgauge.evaluate.match import compare, judge
@@ -19,16 +24,13 @@ from streamgauge.jvm.java import find_java
 from streamgauge.jvm.spark import connect
 from streamgauge.model import LoadPlan
 
-from .synthetic import Output, SyntheticRun, clock_sample, message
-
-pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")  # pyspark's sockets, closed at exit
-
 
 @pytest.fixture(scope="module")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """A session on the JVM of the evaluator's own plan."""
     work_dir = tmp_path_factory.mktemp("evaluate")
-    spec = process.plan(find_java().path, work_dir, (), "local[2]", 1024)[0]
+    spec = process.plan(find_java().path, work_dir, (), "local[2]", 1024, records=1000)[0]
+    environment = dict(os.environ)
     with (work_dir / "jvm.log").open("w") as log:
         jvm = subprocess.Popen(spec.argv, env={**os.environ, **spec.env}, stdin=subprocess.PIPE, stdout=log, stderr=log)
         assert jvm.stdin is not None
@@ -39,6 +41,9 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         finally:
             jvm.stdin.close()
             jvm.wait(30)
+            os.environ.clear()
+            os.environ.update(environment)
+            SparkContext._gateway = SparkContext._jvm = None  # the next session of this process needs a JVM of its own
 
 
 @pytest.fixture
@@ -315,3 +320,53 @@ def test_floats_match_within_a_billionth(spark: Any) -> None:
     ).selectExpr("*", "20L AS emitted_ms", "0 AS partition", "id AS offset")
     fates = judge(compare(answer, found, _Averages())).select("id", "fate").collect()  # type: ignore[arg-type]
     assert sorted(tuple(row) for row in fates) == [(0, 0), (1, 0), (2, 1), (3, 1), (4, 1)]
+
+
+def test_the_evaluators_process(tmp_path: Path) -> None:
+    """It says ready before Spark is, goes on after a request that fails, and ends when its input does."""
+    work_dir = tmp_path / "work"
+    work_dir.mkdir()
+    made = SyntheticRun().write(tmp_path / "run")
+    jvm_spec, spec = process.plan(find_java().path, work_dir, (), "local[2]", 512, records=40)
+    for file, text in spec.files.items():
+        file.write_text(text)
+    with (
+        (work_dir / "log").open("w") as log,
+        subprocess.Popen(spec.argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True) as python,
+    ):
+        assert python.stdin is not None and python.stdout is not None
+        assert json.loads(python.stdout.readline()) == {"event": "ready"}
+        with subprocess.Popen(
+            jvm_spec.argv, env={**os.environ, **jvm_spec.env}, stdin=subprocess.PIPE, stdout=log, stderr=log
+        ):
+            for path in (tmp_path / "nowhere", made.path):
+                python.stdin.write(json.dumps({"do": "evaluate", "run": str(path)}) + "\n")
+            python.stdin.close()
+            events = [json.loads(line) for line in python.stdout]
+            assert python.wait(30) == 0
+    assert events[0]["event"] == "failed"
+    assert events[0]["message"].startswith("not a run directory")
+    assert [event["event"] for event in events[1:-1]] == ["progress"] * (len(events) - 2)
+    assert events[-1] == {"event": "evaluated", "run": str(made.path)}
+    assert made.summary()["verdict"] == "VALID"
+
+
+def test_a_jvm_that_died_after_it_came_up_is_an_environment_problem(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+    secret = b"s" * 32
+    (tmp_path / "connection").write_bytes(struct.pack(">ii", port, len(secret)) + secret)
+    code = (
+        "import sys; from pathlib import Path; from streamgauge.errors import EnvironmentProblem\n"
+        "from streamgauge.jvm.spark import connect\n"
+        "try: connect(Path(sys.argv[1]))\n"
+        "except EnvironmentProblem as problem: print(problem.what)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path / "connection")],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    assert done.stdout == "Spark's JVM does not answer\n"

@@ -14,6 +14,9 @@ from streamgauge.rundir import RunDir
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+CODEC = "zstd"
+"""Half the size of lz4 for a tenth more time; Spark, DuckDB and pandas all read it."""
+
 
 def record(spark: SparkSession, run: RunDir, progress: Callable[[str], None] = lambda text: None) -> None:
     """Write every stream, up to the offsets in the outcome, as Parquet: one file per partition of the topic.
@@ -41,6 +44,3 @@ def record(spark: SparkSession, run: RunDir, progress: Callable[[str], None] = l
         if target.exists():
             shutil.rmtree(target)
         part.rename(target)
-
-
-CODEC = "lz4_raw"

@@ -33,7 +33,7 @@ def decide(invalid: Sequence[str], failed: Sequence[str]) -> Decision:
 
 def failures(results: Mapping[str, int], delivery: str, ended: Sequence[Mapping[str, Any]]) -> list[str]:
     """What the system under test did wrong, measured by the guarantee that it claims."""
-    why = [f"{_name(process)} ended although nobody had asked it to ({_code(process)})" for process in ended]
+    why = [_last_words(process) for process in ended]
     if results["wrong"]:
         why.append(f"{results['wrong']} of {results['expected']} results are wrong")
     if results["unexpected"]:
@@ -58,10 +58,9 @@ def exit_code(summary: Mapping[str, Any]) -> int:
     return EXIT_MISSED if missed or summary["sustained"] is False else EXIT_OK
 
 
-def _name(process: Mapping[str, Any]) -> str:
-    return f"process {process.get('role', '?')}"
-
-
-def _code(process: Mapping[str, Any]) -> str:
-    code = process.get("exit_code")
-    return "no exit code" if code is None else f"exit code {code}"
+def _last_words(process: Mapping[str, Any]) -> str:
+    """How a process ended, and what it said of it: the message of its event ``failed``, if it had one."""
+    code, message = process.get("exit_code"), process.get("message")
+    how = "" if code is None else f" (exit code {code})"
+    said = "" if message is None else f": {message}"
+    return f"process {process.get('role', '?')} ended although nobody had asked it to{how}{said}"

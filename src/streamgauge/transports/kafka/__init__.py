@@ -88,7 +88,7 @@ class Kafka(Transport):
         for topic, future in self._admin().create_topics(topics, operation_timeout=_ANSWER_S).items():
             self._answer(future.result, f"topic {topic} could not be created")
             self._created.append(topic)
-        self._await_leader(streams)
+        self.ends(streams)
 
     def remove(self) -> None:
         """Delete the topics that ``create`` made. A broker of our own is thrown away whole."""
@@ -104,10 +104,25 @@ class Kafka(Transport):
         return KafkaSender(self.bootstrap, {stream.name: stream.topic for stream in streams}, queue_records)
 
     def positions(self, streams: Sequence[Stream]) -> Positions:
-        ends = self.ends(streams)
+        ends = self._ask_ends(streams, timeout_s=2.0)
         return Positions({name: sum(partitions.values()) for name, partitions in ends.items()})
 
     def ends(self, streams: Sequence[Stream]) -> dict[str, dict[int, int]]:
+        """Asked again until the deadline: the broker announces topics a moment before it leads them."""
+        began = time.monotonic()
+        while True:
+            try:
+                return self._ask_ends(streams, timeout_s=5.0)
+            except EnvironmentProblem:
+                waited_s = time.monotonic() - began
+                if waited_s > _ANSWER_S:
+                    raise
+                if waited_s > 1:
+                    # The client may have remembered that a partition has no leader; a new one asks afresh.
+                    self._admin_client = None
+            time.sleep(0.02)
+
+    def _ask_ends(self, streams: Sequence[Stream], timeout_s: float) -> dict[str, dict[int, int]]:
         from confluent_kafka import IsolationLevel, TopicPartition
         from confluent_kafka.admin import OffsetSpec
 
@@ -117,7 +132,7 @@ class Kafka(Transport):
             for partition in range(stream.partitions)
         }
         answers = self._admin().list_offsets(
-            wanted, isolation_level=IsolationLevel.READ_COMMITTED, request_timeout=_ANSWER_S
+            wanted, isolation_level=IsolationLevel.READ_COMMITTED, request_timeout=timeout_s
         )
         names = {stream.topic: stream.name for stream in streams}
         found: dict[str, dict[int, int]] = {stream.name: {} for stream in streams}
@@ -153,18 +168,6 @@ class Kafka(Transport):
 
     def _metadata(self) -> Any:
         return self._answer(lambda: self._admin().list_topics(timeout=_ANSWER_S), "the Kafka broker does not answer")
-
-    def _await_leader(self, streams: Sequence[Stream]) -> None:
-        """Return when the broker leads every partition: it announces the topics a moment before."""
-        deadline = time.monotonic() + _ANSWER_S
-        while True:
-            try:
-                self.ends(streams)
-                return
-            except EnvironmentProblem:
-                if time.monotonic() > deadline:
-                    raise
-            time.sleep(0.02)
 
     def _answer(self, ask: Callable[[], Any], what: str) -> Any:
         from confluent_kafka import KafkaException

@@ -1,0 +1,57 @@
+"""Backlog, its slope, and the rule made of it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tallies import facts, row, tally
+
+from streamgauge.evaluate import sustained
+from streamgauge.evaluate.metrics import lag
+from streamgauge.evaluate.metrics.lag import Slope
+
+
+def test_backlog_is_what_was_appended_and_not_yet_answered() -> None:
+    found = tally(
+        row(appended=0, answered=0),
+        row(appended=0, answered=2, inputs=3),
+        row(appended=1, answered=3, fate="wrong"),
+        row(appended=2, fate="unfinished", inputs=2, open_at_end=2),
+        row(appended=1, fate="lost", inputs=10, open_at_end=10),
+        row(appended=3, answered=1),  # stamped before it was asked for: in no backlog
+    )
+    assert lag.backlog_per_second(found, 5).tolist() == [3, 4, 3, 2, 2]
+    assert lag.backlog_at_end(found) == 2
+
+
+def test_slope_over_the_measured_interval_only() -> None:
+    _, moments = facts(measured_s=10.0)
+    backlog = np.array([900] + [100 + 7 * second for second in range(10)] + [0] * 6)
+    assert lag.slope(backlog, moments) == Slope(7.0, 7.0, 7.0)
+
+
+def test_too_short_for_a_slope() -> None:
+    _, moments = facts(measured_s=4.9)
+    assert lag.slope(np.zeros(13, np.int64), moments) is None
+
+
+@pytest.mark.parametrize(
+    ("slope", "median_ms", "held"),
+    [
+        (Slope(0.0, -1.0, 9.9), 100.0, True),
+        (Slope(0.0, -1.0, 10.0), 100.0, False),
+        (Slope(0.0, 0.0, 0.0), 10_000.0, False),
+        (Slope(0.0, 0.0, 0.0), None, False),
+        (None, 100.0, None),
+    ],
+)
+def test_slope_rule(slope: Slope | None, median_ms: float | None, held: bool | None) -> None:
+    found = sustained.apply("slope", sustained.Evidence(1000.0, slope, median_ms))
+    assert found.held is held
+    assert bool(found.why) is (held is not True)
+
+
+def test_no_rule_and_unknown_rule() -> None:
+    evidence = sustained.Evidence(1.0, None, None)
+    assert sustained.apply(None, evidence) == sustained.Finding(None)
+    assert "known: slope" in sustained.apply("slpoe", evidence).why

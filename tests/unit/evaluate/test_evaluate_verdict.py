@@ -1,0 +1,164 @@
+"""Verdicts and exit codes, in their order of precedence; runs that never got to records."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from streamgauge.errors import EnvironmentProblem
+from streamgauge.evaluate import evaluate, evaluate_without_spark, needs_spark, process
+from streamgauge.evaluate.metrics import resources
+from streamgauge.evaluate.verdict import decide, exit_code, failures
+from streamgauge.jvm.spark import connect, jvm_argv
+from streamgauge.model import Verdict
+from streamgauge.rundir import RunDir
+
+NO_RESULTS = {"expected": 9, "wrong": 0, "lost": 0, "duplicates": 0, "unexpected": 0}
+DEAD = {"role": "engine", "group": "engine", "exit_code": 137}
+
+
+def test_invalid_comes_before_failed_and_both_are_told() -> None:
+    decision = decide(["late"], ["wrong"])
+    assert (decision.verdict, decision.reasons) == (Verdict.INVALID, ["late", "wrong"])
+    assert decide([], ["wrong"]).verdict is Verdict.FAILED
+    assert decide([], []).verdict is Verdict.VALID
+
+
+@pytest.mark.parametrize(
+    ("kind", "delivery", "fails"),
+    [
+        ("wrong", "at-most-once", True),
+        ("unexpected", "at-most-once", True),
+        ("lost", "exactly-once", True),
+        ("lost", "at-least-once", True),
+        ("lost", "at-most-once", False),
+        ("duplicates", "exactly-once", True),
+        ("duplicates", "at-least-once", False),
+        ("duplicates", "at-most-once", True),
+    ],
+)
+def test_failures_against_the_guarantee(kind: str, delivery: str, fails: bool) -> None:
+    assert bool(failures({**NO_RESULTS, kind: 1}, delivery, [])) is fails
+
+
+def test_a_dead_process_is_a_failure() -> None:
+    assert failures(NO_RESULTS, "at-least-once", [DEAD]) == [
+        "process engine ended although nobody had asked it to (exit code 137)"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("changes", "code"),
+    [
+        ({}, 0),
+        ({"sustained": True}, 0),
+        ({"sustained": False}, 1),
+        ({"slo": [{"passed": True}, {"passed": False}]}, 1),
+        ({"verdict": "FAILED", "sustained": False}, 4),
+        ({"verdict": "INVALID", "sustained": False}, 3),
+        ({"verdict": "INVALID", "interrupted": True}, 130),
+    ],
+)
+def test_exit_codes(changes: dict[str, Any], code: int) -> None:
+    assert exit_code({"verdict": "VALID", "sustained": None, "slo": [], **changes}) == code
+
+
+def unstarted(path: Path, **outcome: Any) -> RunDir:
+    """A run that ended before its load began."""
+    run = RunDir.create(path)
+    load = {"rate_per_s": 10, "warmup_s": 1.0, "measured_s": 2.0, "tail_s": 1.0}
+    scenario = {"study": "s", "name": "n", "profile": "p", "pipeline": "ospbench/ingest", "load": load}
+    run.write_manifest(
+        {
+            "run": "r",
+            "scenario": {**scenario, "sustained": "slope"},
+            "engine": {"name": "e", "version": "1", "delivery": "at-least-once", "options": {}},
+            "streams": [{"name": "flow", "topic": "t", "partitions": 1, "role": "input"}],
+        }
+    )
+    run.write_outcome({"load_start_ns": None, "ended": [], "ends": {}, **outcome})
+    return run
+
+
+@pytest.mark.parametrize(
+    ("outcome", "verdict", "reason", "code"),
+    [
+        ({"ended": [DEAD]}, "FAILED", "process engine ended", 4),
+        ({}, "INVALID", "the load never started", 3),
+        ({"load_error": "no memory"}, "INVALID", "the load worker could not go on: no memory", 3),
+        ({"ended": [{"role": "broker", "group": "broker"}]}, "INVALID", "process broker ended", 3),
+        ({"interrupted": True}, "INVALID", "the run was interrupted", 130),
+    ],
+)
+def test_a_run_without_load_needs_no_spark(
+    tmp_path: Path, outcome: dict[str, Any], verdict: str, reason: str, code: int
+) -> None:
+    run = unstarted(tmp_path / "run", **outcome)
+    assert not needs_spark(run)
+    summary = evaluate(_no_spark, run)
+    assert summary == run.summary() == evaluate_without_spark(run)
+    assert summary["verdict"] == verdict
+    assert summary["reasons"][0].startswith(reason)
+    assert (summary["state"], summary["sustained"], exit_code(summary)) == (None, None, code)
+    assert set(summary["results"].values()) == {0}
+
+
+def _no_spark() -> Any:
+    raise AssertionError("Spark was asked for")
+
+
+def test_importing_the_evaluation_does_not_import_spark() -> None:
+    code = "import sys, streamgauge.evaluate, streamgauge.evaluate.process; print('pyspark' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
+
+
+def test_resources_of_groups_and_machine() -> None:
+    def sample(second: int, role: str, cpu_s: float, rss_mb: float, heap_mb: float | None) -> dict[str, Any]:
+        used = {"cpu_s": cpu_s, "rss_mb": rss_mb, "heap_used_mb": heap_mb, "gc_ms": None}
+        return {"t_ns": second * 10**9, "role": role, "group": "engine", **used}
+
+    found = resources.by_group(
+        [
+            sample(1, "a", 10.0, 100, None),
+            sample(1, "b", 1.0, 50, 30),
+            sample(3, "a", 13.0, 90, None),
+            sample(3, "b", 2.0, 70, 20),
+        ]
+    )
+    assert found == {"engine": {"cpu_mean": 2.0, "rss_max_mb": 160, "heap_max_mb": 30, "gc_ms": None}}
+    calm = {"cpu_busy": 0.9, "steal": 0.05, "psi_cpu_some": 0.2}
+    assert resources.machine_warnings([calm, dict.fromkeys(calm)]) == []
+    assert len(resources.machine_warnings([{"cpu_busy": 0.95, "steal": 0.06, "psi_cpu_some": 0.3}])) == 3
+
+
+def test_the_evaluators_processes(tmp_path: Path) -> None:
+    jvm, python = process.plan(Path("java"), tmp_path / "work", [Path("a.jar")], "local[2]", 512)
+    assert not (tmp_path / "work").exists()
+    assert (jvm.role, python.role) == ("evaluate-jvm", "evaluate")
+    assert "-Xmx512m" in jvm.argv
+    assert "-XX:TieredStopAtLevel=1" not in jvm.argv
+    small = process.plan(Path("java"), tmp_path, (), "local[2]", 512, records=1000)[0]
+    assert "-XX:TieredStopAtLevel=1" in small.argv
+
+
+def test_jars_go_to_executors_only_where_there_are_any(tmp_path: Path) -> None:
+    jars = [Path("a.jar")]
+    local = jvm_argv(Path("java"), master="local[2]", conf={}, jars=jars, heap_mb=64, work_dir=tmp_path)
+    cluster = jvm_argv(Path("java"), master="spark://h:1", conf={}, jars=jars, heap_mb=64, work_dir=tmp_path)
+    assert "--jars" not in local
+    assert local[local.index("-cp") + 1].endswith("a.jar")
+    assert cluster[cluster.index("--jars") + 1] == "a.jar"
+
+
+@pytest.mark.parametrize("content", [None, b"\x00\x00\x10", b"\x00\x00\x10\x00\x00\x00\x00\x20cut short"])
+def test_a_jvm_that_does_not_come_up(tmp_path: Path, content: bytes | None) -> None:
+    file = tmp_path / "connection"
+    if content is not None:
+        file.write_bytes(content)
+    with pytest.raises(EnvironmentProblem, match=r"did not come up within 0\.1 s"):
+        connect(file, timeout_s=0.1)
