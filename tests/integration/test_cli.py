@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -12,15 +13,23 @@ from pathlib import Path
 import pytest
 from driving import STREAMGAUGE, streamgauge
 
-from streamgauge.conformance.suite import Bench
-
 SHORT = ("--engine", "echo", "--for", "3s", "--warmup", "1s")
+
+
+def run_until_valid(*arguments: str, out: Path, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+    """A run that the machine spoilt (exit code 3) is repeated."""
+    for _ in range(3):
+        shutil.rmtree(out, ignore_errors=True)
+        done = streamgauge("run", "ospbench/latency", *arguments, "--out", str(out), env=env)
+        if done.returncode != 3:
+            break
+    return done
 
 
 def test_the_whole_chain(tmp_path: Path) -> None:
     """Own broker, live progress on stderr, the summary alone on stdout; evaluating again gives the same bytes."""
     out = tmp_path / "run"
-    done = streamgauge("run", "ospbench/latency", *SHORT, "--seed", "7", "--out", str(out), "--json")
+    done = run_until_valid(*SHORT, "--seed", "7", "--json", out=out)
     assert done.returncode == 0, done.stderr
     summary = json.loads(done.stdout)
     assert summary["verdict"] == "VALID"
@@ -80,8 +89,14 @@ def test_a_taken_port(tmp_path: Path) -> None:
 
 
 def no_java_env(tmp_path: Path) -> dict[str, str]:
-    """An environment in which no Java of the machine is found."""
-    return {"PATH": str(tmp_path), "JAVA_HOME": "", "STREAMGAUGE_JAVA": ""}
+    """An environment in which no Java of the machine is found; Spark needs rm and chmod all the same."""
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    for folder in os.environ["PATH"].split(os.pathsep):
+        for tool in Path(folder).glob("*"):
+            if not tool.name.startswith("java") and not (tools / tool.name).exists():
+                (tools / tool.name).symlink_to(tool)
+    return {"PATH": str(tools), "JAVA_HOME": "", "STREAMGAUGE_JAVA": ""}
 
 
 def test_no_java(tmp_path: Path) -> None:
@@ -106,13 +121,11 @@ def test_a_run_directory_is_never_overwritten(tmp_path: Path) -> None:
     assert (tmp_path / "precious").read_text() == "mine"
 
 
-def test_python_alone_is_enough(shared: Bench, tmp_path: Path) -> None:
+def test_python_alone_is_enough(tmp_path: Path) -> None:
     """Spark on a machine without Java: the runtime from PyPI serves broker, engine and evaluator."""
-    done = streamgauge(
-        "run", "ospbench/latency", "--for", "4s", "--warmup", "4s", "--out", str(tmp_path / "run"), "--json",
-        env=no_java_env(tmp_path),
-    )  # fmt: skip
-    assert done.returncode in (0, 1), done.stderr
+    short = ("--for", "4s", "--warmup", "4s", "--set", "sustained=none", "--json")
+    done = run_until_valid(*short, out=tmp_path / "run", env=no_java_env(tmp_path))
+    assert done.returncode == 0, done.stderr
     summary = json.loads(done.stdout)
     assert summary["verdict"] == "VALID", summary["reasons"]
     manifest = json.loads((tmp_path / "run" / "manifest.json").read_text())

@@ -30,8 +30,7 @@ def evaluate(
         summary = evaluate_again(directory, master, view.phase)
         view.phase("writing the report")
         report.write(directory)
+    print_result(directory, summary, to_stderr=as_json)
     if as_json:
         typer.echo(json.dumps(summary, indent=1, ensure_ascii=False))
-    else:
-        print_result(directory, summary)
     raise typer.Exit(exit_code(summary))

@@ -12,8 +12,8 @@ from streamgauge.rundir import RunDir
 _COLOURS = {"VALID": "green", "INVALID": "yellow", "FAILED": "red"}
 
 
-def print_result(run: RunDir, summary: dict[str, Any]) -> None:
-    console = Console(highlight=False)
+def print_result(run: RunDir, summary: dict[str, Any], *, to_stderr: bool) -> None:
+    console = Console(highlight=False, stderr=to_stderr)
     verdict = summary["verdict"]
     console.print(
         f"\n[bold {_COLOURS[verdict]}]{verdict}[/]",

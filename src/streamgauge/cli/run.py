@@ -66,8 +66,7 @@ def run(
         directory, summary = run_experiment(request, view)
         view.phase("writing the report")
         report.write(directory)
+    print_result(directory, summary, to_stderr=as_json)
     if as_json:
         typer.echo(json.dumps(summary, indent=1, ensure_ascii=False))
-    else:
-        print_result(directory, summary)
     raise typer.Exit(exit_code(summary))

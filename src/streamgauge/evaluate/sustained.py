@@ -45,11 +45,16 @@ def slope(evidence: Evidence) -> Finding:
             f"{LEAST_SECONDS} whole seconds are needed",
         )
     limit = SLOPE_SHARE * evidence.offered_per_s
+    if evidence.slope.per_s >= limit:
+        return Finding(
+            False,
+            f"overloaded: the backlog grew by {evidence.slope.per_s:.1f} records/s; the limit is {limit:.1f}",
+        )
     if evidence.slope.high >= limit:
         return Finding(
             False,
-            f"overloaded: the backlog grew by {evidence.slope.per_s:.1f} records/s, perhaps by "
-            f"{evidence.slope.high:.1f}; the limit is {limit:.1f}",
+            f"not shown to be sustained: the backlog may have grown by up to {evidence.slope.high:.1f} records/s "
+            f"(best estimate {evidence.slope.per_s:.1f}); the limit is {limit:.1f}; a longer interval tells",
         )
     return Finding(True)
 

@@ -144,9 +144,7 @@ def resolve(
 def _scaled(here: Values, paper: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
     """What differs from the paper, other than what is measured."""
     free = {"stage", "engine", "seed", "broker_port"}
-    return {
-        key: (value, paper[key]) for key, value in here if key not in free and key in paper and value != paper[key]
-    }
+    return {key: (value, paper[key]) for key, value in here if key not in free and key in paper and value != paper[key]}
 
 
 def _check(

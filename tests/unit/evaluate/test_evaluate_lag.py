@@ -17,7 +17,7 @@ def test_backlog_is_what_was_appended_and_not_yet_answered() -> None:
         row(appended=0, answered=2, inputs=3),
         row(appended=1, answered=3, fate="wrong"),
         row(appended=2, fate="unfinished", inputs=2, open_at_end=2),
-        row(appended=1, fate="lost", inputs=10, open_at_end=10),
+        row(appended=1, answered=3, fate="lost", inputs=10, open_at_end=10),
         row(appended=3, answered=1),  # stamped before it was asked for: in no backlog
     )
     assert lag.backlog_per_second(found, 5).tolist() == [3, 4, 3, 2, 2]
@@ -55,3 +55,11 @@ def test_no_rule_and_unknown_rule() -> None:
     evidence = sustained.Evidence(1.0, None, None)
     assert sustained.apply(None, evidence) == sustained.Finding(None)
     assert "known: slope" in sustained.apply("slpoe", evidence).why
+
+
+def test_overload_and_doubt_are_told_apart() -> None:
+    def why(slope: Slope) -> str:
+        return sustained.apply("slope", sustained.Evidence(1000.0, slope, 100.0)).why
+
+    assert why(Slope(12.0, 11.0, 13.0)) == "overloaded: the backlog grew by 12.0 records/s; the limit is 10.0"
+    assert why(Slope(1.0, -1.0, 13.0)).startswith("not shown to be sustained: the backlog may have grown by up to 13.0")

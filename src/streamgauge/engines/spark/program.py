@@ -65,7 +65,16 @@ def consumed(query: StreamingQuery) -> int | None:
     return taken
 
 
+def fail(problem: Exception) -> int:
+    """The first line is Spark's own sentence; the trace behind it goes to the log."""
+    text = str(problem)
+    sys.stderr.write(text + "\n")
+    emit("failed", message=text.split("\n\tat ")[0].strip()[:1000])
+    return 1
+
+
 def run(connection: Path, job: Mapping[str, Any]) -> int:
+    from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
     asked_to_stop = stop_on_sigterm()
@@ -79,12 +88,10 @@ def run(connection: Path, job: Mapping[str, Any]) -> int:
             if (taken := consumed(query)) is not None:
                 emit("progress", consumed=taken)
         if failure := query.exception():
-            emit("failed", message=str(failure))
-            return 1
+            return fail(failure)
         query.stop()
-    except (PySparkException, StreamgaugeError) as problem:
-        emit("failed", message=str(problem))
-        return 1
+    except (PySparkException, Py4JError, StreamgaugeError) as problem:
+        return fail(problem)
     emit("stopped")
     return 0
 
