@@ -2,9 +2,9 @@
 
     python bench/accuracy.py [--runs 5]
 
-Per run: delay 0, 20, 250 ms and a seeded bimodal one (20 ms, and 250 ms for one record in five), interleaved. Judged is the
-median over the runs: p50 of `latest` within ±3 ms of the delay beyond the floor, p99 within ±(3 ms + the floor's own
-p99 − p50).
+Per run: delay 0, 20, 250 ms and a seeded bimodal one (20 ms, and 250 ms for one record in five), interleaved. Judged
+is the median over the runs: p50 of `latest` within ±3 ms of the delay beyond the floor, p99 within ±(3 ms + the
+floor's own p99 − p50).
 """
 
 from __future__ import annotations

@@ -28,9 +28,10 @@ def main() -> int:
         log = Path(home) / "stderr"
         began = time.monotonic()
         with log.open("w") as stderr:
+            seconds = f"{given.seconds}s"
+            options = ["--engine", given.engine, "--for", seconds, "--warmup", "10s", "--out", f"{home}/run"]
             cli = subprocess.Popen(
-                [Path(sys.executable).parent / "streamgauge", "run", "ospbench/latency", "--engine", given.engine]
-                + ["--for", f"{given.seconds}s", "--warmup", "10s", "--out", f"{home}/run"],
+                [Path(sys.executable).parent / "streamgauge", "run", "ospbench/latency", *options],
                 stdout=subprocess.DEVNULL,
                 stderr=stderr,
             )

@@ -127,7 +127,8 @@ stopping = []
 signal.signal(signal.SIGTERM, lambda *_: stopping.append(1))
 servers = {"bootstrap.servers": job["endpoints"]["bootstrap"]}
 consumer, producer = Consumer({**servers, "group.id": "x", "enable.auto.commit": False}), Producer(servers)
-consumer.assign([TopicPartition(t, p, OFFSET_BEGINNING) for t in job["inputs"].values() for p in range(job["partitions"])])
+topics, partitions = job["inputs"].values(), range(job["partitions"])
+consumer.assign([TopicPartition(t, p, OFFSET_BEGINNING) for t in topics for p in partitions])
 print(json.dumps({"event": "ready"}), flush=True)
 while not stopping:
     message = consumer.poll(0.1)

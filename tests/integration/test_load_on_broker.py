@@ -99,9 +99,7 @@ def test_told_to_stop_it_ends_early_with_a_whole_ledger(
 def test_errors_are_counted_for_every_record_of_a_slice(
     shared: Bench, kafka: Kafka, streams: list[Stream], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(
-        sender, "PRODUCER_SETTINGS", {**sender.PRODUCER_SETTINGS, "message.timeout.ms": 1_000}
-    )
+    monkeypatch.setattr(sender, "PRODUCER_SETTINGS", {**sender.PRODUCER_SETTINGS, "message.timeout.ms": 1_000})
     sending = KafkaSender(shared.bootstrap, {stream.name: stream.topic for stream in streams}, 0)
     sending.connect(20.0)
     dataset = Traffic(1, 10)

@@ -45,13 +45,14 @@ def plan(
                 java_options=_java_options(records),
             ),
             env=spark.jvm_env(connection_file, work_dir),
+            # Written with the first process, so that the JVM finds its directory.
+            files={settings: json.dumps({"connection_file": str(connection_file)})},
             stop=Stop("stdin"),
         ),
         ProcessSpec(
             role=ROLE,
             group="evaluate",
             argv=[sys.executable, "-m", "streamgauge.evaluate", str(settings)],
-            files={settings: json.dumps({"connection_file": str(connection_file)})},
             ready=Ready("event", "ready"),
             stop=Stop("stdin"),
         ),

@@ -29,7 +29,11 @@ class Finding:
 
 
 def slope(evidence: Evidence) -> Finding:
-    """The backlog grows by less than 1 % of the offered rate (upper bound), and the median is below 10 s."""
+    """The backlog grows by less than 1 % of the offered rate, and the median is below 10 s.
+
+    Sustained when the upper bound of the slope is below that limit, overloaded when the lower bound is not, and
+    undecided in between: docs/why/three-answers.md.
+    """
     if evidence.median_ms is None:
         return Finding(False, "overloaded: no result of the measured interval came out")
     if evidence.median_ms >= MEDIAN_LIMIT_MS:
@@ -45,16 +49,18 @@ def slope(evidence: Evidence) -> Finding:
             f"{LEAST_SECONDS} whole seconds are needed",
         )
     limit = SLOPE_SHARE * evidence.offered_per_s
-    if evidence.slope.per_s >= limit:
+    if evidence.slope.low >= limit:
         return Finding(
             False,
-            f"overloaded: the backlog grew by {evidence.slope.per_s:.1f} records/s; the limit is {limit:.1f}",
+            f"overloaded: the backlog grew by {evidence.slope.per_s:.1f} records/s (at least "
+            f"{evidence.slope.low:.1f}); the limit is {limit:.1f}",
         )
     if evidence.slope.high >= limit:
         return Finding(
-            False,
-            f"not shown to be sustained: the backlog may have grown by up to {evidence.slope.high:.1f} records/s "
-            f"(best estimate {evidence.slope.per_s:.1f}); the limit is {limit:.1f}; a longer interval tells",
+            None,
+            f"whether the rate is sustained is undecided: the backlog may have grown by up to "
+            f"{evidence.slope.high:.1f} records/s (best estimate {evidence.slope.per_s:.1f}); the limit is "
+            f"{limit:.1f}; a longer --for tells",
         )
     return Finding(True)
 

@@ -127,7 +127,14 @@ def draw(request: Request, run: str, work_dir: Path) -> Blueprint:
         broker=transport.plan(work_dir),
         engine=engine.plan(job),
         load=_load_worker(scenario, streams[:-1], transport, work_dir, request.out),
-        evaluator=evaluator.plan(java.path, work_dir / "evaluate", jars.paths("spark"), request.master, heap_mb),
+        evaluator=evaluator.plan(
+            java.path,
+            work_dir / "evaluate",
+            jars.paths("spark"),
+            request.master,
+            heap_mb,
+            records=scenario.load.records,
+        ),
         # The evaluator starts when the engine and the load have stopped.
         memory_mb=broker_mb + max(engine_mb + LOAD_MEMORY_MB, heap_mb + 600),
         disk_mb=disk_need_mb(scenario, own_broker=transport.own),

@@ -74,8 +74,10 @@ def evaluate_again(run: RunDir, master: str, say: Say) -> dict[str, Any]:
     if jars.missing(("spark",)):
         jars.fetch(("spark",))
     load = run.manifest()["scenario"]["load"]
-    heap_mb = heap_need_mb(LoadPlan(**load).records)
+    records = LoadPlan(**load).records
     name = f"evaluate-{run.path.name}-{secrets.token_hex(2)}"
     with Supervisor(name, run.path / "logs") as supervisor:
-        specs = evaluator.plan(find_java().path, supervisor.work_dir / "evaluate", jars.paths("spark"), master, heap_mb)
+        home = supervisor.work_dir / "evaluate"
+        spark_jars, heap_mb = jars.paths("spark"), heap_need_mb(records)
+        specs = evaluator.plan(find_java().path, home, spark_jars, master, heap_mb, records=records)
         return Evaluator(supervisor, specs).evaluate(run, say)

@@ -39,7 +39,8 @@ def test_too_short_for_a_slope() -> None:
     ("slope", "median_ms", "held"),
     [
         (Slope(0.0, -1.0, 9.9), 100.0, True),
-        (Slope(0.0, -1.0, 10.0), 100.0, False),
+        (Slope(0.0, -1.0, 10.0), 100.0, None),
+        (Slope(12.0, 10.0, 14.0), 100.0, False),
         (Slope(0.0, 0.0, 0.0), 10_000.0, False),
         (Slope(0.0, 0.0, 0.0), None, False),
         (None, 100.0, None),
@@ -58,8 +59,13 @@ def test_no_rule_and_unknown_rule() -> None:
 
 
 def test_overload_and_doubt_are_told_apart() -> None:
-    def why(slope: Slope) -> str:
-        return sustained.apply("slope", sustained.Evidence(1000.0, slope, 100.0)).why
+    def found(slope: Slope) -> sustained.Finding:
+        return sustained.apply("slope", sustained.Evidence(1000.0, slope, 100.0))
 
-    assert why(Slope(12.0, 11.0, 13.0)) == "overloaded: the backlog grew by 12.0 records/s; the limit is 10.0"
-    assert why(Slope(1.0, -1.0, 13.0)).startswith("not shown to be sustained: the backlog may have grown by up to 13.0")
+    assert found(Slope(12.0, 11.0, 13.0)) == sustained.Finding(
+        False, "overloaded: the backlog grew by 12.0 records/s (at least 11.0); the limit is 10.0"
+    )
+    for doubtful in (Slope(1.0, -1.0, 13.0), Slope(12.0, 9.9, 13.0)):
+        assert found(doubtful).held is None
+        assert "undecided: the backlog may have grown by up to 13.0" in found(doubtful).why
+    assert found(Slope(1.0, -1.0, 9.9)) == sustained.Finding(True)

@@ -253,7 +253,7 @@ def test_check_finds_a_process_that_was_killed(group, error, supervisor):
     with pytest.raises(error, match="ended by SIGKILL") as caught:
         supervisor.check()
     assert caught.value.log_tail == "last words"
-    expected = [{"role": "engine", "group": group, "exit_code": 137, "log_tail": "last words"}]
+    expected = [{"role": "engine", "group": group, "exit_code": 137, "message": None, "log_tail": "last words"}]
     assert supervisor.ended() == expected
     supervisor.stop_all()
     assert supervisor.ended() == expected, "stopping the rest does not make it forgotten"

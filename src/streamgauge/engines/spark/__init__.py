@@ -64,8 +64,7 @@ class Spark(Engine):
         return {"spark": version("pyspark")}
 
     def plan(self, job: Job) -> Sequence[ProcessSpec]:
-        home = job.work_dir / "spark"
-        connection = home / "connection"
+        connection = job.work_dir / "connection"
         options = job.options
         return (
             ProcessSpec(
@@ -77,24 +76,17 @@ class Spark(Engine):
                     conf=_settings(job) | options["conf"],
                     jars=jars.paths("spark"),
                     heap_mb=options["heap_mb"],
-                    work_dir=home,
+                    work_dir=job.work_dir,
                     java_options=["-XX:+UseG1GC"],
                 ),
-                env=spark.jvm_env(connection, home),
-                files={home / "README": "Temporary files of Spark's JVM.\n"},
+                env=spark.jvm_env(connection, job.work_dir),
+                files=job_file(job),
                 stop=Stop("stdin", grace_s=15),
             ),
             ProcessSpec(
                 role="engine",
                 group="engine",
-                argv=[
-                    sys.executable,
-                    "-m",
-                    "streamgauge.engines.spark.program",
-                    str(connection),
-                    str(job.file),
-                ],
-                files=job_file(job),
+                argv=[sys.executable, "-m", "streamgauge.engines.spark.program", str(connection), str(job.file)],
                 ready=Ready("event", "ready", timeout_s=120),
                 stop=Stop("terminate", grace_s=20),
             ),
