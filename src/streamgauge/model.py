@@ -196,4 +196,4 @@ class Traits:
     needs_program: bool = False
     """The user's own program is given on the command line, after ``--``."""
     memory_mb: int = 256
-    """What its processes need at the default options; a run is refused when the machine has less."""
+    """What its processes need besides a heap (option ``heap_mb``); a run is refused when the machine has less."""

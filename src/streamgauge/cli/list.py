@@ -11,10 +11,15 @@ def list_everything() -> None:
     from streamgauge.lab.requirements import lacks
     from streamgauge.studies import scenario as scenarios
 
-    typer.echo("scenarios")
+    typer.echo("Every value and option below is set with --set KEY=VALUE.\n\nscenarios")
     for name in scenarios.names():
         described = scenarios.describe(name)
         typer.echo(f"  {name:<22} {described.title}; stages: {', '.join(described.stages)}")
+        for key, field in scenarios.Values.model_fields.items():
+            values = {profile: scenarios.profile_values(name, profile)[key] for profile in scenarios.PROFILES}
+            same = len(set(values.values())) == 1
+            shown = str(values["laptop"]) if same else ", ".join(f"{value} ({at})" for at, value in values.items())
+            typer.echo(f"      {key} = {shown}: {field.description}")
     typer.echo("pipelines")
     for name in registry.names("pipelines"):
         typer.echo(f"  {name:<22} {registry.pipeline(name).title}")
@@ -26,6 +31,6 @@ def list_everything() -> None:
         typer.echo(f"  {name:<22} {engine.title}: {engine.traits.delivery}; {state}")
         for option, field in engine.options.model_fields.items():
             default = field.get_default(call_default_factory=True)
-            typer.echo(f"      {option} = {default!r:<10} {field.description or ''}")
+            typer.echo(f"      {option} = {default!r}: {field.description}")
         for pipeline, reason in engine.traits.gaps.items():
             typer.echo(f"      does not run {pipeline}: {reason}")

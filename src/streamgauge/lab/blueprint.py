@@ -26,6 +26,8 @@ RECORD_BYTES = 260
 SPARE_DISK_MB = 300
 BROKER_MEMORY_MB = 800
 LOAD_MEMORY_MB = 200
+QUEUED_RECORD_BYTES = 400
+"""A record in the sending client's queue, which holds up to ten seconds of load."""
 
 
 @dataclass(frozen=True)
@@ -118,6 +120,7 @@ def draw(request: Request, run: str, work_dir: Path) -> Blueprint:
     heap_mb = heap_need_mb(scenario.load.records)
     engine_mb = engine.traits.memory_mb + int(scenario.engine_options.get("heap_mb", 0))
     broker_mb = BROKER_MEMORY_MB if transport.own else 0
+    load_mb = LOAD_MEMORY_MB + scenario.load.rate_per_s * 10 * QUEUED_RECORD_BYTES // 1_000_000
     return Blueprint(
         run=run,
         request=request,
@@ -136,7 +139,7 @@ def draw(request: Request, run: str, work_dir: Path) -> Blueprint:
             records=scenario.load.records,
         ),
         # The evaluator starts when the engine and the load have stopped.
-        memory_mb=broker_mb + max(engine_mb + LOAD_MEMORY_MB, heap_mb + 600),
+        memory_mb=broker_mb + max(engine_mb + load_mb, heap_mb + 600),
         disk_mb=disk_need_mb(scenario, own_broker=transport.own),
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import tempfile
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
@@ -26,8 +27,8 @@ from streamgauge.rundir import RunDir
 LEAD_S = 0.5
 """Between telling the load worker to start and its first record."""
 QUIET_S = 5.0
-LOAD_OVERRUN_S = 30.0
-"""How long the load worker may take beyond its plan to hand over what it still owes."""
+LOAD_OVERRUN_S = 10.0
+"""How long the load worker may take beyond its plan to hand over what it still owes; the run is INVALID long before."""
 
 
 @dataclass(frozen=True)
@@ -367,7 +368,7 @@ def run_experiment(request: Request, watch: Watch, evaluator: Evaluator | None =
         watch.phase("fetching jars (once)")
         jars.fetch(groups)
     # Laid out once before anything is made, so that a mistake or a lack of room leaves nothing behind.
-    blueprints.check_room(blueprints.draw(request, run, Path("work")))
+    blueprints.check_room(blueprints.draw(request, run, Path(tempfile.gettempdir()) / run))
     directory = RunDir.create(request.out)
     try:
         with Supervisor(run, directory.path / "logs") as supervisor:

@@ -86,6 +86,15 @@ def parse_file(text: str, where: str) -> _File:
         raise _all_problems("scenario file", where, problem, _File.model_fields) from None
 
 
+def profile_values(name: str, profile: str) -> dict[str, Any]:
+    """The values of a scenario as a profile has them."""
+    file = describe(name)
+    if profile not in PROFILES:
+        raise registry.unknown("profile", profile, PROFILES)
+    chosen: _Profile = getattr(file, profile)
+    return {**(file.common.model_extra or {}), **(chosen.model_extra or {})}
+
+
 def resolve(
     name: str,
     *,
@@ -95,10 +104,8 @@ def resolve(
 ) -> Scenario:
     """The scenario with the profile's values and the user's changes. Raises UsageError naming every problem."""
     file = describe(name)
-    if profile not in PROFILES:
-        raise registry.unknown("profile", profile, PROFILES)
+    values = profile_values(name, profile)
     chosen: _Profile = getattr(file, profile)
-    values = {**(file.common.model_extra or {}), **(chosen.model_extra or {})}
     given = {key: _literal(text) for key, text in (changes or {}).items()}
     if engine is not None:
         given["engine"] = engine
@@ -137,7 +144,7 @@ def resolve(
         sustained=None if checked.sustained == "none" else checked.sustained,
         seed=checked.seed,
         broker_port=checked.broker_port,
-        scaled=_scaled(checked, {**(file.common.model_extra or {}), **(file.paper.model_extra or {})}),
+        scaled=_scaled(checked, profile_values(name, "paper")),
     )
 
 

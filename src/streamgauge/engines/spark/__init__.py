@@ -56,7 +56,7 @@ class Spark(Engine):
         pipelines=frozenset({"ospbench/ingest", "ospbench/parse"}),
         delivery="at-least-once",
         jar_groups=("spark",),
-        memory_mb=1800,
+        memory_mb=800,
     )
     options: ClassVar[type[BaseModel]] = SparkOptions
 
