@@ -3,59 +3,24 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 
-from streamgauge.cli.request import (
-    Bootstrap,
-    EngineName,
-    For,
-    Master,
-    Out,
-    Profile,
-    Program,
-    Rate,
-    ScenarioName,
-    Seed,
-    Settings,
-    Warmup,
-    build,
-)
+from streamgauge.cli.request import takes_request
+
+if TYPE_CHECKING:
+    from streamgauge.lab.blueprint import Request
 
 
-def plan(
-    scenario: ScenarioName,
-    program: Program = None,
-    engine: EngineName = None,
-    settings: Settings = None,
-    rate: Rate = None,
-    measured: For = None,
-    warmup: Warmup = None,
-    seed: Seed = None,
-    out: Out = None,
-    profile: Profile = "laptop",
-    master: Master = "local[*]",
-    bootstrap: Bootstrap = None,
-) -> None:
+@takes_request
+def plan(request: Request) -> None:
     """Print what `run` would start, with every value resolved, and the memory and disk it would need."""
     from streamgauge.lab import machine
     from streamgauge.lab.blueprint import draw, run_name
 
-    request = build(
-        scenario,
-        engine=engine,
-        settings=settings,
-        rate=rate,
-        measured=measured,
-        warmup=warmup,
-        seed=seed,
-        out=out,
-        profile=profile,
-        master=master,
-        bootstrap=bootstrap,
-        program=program,
-    )
     resolved = request.scenario
     load = resolved.load
     blueprint = draw(request, run_name(resolved), Path("WORK"))
@@ -82,11 +47,11 @@ def plan(
     echo(f"run directory {request.out}")
 
 
-def _short(argv: object) -> str:
+def _short(argv: Sequence[str]) -> str:
     """The command on one line; class paths and module options say little and are long."""
     words: list[str] = []
     skip = False
-    for word in map(str, argv):  # type: ignore[call-overload]
+    for word in argv:
         if skip:
             words.append("…")
             skip = False

@@ -2,50 +2,61 @@
 
 from __future__ import annotations
 
+import inspect
 import shlex
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
 if TYPE_CHECKING:
     from streamgauge.lab.blueprint import Request
 
-ScenarioName = Annotated[str, typer.Argument(metavar="SCENARIO", help="study/scenario: see `streamgauge list`.")]
-EngineName = Annotated[str | None, typer.Option("--engine", "-e", help="The system under test.")]
-Settings = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="Any value of the scenario or option of the engine; repeatable."),
-]
-Rate = Annotated[str | None, typer.Option(metavar="N/s", help="Records per second, e.g. 400/s or 10k/s.")]
-For = Annotated[str | None, typer.Option("--for", metavar="DURATION", help="How long to measure, e.g. 60s.")]
-Warmup = Annotated[str | None, typer.Option(metavar="DURATION", help="Load before the measured interval.")]
-Seed = Annotated[int | None, typer.Option(help="Of the data and of everything random.")]
-Out = Annotated[Path | None, typer.Option(help="The run directory to write; new or empty.")]
-Profile = Annotated[str, typer.Option(help="laptop: two cores and a minute; paper: the study's own parameters.")]
-Master = Annotated[str, typer.Option(metavar="URL", help="The Spark that evaluates.")]
-Bootstrap = Annotated[
-    str | None, typer.Option(metavar="HOST:PORT", help="Your own Kafka broker, instead of one of ours.")
-]
-Program = Annotated[
-    list[str] | None, typer.Argument(metavar="[-- PROGRAM ARGS]", help="Your program, for --engine command.")
-]
+
+def takes_request(command: Callable[..., None]) -> Callable[..., None]:
+    """A command whose first parameter, ``request``, is built from the options of ``build``; it may add its own."""
+    shared = _parameters(build)
+    _, *own = _parameters(command)
+
+    def parsed(**given: Any) -> None:
+        extra = {parameter.name: given.pop(parameter.name) for parameter in own}
+        command(build(**given), **extra)
+
+    parsed.__name__, parsed.__doc__ = command.__name__, command.__doc__
+    # What typer reads to make options of it.
+    parsed.__signature__ = inspect.Signature([*shared, *own])  # type: ignore[attr-defined]
+    parsed.__annotations__ = {parameter.name: parameter.annotation for parameter in (*shared, *own)}
+    return parsed
+
+
+def _parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
+    """Its parameters with their annotations evaluated; ``Request`` itself is not imported for the sake of --help."""
+    hints = get_type_hints(function, localns={"Request": Any}, include_extras=True)
+    parameters = inspect.signature(function).parameters.values()
+    return [parameter.replace(annotation=hints[parameter.name]) for parameter in parameters]
 
 
 def build(
-    scenario: str,
-    *,
-    engine: str | None,
-    settings: list[str] | None,
-    rate: str | None,
-    measured: str | None,
-    warmup: str | None,
-    seed: int | None,
-    out: Path | None,
-    profile: str,
-    master: str,
-    bootstrap: str | None,
-    program: list[str] | None,
+    scenario: Annotated[str, typer.Argument(metavar="SCENARIO", help="study/scenario: see `streamgauge list`.")],
+    program: Annotated[
+        list[str] | None, typer.Argument(metavar="[-- PROGRAM ARGS]", help="Your program, for --engine command.")
+    ] = None,
+    engine: Annotated[str | None, typer.Option("--engine", "-e", help="The system under test.")] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="Any value of the scenario or the engine; repeatable."),
+    ] = None,
+    rate: Annotated[str | None, typer.Option(metavar="N/s", help="Records per second, e.g. 400/s or 10k/s.")] = None,
+    measured: Annotated[str | None, typer.Option("--for", metavar="DURATION", help="How long to measure.")] = None,
+    warmup: Annotated[str | None, typer.Option(metavar="DURATION", help="Load before the measured interval.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Of the data and of everything random.")] = None,
+    out: Annotated[Path | None, typer.Option(help="The run directory to write; new or empty.")] = None,
+    profile: Annotated[str, typer.Option(help="laptop: two cores and a minute; paper: the study's own.")] = "laptop",
+    master: Annotated[str, typer.Option(metavar="URL", help="The Spark that evaluates.")] = "local[*]",
+    bootstrap: Annotated[
+        str | None, typer.Option(metavar="HOST:PORT", help="Your own Kafka broker, instead of one of ours.")
+    ] = None,
 ) -> Request:
     """The request. Raises UsageError for anything that cannot be meant."""
     from streamgauge.errors import UsageError
@@ -61,10 +72,10 @@ def build(
         changes["warmup_s"] = str(scenarios.parse_duration_s(warmup, "--warmup"))
     if seed is not None:
         changes["seed"] = str(seed)
-    if bootstrap is not None and not (
-        (parts := bootstrap.rpartition(":"))[0] and parts[2].isdigit() and int(parts[2]) < 65536
-    ):
-        raise UsageError("--bootstrap is no address", got=repr(bootstrap), expected="HOST:PORT")
+    if bootstrap is not None:
+        host, _, port = bootstrap.rpartition(":")
+        if not (host and port.isdigit() and int(port) < 65536):
+            raise UsageError("--bootstrap is no address", got=repr(bootstrap), expected="HOST:PORT")
     resolved = scenarios.resolve(scenario, profile=profile, changes=changes, engine=engine)
     words = ["streamgauge", "run", scenario, "--engine", resolved.engine, "--profile", profile]
     for key, value in {**changes, "seed": str(resolved.seed)}.items():

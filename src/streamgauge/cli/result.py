@@ -2,17 +2,34 @@
 
 from __future__ import annotations
 
-from typing import Any
+import json
+from typing import TYPE_CHECKING, Annotated, Any
 
-from rich.console import Console
-from rich.table import Table
+import typer
 
-from streamgauge.rundir import RunDir
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from streamgauge.rundir import RunDir
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print summary.json alone on stdout.")]
 
 _COLOURS = {"VALID": "green", "INVALID": "yellow", "FAILED": "red"}
 
 
+def finish(run: RunDir, summary: dict[str, Any], as_json: bool) -> None:
+    """Print verdict and figures, with ``--json`` on stderr and the summary alone on stdout; end with its exit code."""
+    from streamgauge.evaluate.verdict import exit_code
+
+    print_result(run, summary, to_stderr=as_json)
+    if as_json:
+        typer.echo(json.dumps(summary, indent=1, ensure_ascii=False))
+    raise typer.Exit(exit_code(summary))
+
+
 def print_result(run: RunDir, summary: dict[str, Any], *, to_stderr: bool) -> None:
+    from rich.console import Console
+
     console = Console(highlight=False, stderr=to_stderr)
     verdict = summary["verdict"]
     console.print(
@@ -45,6 +62,8 @@ def _sustained(summary: dict[str, Any]) -> str:
 
 
 def _latencies(summary: dict[str, Any]) -> Table:
+    from rich.table import Table
+
     columns = ("count", "p50", "p90", "p99", "p999", "max", "mean")
     table = Table("latency, ms", *columns, box=None, header_style="bold")
     for column in table.columns[1:]:

@@ -2,63 +2,20 @@
 
 from __future__ import annotations
 
-import json
-from typing import Annotated
+from typing import TYPE_CHECKING
 
-import typer
+from streamgauge.cli.request import takes_request
+from streamgauge.cli.result import AsJson, finish
 
-from streamgauge.cli.request import (
-    Bootstrap,
-    EngineName,
-    For,
-    Master,
-    Out,
-    Profile,
-    Program,
-    Rate,
-    ScenarioName,
-    Seed,
-    Settings,
-    Warmup,
-    build,
-)
+if TYPE_CHECKING:
+    from streamgauge.lab.blueprint import Request
 
 
-def run(
-    scenario: ScenarioName,
-    program: Program = None,
-    engine: EngineName = None,
-    settings: Settings = None,
-    rate: Rate = None,
-    measured: For = None,
-    warmup: Warmup = None,
-    seed: Seed = None,
-    out: Out = None,
-    profile: Profile = "laptop",
-    master: Master = "local[*]",
-    bootstrap: Bootstrap = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print summary.json alone on stdout.")] = False,
-) -> None:
+@takes_request
+def run(request: Request, as_json: AsJson = False) -> None:
     """Run a scenario and say whether its numbers can be trusted, then what they are."""
-    from streamgauge.cli.live import LiveView
-    from streamgauge.cli.result import print_result
-
-    request = build(
-        scenario,
-        engine=engine,
-        settings=settings,
-        rate=rate,
-        measured=measured,
-        warmup=warmup,
-        seed=seed,
-        out=out,
-        profile=profile,
-        master=master,
-        bootstrap=bootstrap,
-        program=program,
-    )
     from streamgauge import report
-    from streamgauge.evaluate.verdict import exit_code
+    from streamgauge.cli.live import LiveView
     from streamgauge.lab.experiment import run_experiment
     from streamgauge.lab.supervisor import signals_as_interrupt
 
@@ -66,7 +23,4 @@ def run(
         directory, summary = run_experiment(request, view)
         view.phase("writing the report")
         report.write(directory)
-    print_result(directory, summary, to_stderr=as_json)
-    if as_json:
-        typer.echo(json.dumps(summary, indent=1, ensure_ascii=False))
-    raise typer.Exit(exit_code(summary))
+    finish(directory, summary, as_json)
