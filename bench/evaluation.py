@@ -3,7 +3,7 @@
     python bench/evaluation.py [--records 1000000 10000000] [--pipeline ospbench/parse] [--heap-mb 4096]
 
 Prints seconds and the ratio, and fails when the two disagree or the goal is missed. Apart from the session's start, the
-first evaluation of a pipeline and size pays for Spark's code generation and the JVM's compiler; it is shown as `first`. The
+first evaluation of a pipeline and size pays for code generation and the JVM's compiler: it is shown as `first`. The
 goal is judged on the median of those after it, as the evaluator is kept between runs.
 """
 
