@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 RUN ?=
 
-.PHONY: demo test test-all lint unit clean-venv bench
+.PHONY: demo test test-all lint unit
 
 demo: $(VENV)/.runtime
 	$(BIN)/streamgauge fetch kafka spark

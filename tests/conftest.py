@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,9 @@ from hypothesis import settings
 if TYPE_CHECKING:
     from streamgauge.conformance.suite import Bench
 
+
+# Under nohup this signal is ignored, which children inherit; the tests send it.
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 # A busy machine is slow, which is no property of the code.
 settings.register_profile("untimed", deadline=None)

@@ -10,6 +10,8 @@ from typing import Any, Literal
 
 NS_PER_S = 1_000_000_000
 NS_PER_MS = 1_000_000
+QUEUE_RECORDS_MAX = 3_000_000
+"""Records that the sending client may hold back: about a gigabyte."""
 
 Delivery = Literal["exactly-once", "at-least-once", "at-most-once"]
 Group = Literal["engine", "broker", "load", "evaluate"]

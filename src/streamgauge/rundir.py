@@ -25,6 +25,8 @@ from streamgauge.errors import UsageError
 
 FORMAT = 1
 
+LEDGER_COLUMNS = ("first", "count", "sent_ns", "acked_n", "acked_ns", "errors")
+
 
 class RunDir:
     """Paths of one run, and the small files in it."""
@@ -42,8 +44,11 @@ class RunDir:
                 expected="a new or empty directory",
                 hint="another --out, or remove it yourself",
             )
-        for part in ("samples", "ledger", "recorded", "measures", "logs"):
-            (path / part).mkdir(parents=True, exist_ok=True)
+        try:
+            for part in ("samples", "ledger", "recorded", "measures", "logs"):
+                (path / part).mkdir(parents=True, exist_ok=True)
+        except (NotADirectoryError, FileExistsError) as problem:
+            raise UsageError("the run directory cannot be made", where=path, got=problem.strerror) from None
         return cls(path)
 
     @classmethod

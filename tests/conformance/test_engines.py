@@ -34,3 +34,13 @@ def test_run(shared: Bench, name: str, pipeline: str) -> None:
     observed = observe(shared, engine, pipeline, program(name))
     found = {check.__name__: check(observed) for check in checks.observed_checks(engine)}
     assert {name: problem for name, problem in found.items() if problem} == {}
+
+
+@pytest.mark.parametrize(
+    "pipeline", [pytest.param("ospbench/ingest"), pytest.param("ospbench/parse", marks=pytest.mark.full)]
+)
+def test_real_time_mode(shared: Bench, pipeline: str) -> None:
+    engine = registry.engine("spark")
+    observed = observe(shared, engine, pipeline, changes={"realtime": "true"})
+    found = {check.__name__: check(observed) for check in checks.observed_checks(engine)}
+    assert {name: problem for name, problem in found.items() if problem} == {}

@@ -44,7 +44,7 @@ def master(tmp_path: Path) -> Iterator[str]:
     port, web, worker, worker_web = (str(free_port()) for _ in range(4))
     address = f"spark://127.0.0.1:{port}"
     package = "org.apache.spark.deploy"
-    with Supervisor("another-spark", tmp_path / "logs") as supervisor:
+    with Supervisor(f"another-spark-{port}", tmp_path / "logs") as supervisor:
         host = ("--host", "127.0.0.1")
         arguments = (*host, "--port", port, "--webui-port", web)
         alive = Ready("log", "New state: ALIVE")

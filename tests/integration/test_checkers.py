@@ -57,6 +57,9 @@ class Stall:
     def phase(self, text: str) -> None:
         pass
 
+    def warn(self, text: str) -> None:
+        raise AssertionError(text)
+
     def tick(self, tick: Tick) -> None:
         if tick.phase == "measuring" and not self.stalled:
             self.stalled = True
@@ -73,7 +76,7 @@ def test_a_stalled_generator_is_no_measurement(shared: Bench) -> None:
         plan = draw(request, name, supervisor.work_dir)
         watch = Stall(supervisor)
         summary = Experiment(plan, supervisor, watch, shared.evaluator).measure()
-        plan.transport.remove()
+    plan.transport.remove()
     assert watch.stalled
     assert summary["verdict"] == "INVALID"
     assert exit_code(summary) == 3

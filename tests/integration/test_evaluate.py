@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import socket
 import struct
 import subprocess
@@ -30,7 +31,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """A session on the JVM of the evaluator's own plan."""
     work_dir = tmp_path_factory.mktemp("evaluate")
     spec = process.plan(find_java().path, work_dir, (), "local[2]", 1024, records=1000)[0]
-    environment = dict(os.environ)
+    environment, on_interrupt = dict(os.environ), signal.getsignal(signal.SIGINT)
     with (work_dir / "jvm.log").open("w") as log:
         jvm = subprocess.Popen(spec.argv, env={**os.environ, **spec.env}, stdin=subprocess.PIPE, stdout=log, stderr=log)
         assert jvm.stdin is not None
@@ -44,6 +45,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
             os.environ.clear()
             os.environ.update(environment)
             SparkContext._gateway = SparkContext._jvm = None  # the next session of this process needs a JVM of its own
+            signal.signal(signal.SIGINT, on_interrupt)  # Spark's own cancels jobs
 
 
 @pytest.fixture
@@ -72,7 +74,14 @@ def test_perfect_run(judged: Any, tmp_path: Path) -> None:
     assert summary["latency_ms"]["average"] == shifted
     assert summary["latency_ms"]["generator_share"]["mean"] == 3.0
     assert summary["rate_per_s"] == {"offered": 10.0, "achieved": 10.0, "worst_second": 10, "output": 10.0}
-    assert summary["generator"] == {"late_p50_ms": 0.0, "late_p99_ms": None, "late_max_ms": 0.0, "errors": 0}
+    assert summary["generator"] == {
+        "late_p50_ms": 0.0,
+        "late_p99_ms": None,
+        "late_max_ms": 0.0,
+        "late_p99_limit_ms": 20.0,
+        "late_max_limit_ms": 200.0,
+        "errors": 0,
+    }
     # The last record is sent 0.1 s before the load's end and answered 59 ms later.
     assert summary["backlog"]["end"] == 0
     assert summary["clock"] == {"step_max_ms": 0.0, "broker_offset_ms": [-2.0, 3.6]}
@@ -332,7 +341,7 @@ def test_the_evaluators_process(tmp_path: Path) -> None:
     work_dir.mkdir()
     made = SyntheticRun().write(tmp_path / "run")
     jvm_spec, spec = process.plan(find_java().path, work_dir, (), "local[2]", 512, records=40)
-    for file, text in spec.files.items():
+    for file, text in {**jvm_spec.files, **spec.files}.items():
         file.write_text(text)
     with (
         (work_dir / "log").open("w") as log,

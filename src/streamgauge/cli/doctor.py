@@ -16,8 +16,10 @@ def doctor() -> None:
     from streamgauge.errors import EnvironmentProblem
     from streamgauge.jvm.java import find_java
     from streamgauge.lab import machine
+    from streamgauge.lab.blueprint import Request, draw
     from streamgauge.lab.ports import free_port
     from streamgauge.lab.requirements import lacks
+    from streamgauge.studies import scenario as scenarios
 
     fine = True
 
@@ -43,21 +45,19 @@ def doctor() -> None:
         # Not a lack: `run` fetches them by itself where there is a network.
         say(True, f"jars {group}", found, f"streamgauge fetch {group}" if missing else "")
     about = machine.describe()
+    try:
+        default = draw(Request(scenarios.resolve("ospbench/latency"), Path("runs") / "doctor"), "doctor", Path("WORK"))
+        need_mb, disk_mb = default.memory_mb, default.disk_mb
+    except EnvironmentProblem:
+        need_mb = disk_mb = 0  # without a Java, which is said above, nothing can be planned
     memory = machine.available_memory_mb()
-    say(
-        memory >= 3500,
-        "memory",
-        f"{memory:,} MB available of {about['memory_mb']:,}",
-        "" if memory >= 3500 else "3,500 MB are needed",
-    )
+    enough = memory >= need_mb
+    found = f"{memory:,} MB available of {about['memory_mb']:,}"
+    say(enough, "memory", found, "" if enough else f"{need_mb:,} MB are needed")
     for name, where in (("temp", Path(tempfile.gettempdir())), ("here", Path.cwd())):
         free = machine.free_disk_mb(where)
-        say(
-            free >= 1000,
-            f"disk {name}",
-            f"{free:,} MB free in {where}",
-            "" if free >= 1000 else "1,000 MB are needed",
-        )
+        enough = free >= disk_mb
+        say(enough, f"disk {name}", f"{free:,} MB free in {where}", "" if enough else f"{disk_mb:,} MB are needed")
     say(True, "cores", f"{about['cores']}, load {about['load_at_start']}")
     say(True, "port", f"127.0.0.1:{free_port()} is free")
     for name in registry.names("engines"):

@@ -18,10 +18,12 @@ def evaluate(
     """Evaluate a run directory again, and write its summary and report anew."""
     from streamgauge import report
     from streamgauge.cli.live import LiveView
+    from streamgauge.jvm.spark import check_master
     from streamgauge.lab.evaluation import evaluate_again
     from streamgauge.lab.supervisor import signals_as_interrupt
     from streamgauge.rundir import RunDir
 
+    check_master(master)
     directory = RunDir.open(run)
     with signals_as_interrupt(), LiveView() as view:
         summary = evaluate_again(directory, master, view.phase)

@@ -8,6 +8,7 @@ from typing import Self
 
 from rich.console import Console
 from rich.live import Live
+from rich.markup import escape
 from rich.table import Table
 
 from streamgauge.lab.experiment import Tick
@@ -43,7 +44,7 @@ class LiveView:
             return
         self._phase = text
         if self._live is not None:
-            self._live.update(f"[bold]{text}[/] …", refresh=True)
+            self._live.update(f"[bold]{escape(text)}[/] …", refresh=True)
         self._print(text)
 
     def tick(self, tick: Tick) -> None:
@@ -53,6 +54,10 @@ class LiveView:
         elif time.monotonic() - self._last_line >= LINE_EVERY_S:
             self._last_line = time.monotonic()
             self._print(_line(tick))
+
+    def warn(self, text: str) -> None:
+        """Stays on the screen."""
+        self._console.print(f"warning: {text}", markup=False, soft_wrap=True)
 
     def _print(self, text: str) -> None:
         elapsed_s = time.monotonic() - self._started

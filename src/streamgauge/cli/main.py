@@ -19,7 +19,7 @@ from streamgauge.cli.lock import lock
 from streamgauge.cli.plan import plan
 from streamgauge.cli.report import report
 from streamgauge.cli.run import run
-from streamgauge.errors import EnvironmentProblem, Interrupted, StreamgaugeError
+from streamgauge.errors import EnvironmentProblem, StreamgaugeError
 
 app = typer.Typer(
     name="streamgauge",
@@ -28,6 +28,14 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+
+_MACHINE = {
+    *(errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO),
+    *(errno.EACCES, errno.EPERM, errno.ENAMETOOLONG),
+    *(errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN),
+}
+"""What the machine refuses: a message, no traceback."""
 
 
 def _version(wanted: bool) -> None:
@@ -64,19 +72,10 @@ def main() -> None:
         app(standalone_mode=True)
     except StreamgaugeError as problem:
         _fail(problem)
-    except KeyboardInterrupt:
-        _fail(Interrupted("interrupted"))
     except BrokenPipeError:
         sys.exit(1)
     except OSError as problem:
-        if problem.errno not in (
-            errno.ENOSPC,
-            errno.EDQUOT,
-            errno.EACCES,
-            errno.EROFS,
-            errno.EMFILE,
-            errno.ENOMEM,
-        ):
+        if problem.errno not in _MACHINE:
             raise
         hint = "free some space, or another --out" if problem.errno in (errno.ENOSPC, errno.EDQUOT) else None
         _fail(EnvironmentProblem(str(problem.strerror), where=problem.filename, hint=hint))

@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 @takes_request
 def plan(request: Request) -> None:
     """Print what `run` would start, with every value resolved, and the memory and disk it would need."""
+    from streamgauge import jars
     from streamgauge.lab import machine
-    from streamgauge.lab.blueprint import draw, run_name
+    from streamgauge.lab.blueprint import draw, needed_jar_groups, run_name
 
     resolved = request.scenario
     load = resolved.load
@@ -44,6 +45,10 @@ def plan(request: Request) -> None:
         echo(f"broker       yours, {request.bootstrap}; only the topics above are created, and removed again")
     echo(f"memory       {blueprint.memory_mb:,} MB of {machine.available_memory_mb():,} MB available")
     echo(f"disk         {blueprint.disk_mb:,} MB")
+    groups = needed_jar_groups(resolved, own_broker=request.bootstrap is None)
+    if missing := jars.missing(groups):
+        size_mb = sum(jar.size for jar in missing) / 1e6
+        echo(f"jars         {len(missing)} are fetched first, {size_mb:.0f} MB")
     echo(f"run directory {request.out}")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import secrets
 import shlex
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +13,8 @@ import typer
 
 if TYPE_CHECKING:
     from streamgauge.lab.blueprint import Request
+
+LOCAL = "local[*]"
 
 
 def takes_request(command: Callable[..., None]) -> Callable[..., None]:
@@ -53,13 +56,14 @@ def build(
     seed: Annotated[int | None, typer.Option(help="Of the data and of everything random.")] = None,
     out: Annotated[Path | None, typer.Option(help="The run directory to write; new or empty.")] = None,
     profile: Annotated[str, typer.Option(help="laptop: two cores and a minute; paper: the study's own.")] = "laptop",
-    master: Annotated[str, typer.Option(metavar="URL", help="The Spark that evaluates.")] = "local[*]",
+    master: Annotated[str, typer.Option(metavar="URL", help="The Spark that evaluates.")] = LOCAL,
     bootstrap: Annotated[
         str | None, typer.Option(metavar="HOST:PORT", help="Your own Kafka broker, instead of one of ours.")
     ] = None,
 ) -> Request:
     """The request. Raises UsageError for anything that cannot be meant."""
     from streamgauge.errors import UsageError
+    from streamgauge.jvm.spark import check_master
     from streamgauge.lab.blueprint import Request
     from streamgauge.studies import scenario as scenarios
 
@@ -76,11 +80,15 @@ def build(
         host, _, port = bootstrap.rpartition(":")
         if not (host and port.isdigit() and int(port) < 65536):
             raise UsageError("--bootstrap is no address", got=repr(bootstrap), expected="HOST:PORT")
+        if "broker_port" in changes:
+            raise UsageError("broker_port is for a broker of ours", got="--bootstrap too", expected="one of the two")
+    check_master(master)
     resolved = scenarios.resolve(scenario, profile=profile, changes=changes, engine=engine)
     words = ["streamgauge", "run", scenario, "--engine", resolved.engine, "--profile", profile]
     for key, value in {**changes, "seed": str(resolved.seed)}.items():
         words += ["--set", f"{key}={value}"]
     words += ["--bootstrap", bootstrap] if bootstrap else []
+    words += ["--master", master] if master != LOCAL else []
     words += ["--", *program] if program else []
     return Request(
         scenario=resolved,
@@ -96,9 +104,4 @@ def _fresh_directory(scenario: str, engine: str) -> Path:
     from datetime import datetime
 
     moment = datetime.now().astimezone().strftime("%Y%m%d-%H%M%S")
-    base = Path("runs") / f"{scenario.replace('/', '-')}-{engine}-{moment}"
-    path, again = base, 1
-    while path.exists():
-        again += 1
-        path = base.with_name(f"{base.name}-{again}")
-    return path
+    return Path("runs") / f"{scenario.replace('/', '-')}-{engine}-{moment}-{secrets.token_hex(2)}"

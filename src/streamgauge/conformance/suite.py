@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import secrets
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -18,7 +19,7 @@ from streamgauge.lab import blueprint as blueprints
 from streamgauge.lab import proctable, reaping
 from streamgauge.lab.blueprint import Request
 from streamgauge.lab.evaluation import Evaluator
-from streamgauge.lab.experiment import Experiment, Tick
+from streamgauge.lab.experiment import Experiment, Tick, remove_topics
 from streamgauge.lab.process import Running
 from streamgauge.lab.proctable import Identity
 from streamgauge.lab.supervisor import Supervisor
@@ -57,20 +58,17 @@ class Bench:
 @contextmanager
 def bench(directory: Path | None = None) -> Iterator[Bench]:
     """Start the shared broker and evaluator; the evaluator's Spark starts when first needed."""
-    if missing := blueprints.needed_jar_groups(scenarios.resolve("ospbench/latency"), own_broker=True):
-        jars.fetch(missing)
-    with tempfile.TemporaryDirectory(prefix="streamgauge-check-") as made:
-        home = directory or Path(made)
-        request = Request(scenarios.resolve("ospbench/latency", engine="echo"), home / "bench")
-        with Supervisor("conformance", home / "logs") as supervisor:
-            plan = blueprints.draw(request, "conformance", supervisor.work_dir)
-            supervisor.start_all(plan.broker)
-            yield Bench(
-                supervisor,
-                Evaluator(supervisor, plan.evaluator),
-                plan.transport.endpoints["bootstrap"],
-                home,
-            )
+    scenario = scenarios.resolve("ospbench/latency", engine="echo")
+    groups = blueprints.needed_jar_groups(scenario, own_broker=True)
+    if jars.missing(groups):
+        jars.fetch(groups)
+    name = f"conformance-{secrets.token_hex(3)}"
+    with tempfile.TemporaryDirectory(prefix="streamgauge-check-") as logs, Supervisor(name, Path(logs)) as supervisor:
+        home = directory or supervisor.work_dir
+        plan = blueprints.draw(Request(scenario, home / "bench"), name, supervisor.work_dir)
+        supervisor.start_all(plan.broker)
+        evaluator = Evaluator(supervisor, plan.evaluator)
+        yield Bench(supervisor, evaluator, plan.transport.endpoints["bootstrap"], home)
 
 
 @dataclass
@@ -83,6 +81,9 @@ class _Onlooker:
     listening: set[str] = field(default_factory=set)
 
     def phase(self, text: str) -> None:
+        pass
+
+    def warn(self, text: str) -> None:
         pass
 
     def tick(self, tick: Tick) -> None:
@@ -104,30 +105,38 @@ def _listening(pid: int) -> set[str]:
     return {f"{s.laddr.ip}:{s.laddr.port}" for s in sockets if s.status == psutil.CONN_LISTEN}
 
 
-def scenario_for(engine: Engine, pipeline: str) -> Scenario:
+def scenario_for(engine: Engine, pipeline: str, changes: Mapping[str, str] | None = None) -> Scenario:
     """The shortest run that shows every result of a pipeline."""
     study, _, stage = pipeline.partition("/")
-    resolved = scenarios.resolve(f"{study}/latency", engine=engine.name, changes={"stage": stage})
+    settings = {"stage": stage, **(changes or {})}
+    resolved = scenarios.resolve(f"{study}/latency", engine=engine.name, changes=settings)
     tail_s = max(LOAD.tail_s, resolved.load.tail_s)
     return replace(resolved, load=replace(LOAD, tail_s=tail_s), sustained=None)
 
 
-def observe(shared: Bench, engine: Engine, pipeline: str, program: tuple[str, ...] = ()) -> Observed:
+def observe(
+    shared: Bench,
+    engine: Engine,
+    pipeline: str,
+    program: tuple[str, ...] = (),
+    changes: Mapping[str, str] | None = None,
+) -> Observed:
     """Run a pipeline with the load begun before the engine, and note what can be seen from outside.
 
     An INVALID measurement says nothing about the engine, so it is repeated.
     """
     for _ in range(ATTEMPTS):
-        observed = _observe_once(shared, engine, pipeline, program)
+        scenario = scenario_for(engine, pipeline, changes)
+        observed = _observe_once(shared, engine, scenario, program)
         if observed.summary["verdict"] != "INVALID":
             break
     return observed
 
 
-def _observe_once(shared: Bench, engine: Engine, pipeline: str, program: tuple[str, ...]) -> Observed:
+def _observe_once(shared: Bench, engine: Engine, scenario: Scenario, program: tuple[str, ...]) -> Observed:
     request = Request(
-        scenario_for(engine, pipeline),
-        shared.out(f"{engine.name}-{pipeline}"),
+        scenario,
+        shared.out(f"{engine.name}-{scenario.pipeline}"),
         bootstrap=shared.bootstrap,
         program=program,
         load_first=True,
@@ -140,12 +149,13 @@ def _observe_once(shared: Bench, engine: Engine, pipeline: str, program: tuple[s
         try:
             summary = Experiment(plan, supervisor, onlooker, shared.evaluator).measure()
         finally:
-            plan.transport.remove()
+            supervisor.stop_all()
+            remove_topics(plan, onlooker)
     left = [f"process {identity.pid}" for identity in onlooker.seen if proctable.is_alive(identity)]
     left += [str(plan.work_dir)] if plan.work_dir.exists() else []
     return Observed(
         engine=engine,
-        pipeline=pipeline,
+        pipeline=scenario.pipeline,
         summary=summary,
         outcome=run.outcome(),
         listening=frozenset(onlooker.listening),

@@ -71,6 +71,8 @@ def _evaluate(run: RunDir, facts: Facts, tally: Tally, *, recorded: bool) -> dic
             invalid.append(ledger_problem)
         invalid += _clock_reasons(figures)
         warnings += _warnings(run, facts, facts.moments, figures)
+    if figures is not None and not recorded and not facts.ended("engine"):
+        invalid.append("the topics were not recorded, so no result could be checked")
     counts = results(tally)
     if tally.repeated_keys:
         invalid.append(f"{tally.repeated_keys} keys of the reference answer are not unique")

@@ -44,7 +44,7 @@ def plan(
                 work_dir=work_dir,
                 java_options=_java_options(records),
             ),
-            env=spark.jvm_env(connection_file, work_dir),
+            env=spark.jvm_env(connection_file, work_dir, master),
             # Written with the first process, so that the JVM finds its directory.
             files={settings: json.dumps({"connection_file": str(connection_file)})},
             stop=Stop("stdin"),
@@ -52,7 +52,7 @@ def plan(
         ProcessSpec(
             role=ROLE,
             group="evaluate",
-            argv=[sys.executable, "-m", "streamgauge.evaluate", str(settings)],
+            argv=[sys.executable, "-P", "-m", "streamgauge.evaluate", str(settings)],
             ready=Ready("event", "ready"),
             stop=Stop("stdin"),
         ),

@@ -104,13 +104,16 @@ def _rates(figures: Figures | None, moments: Moments | None) -> dict[str, Any]:
 
 def _generator(figures: Figures | None) -> dict[str, Any]:
     if figures is None:
-        return {"late_p50_ms": None, "late_p99_ms": None, "late_max_ms": None, "errors": 0}
-    late = figures.generator.late_ms
+        late = ("late_p50_ms", "late_p99_ms", "late_max_ms", "late_p99_limit_ms", "late_max_limit_ms")
+        return {**dict.fromkeys(late), "errors": 0}
+    distribution = figures.generator.late_ms
     return _rounded(
         {
-            "late_p50_ms": late.percentile(500),
-            "late_p99_ms": late.percentile(990),
-            "late_max_ms": late.max,
+            "late_p50_ms": distribution.percentile(500),
+            "late_p99_ms": distribution.percentile(990),
+            "late_max_ms": distribution.max,
+            "late_p99_limit_ms": figures.generator.often_limit_ms,
+            "late_max_limit_ms": figures.generator.late_limit_ms,
             "errors": figures.generator.errors,
         }
     )

@@ -20,6 +20,7 @@ __all__ = [
     "fetch",
     "groups",
     "jars_dir",
+    "locations",
     "locked",
     "missing",
     "paths",
@@ -50,6 +51,11 @@ def missing(groups: Iterable[str], *, lock: Lock | None = None) -> list[Artifact
     return [a for a in (lock or shipped()).artifacts(groups) if not has_locked_size(a)]
 
 
+def locations(group: str, *, lock: Lock | None = None) -> list[Path]:
+    """Where the jars of a group are, or will be once they are fetched: enough for a plan."""
+    return [cached_path(artifact) for artifact in locked(group, lock=lock)]
+
+
 def paths(group: str, *, lock: Lock | None = None) -> list[Path]:
     """All jars of a group, a class path; raises EnvironmentProblem when one is not in the cache."""
     if absent := missing([group], lock=lock):
@@ -61,7 +67,7 @@ def paths(group: str, *, lock: Lock | None = None) -> list[Path]:
             expected=f"{artifact.coordinates}, {artifact.size} bytes",
             hint=f"streamgauge fetch {group}",
         )
-    return [cached_path(artifact) for artifact in locked(group, lock=lock)]
+    return locations(group, lock=lock)
 
 
 def fetch(

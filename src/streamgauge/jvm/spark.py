@@ -9,6 +9,7 @@ input closes.
 from __future__ import annotations
 
 import os
+import re
 import struct
 import sys
 import time
@@ -17,7 +18,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from streamgauge.errors import EnvironmentProblem
+from streamgauge.errors import EnvironmentProblem, UsageError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -44,6 +45,19 @@ _OPENED_PACKAGES = (
 )
 
 
+def check_master(master: str) -> None:
+    """Raises UsageError for what is no address of a Spark, before anything is started for it."""
+    if not re.fullmatch(r"local(\[[^\]]+\])?|yarn|(spark|k8s)://.+", master):
+        raise UsageError(
+            "no address of a Spark", got=repr(master), expected="local[N], spark://HOST:PORT, yarn or k8s://URL"
+        )
+
+
+def on_this_machine(master: str) -> bool:
+    """Whether everything that talks to the driver does so over the loopback interface."""
+    return master.startswith(("local", f"spark://{LOOPBACK}", "spark://localhost"))
+
+
 def spark_home() -> Path:
     """The directory of the installed pyspark package, found without importing it."""
     spec = find_spec("pyspark")
@@ -64,14 +78,15 @@ def jvm_argv(
 ) -> list[str]:
     """The command of a Spark driver JVM that waits for a Python process to connect.
 
-    Everything that it opens is bound to the loopback address, everything that it writes goes below
+    With a master on this machine all that it opens is bound to the loopback address; all that it writes goes below
     ``work_dir`` (which must exist), warnings and errors go to its standard error. ``conf`` and
     ``java_options`` win over what is chosen here. Its standard input must be a pipe: the JVM ends when that
     closes.
     """
+    loopback = {"spark.driver.host": LOOPBACK, "spark.driver.bindAddress": LOOPBACK}
     settings = {
-        "spark.driver.host": LOOPBACK,
-        "spark.driver.bindAddress": LOOPBACK,
+        # Executors elsewhere call the driver back: Spark finds the address that they can reach.
+        **(loopback if on_this_machine(master) else {}),
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.warehouse.dir": str(work_dir / "warehouse"),
@@ -105,13 +120,13 @@ def jvm_argv(
     return [*argv, "pyspark-shell"]
 
 
-def jvm_env(connection_file: Path, work_dir: Path) -> dict[str, str]:
+def jvm_env(connection_file: Path, work_dir: Path, master: str) -> dict[str, str]:
     """What the JVM of ``jvm_argv`` needs in its environment. The user's own Spark settings are kept out."""
     return {
         "_PYSPARK_DRIVER_CONN_INFO_PATH": str(connection_file),
         "SPARK_HOME": str(spark_home()),
         "SPARK_CONF_DIR": str(work_dir),
-        "SPARK_LOCAL_IP": LOOPBACK,
+        **({"SPARK_LOCAL_IP": LOOPBACK} if on_this_machine(master) else {}),
         "SPARK_LOCAL_DIRS": str(work_dir),
         "PYSPARK_PYTHON": sys.executable,
     }

@@ -19,7 +19,8 @@ from streamgauge.jvm.java import find_java
 from streamgauge.lab import machine
 from streamgauge.lab.evaluation import heap_need_mb
 from streamgauge.lab.ports import free_port
-from streamgauge.model import Job, ProcessSpec, Ready, Scenario, Stop, Stream
+from streamgauge.model import QUEUE_RECORDS_MAX, Job, ProcessSpec, Ready, Scenario, Stop, Stream
+from streamgauge.rundir import RunDir
 
 RECORD_BYTES = 260
 """A record of 200 bytes with its share of the log's and the Parquet file's own bookkeeping."""
@@ -120,7 +121,8 @@ def draw(request: Request, run: str, work_dir: Path) -> Blueprint:
     heap_mb = heap_need_mb(scenario.load.records)
     engine_mb = engine.traits.memory_mb + int(scenario.engine_options.get("heap_mb", 0))
     broker_mb = BROKER_MEMORY_MB if transport.own else 0
-    load_mb = LOAD_MEMORY_MB + scenario.load.rate_per_s * 10 * QUEUED_RECORD_BYTES // 1_000_000
+    queued = min(10 * scenario.load.rate_per_s, scenario.load.records, QUEUE_RECORDS_MAX)
+    load_mb = LOAD_MEMORY_MB + queued * QUEUED_RECORD_BYTES // 1_000_000
     return Blueprint(
         run=run,
         request=request,
@@ -133,7 +135,7 @@ def draw(request: Request, run: str, work_dir: Path) -> Blueprint:
         evaluator=evaluator.plan(
             java.path,
             work_dir / "evaluate",
-            jars.paths("spark"),
+            jars.locations("spark"),
             request.master,
             heap_mb,
             records=scenario.load.records,
@@ -201,13 +203,13 @@ def _load_worker(
         "streams": [{"name": stream.name, "topic": stream.topic} for stream in inputs],
         "dataset": {"name": scenario.dataset, "seed": scenario.seed, "rate_per_s": scenario.load.rate_per_s},
         "plan": asdict(scenario.load),
-        "ledger": str((out / "ledger" / "worker-0.parquet").absolute()),
+        "ledger": str(RunDir(out).ledger(0).absolute()),
         "worker": {"index": 0, "of": 1},
     }
     return ProcessSpec(
         role="load",
         group="load",
-        argv=[sys.executable, "-m", "streamgauge.load.worker", str(settings)],
+        argv=[sys.executable, "-P", "-m", "streamgauge.load.worker", str(settings)],
         files={settings: json.dumps(content, indent=1) + "\n"},
         ready=Ready("event", "ready", timeout_s=60),
         stop=Stop("terminate", grace_s=15),

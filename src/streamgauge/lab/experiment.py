@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 from streamgauge import __version__, jars, registry
 from streamgauge.errors import EngineFailed, EnvironmentProblem, Interrupted, StreamgaugeError
+from streamgauge.evaluate import evaluate_without_spark
 from streamgauge.jvm.java import find_java
 from streamgauge.lab import blueprint as blueprints
 from streamgauge.lab import machine
@@ -53,6 +54,8 @@ class Watch(Protocol):
 
     def tick(self, tick: Tick) -> None: ...
 
+    def warn(self, text: str) -> None: ...
+
 
 class Nobody:
     """A watch that looks away."""
@@ -61,6 +64,9 @@ class Nobody:
         pass
 
     def tick(self, tick: Tick) -> None:
+        pass
+
+    def warn(self, text: str) -> None:
         pass
 
 
@@ -81,7 +87,9 @@ class _Progress:
             self.late_max_ms = event.get("late_max_ms", self.late_max_ms)
             self.load_done = event["event"] == "done"
         elif role != "load" and event["event"] == "progress":
-            self.consumed = event.get("consumed", self.consumed)
+            taken = event.get("consumed")
+            # The program may be a stranger's.
+            self.consumed = taken if type(taken) is int else self.consumed
 
 
 @dataclass
@@ -188,8 +196,12 @@ class Experiment:
         deadline = time.monotonic() + self.scenario.drain_deadline_s
         last_change, seen = time.monotonic(), -1
 
-        def is_quiet(appended: Mapping[str, int]) -> bool:
+        def is_quiet(appended: Mapping[str, int] | None) -> bool:
             nonlocal last_change, seen
+            if appended is None:
+                # A broker that does not answer says nothing about the engine: the silence counts from its next answer.
+                seen = -1
+                return False
             if appended["output"] != seen:
                 last_change, seen = time.monotonic(), appended["output"]
             taken = self._heard.consumed
@@ -201,16 +213,17 @@ class Experiment:
         self._outcome.drain = "quiet" if quiet else "deadline"
 
     def _each_second(
-        self, until: Callable[[Mapping[str, int]], bool], deadline: float, phase: Callable[[float], str]
+        self, until: Callable[[Mapping[str, int] | None], bool], deadline: float, phase: Callable[[float], str]
     ) -> bool:
-        """Look after the run once a second. True as soon as ``until`` holds of the positions, False at the deadline."""
+        """Look after the run once a second. True as soon as ``until`` holds of the positions (None: not known)."""
         due = time.monotonic()
         appended: Mapping[str, int] = dict.fromkeys((stream.name for stream in self.plan.streams), 0)
         while time.monotonic() < deadline:
             self._check_processes()
-            appended = self._sample() or appended
+            known = self._sample()
+            appended = known or appended
             self._show(appended, phase)
-            if until(appended):
+            if until(known):
                 return True
             due = max(due + 1.0, time.monotonic())
             time.sleep(max(due - time.monotonic(), 0.0))
@@ -293,7 +306,7 @@ class Experiment:
             except EnvironmentProblem as problem:
                 # A dead broker: there is nothing to record, and the summary says why.
                 self._outcome.ended = self._outcome.ended or self._supervisor.ended()
-                self._watch.phase(problem.what)
+                self._watch.warn(problem.message())
         self._supervisor.stop_group("engine")
 
     def _evaluate(self) -> dict[str, Any]:
@@ -341,7 +354,7 @@ def describe(plan: Blueprint) -> dict[str, Any]:
             "java": find_java().version,
             "confluent-kafka": version("confluent-kafka"),
             "pyspark": version("pyspark"),
-            "jars": {name: found for group in groups for name, found in jars.versions(group).items()},
+            "jars": {group: jars.versions(group) for group in groups},
         },
         "machine": machine.describe(),
         "processes": [{"role": spec.role, "group": spec.group, "argv": list(spec.argv)} for spec in plan.processes],
@@ -351,12 +364,26 @@ def describe(plan: Blueprint) -> dict[str, Any]:
     }
 
 
-def _remove_topics(plan: Blueprint, watch: Watch) -> None:
+def remove_topics(plan: Blueprint, watch: Watch) -> None:
     """On the user's own broker only ours go. One that no longer answers keeps them, which must not hide the result."""
     try:
         plan.transport.remove()
     except EnvironmentProblem as problem:
-        watch.phase(problem.message())
+        watch.warn(problem.message())
+
+
+def _run_and_clean_up(
+    request: Request, run: str, directory: RunDir, watch: Watch, evaluator: Evaluator | None
+) -> dict[str, Any]:
+    plan = None
+    try:
+        with Supervisor(run, directory.path / "logs") as supervisor:
+            plan = blueprints.draw(request, run, supervisor.work_dir)
+            return Experiment(plan, supervisor, watch, evaluator).measure()
+    finally:
+        # When nobody uses them any more: a broker may make a topic anew for a client that still asks for it.
+        if plan is not None:
+            remove_topics(plan, watch)
 
 
 def run_experiment(request: Request, watch: Watch, evaluator: Evaluator | None = None) -> tuple[RunDir, dict[str, Any]]:
@@ -364,19 +391,16 @@ def run_experiment(request: Request, watch: Watch, evaluator: Evaluator | None =
     scenario = request.scenario
     run = blueprints.run_name(scenario)
     groups = blueprints.needed_jar_groups(scenario, own_broker=request.bootstrap is None)
-    if jars.missing(groups):
-        watch.phase("fetching jars (once)")
+    if missing := jars.missing(groups):
+        watch.phase(f"fetching {len(missing)} jars, {sum(jar.size for jar in missing) / 1e6:.0f} MB (once)")
         jars.fetch(groups)
     # Laid out once before anything is made, so that a mistake or a lack of room leaves nothing behind.
     blueprints.check_room(blueprints.draw(request, run, Path(tempfile.gettempdir()) / run))
     directory = RunDir.create(request.out)
     try:
-        with Supervisor(run, directory.path / "logs") as supervisor:
-            plan = blueprints.draw(request, run, supervisor.work_dir)
-            try:
-                summary = Experiment(plan, supervisor, watch, evaluator).measure()
-            finally:
-                _remove_topics(plan, watch)
+        summary = _run_and_clean_up(request, run, directory, watch, evaluator)
     except KeyboardInterrupt:
+        if directory.outcome_path.exists():
+            evaluate_without_spark(directory)
         raise Interrupted("interrupted: everything was stopped", where=directory.path) from None
     return directory, summary

@@ -135,7 +135,9 @@ class Running:
             self._reader.join(_LAST_WORDS_S)
 
     def send(self, line: str) -> None:
-        """Raises OSError when it no longer listens."""
+        """Raises OSError when it no longer listens. What failed before this line is not about it."""
+        with self._changed:
+            self.failure = None
         assert self._popen.stdin is not None
         self._popen.stdin.write(line.rstrip("\n").encode() + b"\n")
 
@@ -167,11 +169,11 @@ class Running:
             with self._popen.stdout as raw, open(raw.fileno(), "rb", closefd=False) as lines:
                 while line := lines.readline(_LONGEST_LINE_BYTES):
                     event = _as_event(line)
-                    if event is None:
+                    if event is None or event["event"] in ("warning", "failed"):
                         # A full disk costs log lines, not the run.
                         with contextlib.suppress(OSError):
                             os.write(self._log_handle, line)
-                    else:
+                    if event is not None:
                         self._take_in(event)
         finally:
             os.close(self._log_handle)

@@ -107,7 +107,7 @@ class Supervisor:
             else:
                 ready = readiness.look(running)
                 expected = readiness.describe(spec.ready)
-                _await(running, ready, spec.ready.timeout_s, expected, "before it was usable")
+                self._await(running, ready, spec.ready.timeout_s, expected, "before it was usable")
         except Exception:
             self._kill(running)
             raise
@@ -165,7 +165,7 @@ class Supervisor:
                 found.append(event_content)
             return bool(found)
 
-        _await(running, arrived, timeout_s, expected, f"before its event {event!r}")
+        self._await(running, arrived, timeout_s, expected, f"before its event {event!r}")
         return found[0]
 
     def stop(self, role: str) -> None:
@@ -220,6 +220,30 @@ class Supervisor:
             self._journal.started(spec.role, running.identity)
         return running
 
+    def _await(
+        self, running: Running, arrived: Callable[[], bool], timeout_s: float, expected: str, before: str
+    ) -> None:
+        """Return when ``arrived``; raises when the process ends, says that it failed, or the time is over.
+
+        Also when another of its group has ended by itself: a program waits in vain for a JVM that is gone.
+        """
+        peers = [peer for peer in self._running if peer.group == running.group and peer is not running]
+        deadline = time.monotonic() + timeout_s
+        while not arrived():
+            if running.failure is not None:
+                raise _failure(running, f"failed {before}", expected)
+            if running.exit_code is not None:
+                running.await_last_words()
+                if arrived():
+                    return
+                raise _failure(running, f"ended {before}", expected)
+            for peer in peers:
+                if not peer.stopped and peer.failed_by_itself:
+                    raise _failure(peer, "ended although nobody had asked it to")
+            if time.monotonic() >= deadline:
+                raise _failure(running, f"timed out {before}", expected)
+            running.await_news(_POLL_S)
+
     def _stop_in_reverse(self, processes: list[Running]) -> None:
         try:
             for running in reversed(processes):
@@ -264,23 +288,6 @@ class Supervisor:
 
     def _signal_all(self, running: Running, number: signal.Signals) -> None:
         reaping.send_signal(reaping.find([running.identity], {running.token}), number)
-
-
-def _await(running: Running, arrived: Callable[[], bool], timeout_s: float, expected: str, before: str) -> None:
-    """Return when ``arrived``; raises when the process ends, says that it failed, or the time is over."""
-    deadline = time.monotonic() + timeout_s
-    while not arrived():
-        if running.failure is not None:
-            running.wait(_LAST_WORDS_S)
-            raise _failure(running, f"failed {before}", expected)
-        if running.exit_code is not None:
-            running.await_last_words()
-            if arrived():
-                return
-            raise _failure(running, f"ended {before}", expected)
-        if time.monotonic() >= deadline:
-            raise _failure(running, f"timed out {before}", expected)
-        running.await_news(_POLL_S)
 
 
 def _await_success(running: Running) -> None:

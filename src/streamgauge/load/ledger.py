@@ -12,8 +12,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from streamgauge.errors import EnvironmentProblem
+from streamgauge.rundir import LEDGER_COLUMNS as COLUMNS
 
-COLUMNS = ("first", "count", "sent_ns", "acked_n", "acked_ns", "errors")
 _SCHEMA = pa.schema([(name, pa.int64()) for name in COLUMNS])
 _GROUP_ROWS = 2_000
 """Written in about a millisecond, so that writing does not make the load late."""

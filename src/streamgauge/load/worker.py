@@ -28,7 +28,7 @@ from streamgauge.load.ledger import Ledger
 from streamgauge.load.pacer import MAX_SLICE, Pacer
 from streamgauge.load.settings import Settings
 from streamgauge.load.stock import Stock, block_size
-from streamgauge.model import NS_PER_MS, NS_PER_S
+from streamgauge.model import NS_PER_MS, NS_PER_S, QUEUE_RECORDS_MAX
 from streamgauge.protocol import emit, stop_on_sigterm
 
 ANSWER_S = 10.0
@@ -38,7 +38,7 @@ FINISH_S = 20.0
 STOP_S = 2.0
 """The same when the worker was told to stop early."""
 PAUSE_S = 10.0
-"""The client's queue holds this much load, for a transport that stalls."""
+"""The client's queue holds this much load, for a transport that stalls, up to what memory allows."""
 
 _STDIN = 0
 
@@ -121,7 +121,7 @@ def run(settings: Settings, commands: queue.SimpleQueue[bytes], stop: threading.
     plan = settings.plan
     dataset = datasets.make(settings.dataset, settings.seed, settings.dataset_rate_per_s)
     transport = registry.transport(settings.transport).attach(settings.described)
-    sender = transport.sender(settings.streams, queue_records=round(plan.rate_per_s * PAUSE_S))
+    sender = transport.sender(settings.streams, queue_records=min(round(plan.rate_per_s * PAUSE_S), QUEUE_RECORDS_MAX))
     sender.connect(ANSWER_S)
     stock = Stock(dataset, plan.records, block_size(plan.rate_per_s))
     while stock.add():
@@ -185,6 +185,10 @@ def main(arguments: list[str]) -> int:
         run(settings, commands, stop)
     except StreamgaugeError as problem:
         emit("failed", message=problem.message())
+        return 1
+    except OSError as problem:
+        # A full disk under the ledger, say.
+        emit("failed", message=f"{problem.strerror}: {problem.filename or 'the ledger'}")
         return 1
     return 0
 

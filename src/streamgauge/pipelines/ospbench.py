@@ -29,9 +29,6 @@ MESSAGE = (
 )
 """Name and Spark type of every field, in their order; a message has one of flow and speed."""
 
-FLOW = tuple(field for field in MESSAGE if field[0] != "speed")
-SPEED = tuple(field for field in MESSAGE if field[0] != "flow")
-
 
 def ddl(fields: tuple[tuple[str, str], ...]) -> str:
     """The fields as a schema that ``from_json`` takes."""

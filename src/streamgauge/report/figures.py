@@ -199,11 +199,11 @@ def backlog(source: Source) -> Figure | None:
 
 def lateness(source: Source) -> Figure | None:
     late = source.seconds.get("late_max_ms")
-    if not _any(late):
+    top, _ = late_limits_ms(source)
+    if not _any(late) or top is None:
         return None
     assert late is not None
     shown = [None if value is None else max(value, LATE_FLOOR_MS) for value in late]
-    top, _ = late_limits_ms(source)
     traces = [line("latest record of the second", _middles(source), shown, "--s1", "ms")]
     shape, note = limit(f"limit for any record: {number(top)} ms", top)
     note["y"] = math.log10(top)
@@ -211,11 +211,10 @@ def lateness(source: Source) -> Figure | None:
     return over_time(source, traces, axis, shapes=[shape], annotations=[note])
 
 
-def late_limits_ms(source: Source) -> tuple[float, float]:
-    """The lateness that no record, and that at most 1 % of the records, may exceed."""
-    total = (source.summary.get("latency_ms") or {}).get("total") or {}
-    median = total.get("p50") or 0.0
-    return max(200.0, 0.25 * median), max(20.0, 0.05 * median)
+def late_limits_ms(source: Source) -> tuple[float | None, float | None]:
+    """The lateness that no record, and that at most 1 % of the records, may exceed: as the verdict had them."""
+    generator = source.summary.get("generator") or {}
+    return generator.get("late_max_limit_ms"), generator.get("late_p99_limit_ms")
 
 
 def cpu(source: Source) -> Figure | None:

@@ -22,7 +22,10 @@ PROFILES = ("laptop", "paper")
 class Strict(BaseModel):
     """Nothing unknown, nothing converted behind the author's back."""
 
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+WEEK_S = 7 * 24 * 3600
 
 
 class Values(Strict):
@@ -31,11 +34,17 @@ class Values(Strict):
     stage: str = Field(description="the pipeline's stage that is measured")
     engine: str = Field(description="the system under test")
     rate_per_s: Annotated[int, Field(ge=1, le=10_000_000)] = Field(description="records per second, over all streams")
-    warmup_s: Annotated[float, Field(ge=0)] = Field(description="seconds of load before the measured interval")
-    measured_s: Annotated[float, Field(ge=1)] = Field(description="seconds that are measured")
+    warmup_s: Annotated[float, Field(ge=0, le=WEEK_S)] = Field(
+        description="seconds of load before the measured interval"
+    )
+    measured_s: Annotated[float, Field(ge=1, le=WEEK_S)] = Field(description="seconds that are measured")
     partitions: Annotated[int, Field(ge=1, le=1000)] = Field(description="partitions of every topic")
-    out_of_order_ms: Annotated[int, Field(ge=0)] = Field(description="how late a record may be against event time")
-    drain_deadline_s: Annotated[float, Field(ge=1)] = Field(description="longest wait for results after the load")
+    out_of_order_ms: Annotated[int, Field(ge=0, le=3_600_000)] = Field(
+        description="how late a record may be against event time"
+    )
+    drain_deadline_s: Annotated[float, Field(ge=1, le=WEEK_S)] = Field(
+        description="longest wait for results after the load"
+    )
     sustained: Literal["slope", "none"] = Field(description="the rule that says whether the rate was sustained")
     seed: Annotated[int, Field(ge=0)] = Field(description="of the data and of everything random")
     broker_port: Annotated[int, Field(ge=0, le=65535)] = Field(description="of our own broker; 0: a free one")

@@ -300,7 +300,14 @@ def summary(total: np.ndarray) -> dict[str, Any]:
             "generator_share": {"count": len(measured), "p50": 0.5, "p90": 1.2, "p99": 2.7, "max": 5.0, "mean": 0.6},
         },
         "rate_per_s": {"offered": RATE, "achieved": 399.93, "worst_second": 400, "output": 400.1},
-        "generator": {"late_p50_ms": 0.46, "late_p99_ms": 2.6, "late_max_ms": 4.6, "errors": 0},
+        "generator": {
+            "late_p50_ms": 0.46,
+            "late_p99_ms": 2.6,
+            "late_max_ms": 4.6,
+            "errors": 0,
+            "late_max_limit_ms": 200.0,
+            "late_p99_limit_ms": 20.0,
+        },
         "backlog": {"end": 163, "slope_per_s": -0.31, "slope_ci": [-1.4, 0.62]},
         "clock": {"step_max_ms": 0.024, "broker_offset_ms": [-0.4, 0.7]},
         "resources": {

@@ -99,9 +99,10 @@ def test_latency_figures_share_one_scale(invalid: RunDir) -> None:
     assert len(ranges) == 2 and ranges[0] == ranges[1]
 
 
-def test_lateness_limits_follow_the_median() -> None:
-    for median, limits in ((None, (200, 20)), (400, (200, 20)), (2000, (500, 100))):
-        assert figures.late_limits_ms(source(summary={"latency_ms": {"total": {"p50": median}}})) == limits
+def test_lateness_limits_are_those_of_the_verdict() -> None:
+    generator = {"late_max_limit_ms": 500.0, "late_p99_limit_ms": 100.0}
+    assert figures.late_limits_ms(source(summary={"generator": generator})) == (500.0, 100.0)
+    assert figures.late_limits_ms(source(summary={})) == (None, None)
 
 
 def test_more_roles_than_colours_stay_apart() -> None:

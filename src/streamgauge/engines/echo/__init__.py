@@ -51,7 +51,7 @@ class Echo(Engine):
             ProcessSpec(
                 role="engine",
                 group="engine",
-                argv=[sys.executable, "-m", "streamgauge.engines.echo.program", str(job.file)],
+                argv=[sys.executable, "-P", "-m", "streamgauge.engines.echo.program", str(job.file)],
                 files=job_file(job),
                 ready=Ready("event", "ready", timeout_s=30),
                 stop=Stop("terminate", grace_s=10),

@@ -7,11 +7,12 @@ from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from typing import Annotated, Any, ClassVar
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from streamgauge import jars
 from streamgauge.contracts import Engine
 from streamgauge.engines.job_file import job_file
+from streamgauge.errors import UsageError
 from streamgauge.jvm import spark
 from streamgauge.jvm.java import find_java
 from streamgauge.model import Job, ProcessSpec, Ready, Stop, Traits
@@ -29,11 +30,21 @@ class SparkOptions(BaseModel):
     realtime_batch_ms: Annotated[int, Field(ge=5000)] = Field(
         5000, description="how often real-time mode checkpoints; Spark refuses less than 5 s"
     )
-    cores: Annotated[int, Field(ge=1)] = Field(2, description="task slots of local[N]")
+    cores: Annotated[int, Field(ge=1)] = Field(2, description="task slots, where no master is set")
     shuffle_partitions: Annotated[int, Field(ge=0)] = Field(0, description="0: as many as cores")
     heap_mb: Annotated[int, Field(ge=256)] = Field(1024, description="heap of the driver's JVM")
     master: str = Field("", description="another Spark to run on; empty: local[cores]")
     conf: dict[str, str] = Field(default_factory=dict, description="any spark.* setting, by its own name")
+
+    @field_validator("master")
+    @classmethod
+    def _check_master(cls, master: str) -> str:
+        if master:
+            try:
+                spark.check_master(master)
+            except UsageError as problem:
+                raise ValueError(f"{problem.what}; expected {problem.expected}") from None
+        return master
 
     @model_validator(mode="before")
     @classmethod
@@ -66,27 +77,28 @@ class Spark(Engine):
     def plan(self, job: Job) -> Sequence[ProcessSpec]:
         connection = job.work_dir / "connection"
         options = job.options
+        master = options["master"] or f"local[{task_slots(job)}]"
         return (
             ProcessSpec(
                 role="engine-jvm",
                 group="engine",
                 argv=spark.jvm_argv(
                     find_java().path,
-                    master=options["master"] or f"local[{task_slots(job)}]",
+                    master=master,
                     conf=_settings(job) | options["conf"],
-                    jars=jars.paths("spark"),
+                    jars=jars.locations("spark"),
                     heap_mb=options["heap_mb"],
                     work_dir=job.work_dir,
                     java_options=["-XX:+UseG1GC"],
                 ),
-                env=spark.jvm_env(connection, job.work_dir),
+                env=spark.jvm_env(connection, job.work_dir, master),
                 files=job_file(job),
                 stop=Stop("stdin", grace_s=15),
             ),
             ProcessSpec(
                 role="engine",
                 group="engine",
-                argv=[sys.executable, "-m", "streamgauge.engines.spark.program", str(connection), str(job.file)],
+                argv=[sys.executable, "-P", "-m", "streamgauge.engines.spark.program", str(connection), str(job.file)],
                 ready=Ready("event", "ready", timeout_s=120),
                 stop=Stop("terminate", grace_s=20),
             ),

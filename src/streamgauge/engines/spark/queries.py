@@ -23,7 +23,8 @@ def parse(source: DataFrame, job: Mapping[str, Any]) -> DataFrame:
     return source.select("key", f.to_json(fields).alias("value"))
 
 
-# Both kinds of message, in the order of their fields; a message carries one of flow and speed.
+# Both kinds of message, in the order of their fields; a message carries one of flow and speed. Written down here and in
+# the reference: a query and the answer that it is checked against share nothing.
 MESSAGE = (
     "n_seq bigint, id string, lane string, lanes int, timestamp string, flow int, speed int, "
     "period int, accuracy int, lat_e6 int, lon_e6 int"

@@ -10,9 +10,8 @@ from streamgauge.evaluate.facts import Facts, Moments
 from streamgauge.evaluate.metrics.latency import Distribution
 from streamgauge.evaluate.tally import Ints
 from streamgauge.model import NS_PER_MS, NS_PER_S
+from streamgauge.rundir import LEDGER_COLUMNS as COLUMNS
 from streamgauge.rundir import RunDir
-
-COLUMNS = ("first", "count", "sent_ns", "acked_n", "acked_ns", "errors")
 
 LATE_MS, LATE_SHARE = 200.0, 0.25
 OFTEN_MS, OFTEN_SHARE, OFTEN_RECORDS = 20.0, 0.05, 0.01

@@ -20,7 +20,14 @@ if TYPE_CHECKING:
     from confluent_kafka.admin import AdminClient
     from pyspark.sql import DataFrame, SparkSession
 
-TOPIC_SETTINGS: Mapping[str, str] = {"message.timestamp.type": "LogAppendTime", "retention.ms": "-1"}
+TOPIC_SETTINGS: Mapping[str, str] = {
+    "message.timestamp.type": "LogAppendTime",
+    # Whatever the cluster's defaults are: one replica suffices, and nothing is thrown away.
+    "min.insync.replicas": "1",
+    "cleanup.policy": "delete",
+    "retention.ms": "-1",
+    "retention.bytes": "-1",
+}
 
 _ANSWER_S = 20.0
 
@@ -66,7 +73,7 @@ class Kafka(Transport):
         return broker.plan(
             work_dir,
             java=find_java().path,
-            jars=jars.paths("kafka"),
+            jars=jars.locations("kafka"),
             port=int(self.bootstrap.rpartition(":")[2]),
             controller_port=self._controller_port,
         )
@@ -85,9 +92,9 @@ class Kafka(Transport):
             )
             for stream in streams
         ]
+        self._created = [stream.topic for stream in streams]
         for topic, future in self._admin().create_topics(topics, operation_timeout=_ANSWER_S).items():
             self._answer(future.result, f"topic {topic} could not be created")
-            self._created.append(topic)
         self.ends(streams)
 
     def remove(self) -> None:
@@ -96,7 +103,11 @@ class Kafka(Transport):
         if self.own or not created:
             return
         for topic, future in self._admin().delete_topics(created, operation_timeout=_ANSWER_S).items():
-            self._answer(future.result, f"topic {topic} could not be removed")
+            try:
+                self._answer(future.result, f"topic {topic} could not be removed")
+            except EnvironmentProblem:
+                if topic in self._metadata().topics:
+                    raise
 
     def sender(self, streams: Sequence[Stream], queue_records: int) -> Sender:
         from streamgauge.transports.kafka.sender import KafkaSender
