@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import platform
 import tempfile
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Protocol
 
-from streamgauge import __version__, jars, registry
+from streamgauge import jars
 from streamgauge.errors import EngineFailed, EnvironmentProblem, Interrupted, StreamgaugeError
 from streamgauge.evaluate import evaluate_without_spark
-from streamgauge.jvm.java import find_java
 from streamgauge.lab import blueprint as blueprints
-from streamgauge.lab import machine
 from streamgauge.lab.blueprint import Blueprint, Request
 from streamgauge.lab.clock import read_clock
 from streamgauge.lab.evaluation import Evaluator
+from streamgauge.lab.manifest import describe
 from streamgauge.lab.sampling import Sampler, machine_sample
 from streamgauge.lab.supervisor import Supervisor
 from streamgauge.model import NS_PER_S, LoadPlan
@@ -321,47 +318,6 @@ def _phase(load: LoadPlan, elapsed_s: float) -> str:
     if elapsed_s < load.warmup_s:
         return "warm-up"
     return "measuring" if elapsed_s < load.warmup_s + load.measured_s else "tail"
-
-
-def describe(plan: Blueprint) -> dict[str, Any]:
-    """The manifest: what was asked for, what it runs on, and the command that repeats it."""
-    scenario = plan.request.scenario
-    engine = registry.engine(scenario.engine)
-    versions = engine.versions()
-    about_scenario = {
-        name: value
-        for name, value in asdict(scenario).items()
-        if name not in ("engine", "engine_options", "broker_port")
-    }
-    groups = blueprints.needed_jar_groups(scenario, own_broker=plan.transport.own)
-    return {
-        "run": plan.run,
-        "tool": __version__,
-        "scenario": {**about_scenario, "pipeline": scenario.pipeline},
-        "engine": {
-            "name": engine.name,
-            "title": engine.title,
-            "version": next(iter(versions.values())),
-            "versions": dict(versions),
-            "delivery": scenario.engine_options.get("delivery", engine.traits.delivery),
-            "options": dict(scenario.engine_options),
-        },
-        "transport": plan.transport.describe(),
-        "streams": [asdict(stream) for stream in plan.streams],
-        "versions": {
-            "streamgauge": __version__,
-            "python": platform.python_version(),
-            "java": find_java().version,
-            "confluent-kafka": version("confluent-kafka"),
-            "pyspark": version("pyspark"),
-            "jars": {group: jars.versions(group) for group in groups},
-        },
-        "machine": machine.describe(),
-        "processes": [{"role": spec.role, "group": spec.group, "argv": list(spec.argv)} for spec in plan.processes],
-        # Load, broker and engine run on the same cores: the engine's share of the CPU says nothing on its own.
-        "shared_cores": True,
-        "command": plan.request.command,
-    }
 
 
 def remove_topics(plan: Blueprint, watch: Watch) -> None:

@@ -1,0 +1,54 @@
+"""What a run's manifest says: what was asked for, what it runs on, and the command that repeats it."""
+
+from __future__ import annotations
+
+import platform
+from dataclasses import asdict
+from importlib.metadata import version
+from typing import Any
+
+from streamgauge import __version__, jars, registry
+from streamgauge.jvm.java import find_java
+from streamgauge.lab import machine
+from streamgauge.lab.blueprint import Blueprint, needed_jar_groups
+
+
+def describe(plan: Blueprint) -> dict[str, Any]:
+    """The content of manifest.json."""
+    scenario = plan.request.scenario
+    engine = registry.engine(scenario.engine)
+    versions = engine.versions()
+    about_scenario = {
+        name: value
+        for name, value in asdict(scenario).items()
+        if name not in ("engine", "engine_options", "broker_port")
+    }
+    groups = needed_jar_groups(scenario, own_broker=plan.transport.own)
+    return {
+        "run": plan.run,
+        "tool": __version__,
+        "scenario": {**about_scenario, "pipeline": scenario.pipeline},
+        "engine": {
+            "name": engine.name,
+            "title": engine.title,
+            "version": next(iter(versions.values())),
+            "versions": dict(versions),
+            "delivery": scenario.engine_options.get("delivery", engine.traits.delivery),
+            "options": dict(scenario.engine_options),
+        },
+        "transport": plan.transport.describe(),
+        "streams": [asdict(stream) for stream in plan.streams],
+        "versions": {
+            "streamgauge": __version__,
+            "python": platform.python_version(),
+            "java": find_java().version,
+            "confluent-kafka": version("confluent-kafka"),
+            "pyspark": version("pyspark"),
+            "jars": {group: jars.versions(group) for group in groups},
+        },
+        "machine": machine.describe(),
+        "processes": [{"role": spec.role, "group": spec.group, "argv": list(spec.argv)} for spec in plan.processes],
+        # Load, broker and engine run on the same cores: the engine's share of the CPU says nothing on its own.
+        "shared_cores": True,
+        "command": plan.request.command,
+    }
