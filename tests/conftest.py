@@ -13,8 +13,9 @@ if TYPE_CHECKING:
     from streamgauge.conformance.suite import Bench
 
 
-# Under nohup this signal is ignored, which children inherit; the tests send it.
+# Started under nohup or in the background of a script, these are ignored, which children inherit; the tests send them.
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # A busy machine is slow, which is no property of the code.
 settings.register_profile("untimed", deadline=None)
