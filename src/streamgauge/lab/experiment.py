@@ -186,6 +186,7 @@ class Experiment:
         )
         if not self._heard.load_done and self._outcome.load_error is None:
             self._outcome.load_error = f"the load worker was not done {LOAD_OVERRUN_S:.0f} s after the end of its plan"
+            self._supervisor.stop_group("load")
 
     def _drain(self) -> None:
         """Wait until no result comes any more, or for the scenario's deadline."""
