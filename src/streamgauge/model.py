@@ -99,10 +99,9 @@ class Scenario:
 
 @dataclass(frozen=True)
 class Positions:
-    """Records appended to each stream, and taken by the engine where that is known. For the live view only."""
+    """Records appended to each stream. For the live view and the end of the drain only."""
 
     appended: Mapping[str, int]
-    consumed: int | None = None
 
 
 @dataclass(frozen=True)

@@ -57,7 +57,8 @@ def evaluate(
 
 
 def _evaluate(run: RunDir, facts: Facts, tally: Tally, *, recorded: bool) -> dict[str, Any]:
-    invalid, warnings = _doubts(facts)
+    invalid = _doubts(facts)
+    warnings: list[str] = []
     figures: Figures | None = None
     if facts.moments is not None:
         ledger, ledger_problem = _ledger(run)
@@ -89,7 +90,7 @@ def _evaluate(run: RunDir, facts: Facts, tally: Tally, *, recorded: bool) -> dic
     return summary
 
 
-def _doubts(facts: Facts) -> tuple[list[str], list[str]]:
+def _doubts(facts: Facts) -> list[str]:
     """What the outcome alone says against the measurement. An engine that died explains most of it."""
     outcome, invalid = facts.outcome, []
     if outcome.get("interrupted"):
@@ -103,7 +104,7 @@ def _doubts(facts: Facts) -> tuple[list[str], list[str]]:
     ]
     if facts.moments is None and not invalid and not facts.ended("engine"):
         invalid.append("the load never started")
-    return invalid, []
+    return invalid
 
 
 def _ledger(run: RunDir) -> tuple[Ledger, str | None]:

@@ -445,3 +445,21 @@ def test_stop_is_quick_when_all_follow(supervisor):
     before = time.monotonic()
     supervisor.stop_all()
     assert time.monotonic() - before < DEADLINE_S / 2
+
+
+def test_a_dead_companion_is_noticed_while_waiting(supervisor):
+    """A program waits in vain for a JVM that is gone."""
+    supervisor.start(python("say('ready'); print('no such master'); sys.exit(5)", role="jvm"))
+    with pytest.raises(EngineFailed, match="jvm ended although") as caught:
+        supervisor.start(python("time.sleep(600)", role="program"))
+    assert caught.value.log_tail == "no such master"
+
+
+def test_a_failure_is_forgotten_with_the_next_request(supervisor):
+    answers = "say('ready')\nfor line in sys.stdin: say('failed', message='no') if line == 'bad\\n' else say('good')"
+    supervisor.start(python(answers, role="server"))
+    supervisor.send("server", "bad")
+    with pytest.raises(EngineFailed, match="no"):
+        supervisor.wait_event("server", "good", 60)
+    supervisor.send("server", "fine")
+    assert supervisor.wait_event("server", "good", 60) == {"event": "good"}
