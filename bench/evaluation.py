@@ -198,7 +198,8 @@ def with_duckdb(run: RunDir, pipeline: str) -> dict[str, Any]:
                 found."offset", answer.v IS NOT DISTINCT FROM found.v AS is_right
             FROM answer FULL JOIN found USING (n_seq))
         SELECT n_seq, count(a) AS answers, count(o) AS outputs, max(appended_ms) AS appended_ms,
-            count(*) FILTER (is_right) AS rights, min(emitted_ms) FILTER (is_right) AS right_ms,
+            avg(appended_ms) AS appended_mean_ms, count(*) FILTER (is_right) AS rights,
+            min(emitted_ms) FILTER (is_right) AS right_ms,
             arg_max(is_right, (emitted_ms, partition, "offset")) AS ends_right,
             {START_NS} + n_seq * {NS_PER_S} // {rate} AS anchor_ns
         FROM pairs GROUP BY n_seq"""
@@ -206,13 +207,22 @@ def with_duckdb(run: RunDir, pipeline: str) -> dict[str, Any]:
     counts = base.execute(
         f"""SELECT count(*) AS expected, count(*) FILTER (outputs > 0 AND ends_right) AS matched,
             count(*) FILTER (outputs > 0 AND NOT ends_right) AS wrong, count(*) FILTER (outputs = 0) AS lost,
-            sum(greatest(rights - 1, 0)) AS duplicates
+            sum(greatest(rights - 1, 0)) AS duplicates,
+            sum(outputs - rights - (outputs > 0 AND NOT ends_right)::INTEGER) AS intermediate,
+            (SELECT count(*) FROM keys WHERE answers = 0) AS unexpected
             FROM keys WHERE answers > 0 AND anchor_ns < {moments["measured_end_ns"]}"""
     ).fetchone()
     quantiles = "[0.5, 0.9, 0.99, 0.999]"
+    kinds = {
+        "total": "right_ms - anchor_ns // 1000000",
+        "latest": "right_ms - appended_ms",
+        "average": "right_ms - appended_mean_ms",
+        "generator_share": "appended_ms - anchor_ns // 1000000",
+    }
+    spread = [f"quantile_cont({kind}, {quantiles}) || [max({kind}), avg({kind})]" for kind in kinds]
     percentiles = base.execute(
-        f"""SELECT quantile_cont(total, {quantiles}), quantile_cont(latest, {quantiles}) FROM (
-            SELECT right_ms - anchor_ns // 1000000 AS total, right_ms - appended_ms AS latest FROM keys
+        f"""SELECT {", ".join(spread)} FROM (
+            SELECT {", ".join(f"{value} AS {kind}" for kind, value in kinds.items())} FROM keys
             WHERE outputs > 0 AND ends_right AND anchor_ns >= {moments["measured_start_ns"]}
             AND anchor_ns < {moments["measured_end_ns"]})"""
     ).fetchone()
@@ -228,19 +238,42 @@ def with_duckdb(run: RunDir, pipeline: str) -> dict[str, Any]:
             UNION ALL SELECT (right_ms - {start_ms}) // 1000, -1 FROM keys WHERE outputs > 0)
             GROUP BY second ORDER BY second"""
     ).fetchall()
-    assert counts is not None and percentiles is not None
-    return {"counts": counts, "total": percentiles[0], "latest": percentiles[1], "series": series, "moves": moves}
+    rates = base.execute(
+        f"""SELECT second, sum(inputs), sum(outputs) FROM (
+            SELECT (appended_ms - {start_ms}) // 1000 AS second, 1 AS inputs, 0 AS outputs FROM {inputs}
+            UNION ALL SELECT (emitted_ms - {start_ms}) // 1000, 0, 1 FROM {outputs}) GROUP BY second"""
+    ).fetchall()
+    base.execute(
+        f"""CREATE TEMP TABLE sent AS
+        SELECT n_seq, sent_ns - ({START_NS} + n_seq * {NS_PER_S} // {rate}) AS late_ns, n_seq // {rate} AS second
+        FROM (SELECT unnest(range(first, first + count)) AS n_seq, sent_ns FROM '{run.ledger(0)}')"""
+    )
+    late = base.execute(
+        f"""SELECT quantile_cont(late_ns / 1e6, [0.5, 0.99]), max(late_ns / 1e6) FROM sent
+            WHERE second >= {WARMUP_S} AND second < {WARMUP_S + MEASURED_S}"""
+    ).fetchone()
+    latest_by_second = base.execute("SELECT second, max(late_ns) / 1e6 FROM sent GROUP BY second").fetchall()
+    assert counts is not None and percentiles is not None and late is not None
+    return {
+        "counts": counts,
+        "latency_ms": dict(zip(kinds, percentiles, strict=True)),
+        "series": series,
+        "moves": moves,
+        "rates": rates,
+        "late": (*late[0], late[1]),
+        "latest_by_second": latest_by_second,
+    }
 
 
 def disagreements(run: RunDir, spark: dict[str, Any], duck: dict[str, Any]) -> list[str]:
     """Every figure in which the two differ."""
-    names = ("expected", "matched", "wrong", "lost", "duplicates")
+    names = ("expected", "matched", "wrong", "lost", "duplicates", "intermediate", "unexpected")
     pairs = [(name, spark["results"][name], int(n)) for name, n in zip(names, duck["counts"], strict=True)]
-    for kind in ("total", "latest"):
-        shown = [spark["latency_ms"][kind][name] for name in ("p50", "p90", "p99", "p999")]
-        pairs += [
-            (f"{kind} {place}", a, round(b, 3)) for place, (a, b) in enumerate(zip(shown, duck[kind], strict=True))
-        ]
+    for kind, theirs in duck["latency_ms"].items():
+        shown = [spark["latency_ms"][kind][name] for name in ("p50", "p90", "p99", "p999", "max", "mean")]
+        pairs += [(f"{kind} {place}", a, round(b, 3)) for place, (a, b) in enumerate(zip(shown, theirs, strict=True))]
+    shown = [spark["generator"][f"late_{name}_ms"] for name in ("p50", "p99", "max")]
+    pairs += [("lateness", a, round(b, 3)) for a, b in zip(shown, duck["late"], strict=True)]
     seconds = pq.read_table(run.measures("seconds")).to_pylist()
     for second, (p50, p99), highest, (l50, l99), l_highest in duck["series"]:
         mine = seconds[second]
@@ -249,6 +282,9 @@ def disagreements(run: RunDir, spark: dict[str, Any], duck: dict[str, Any]) -> l
         ]
         theirs = [p50, p99, highest, l50, l99, l_highest]
         pairs += [(f"second {second}", round(a, 3), round(b, 3)) for a, b in zip(shown, theirs, strict=True)]
+    for second, appended, output in duck["rates"]:
+        pairs += [("appended", seconds[second]["appended"], appended), ("output", seconds[second]["output"], output)]
+    pairs += [("latest", round(seconds[s]["late_max_ms"], 3), round(ms, 3)) for s, ms in duck["latest_by_second"]]
     backlog = 0
     moves = dict(duck["moves"])
     for second in seconds:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 RELATIVE_TOLERANCE = 1e-9
 ROWS_PER_TASK = 1_000_000
+OFFSETS_MAX = 2**44
+"""More than any partition holds: (partition, offset) as one number keeps its order."""
 
 _SETTINGS = {
     # One plan, known beforehand: re-planning between the stages of a small run takes longer than the stages.
@@ -91,8 +93,7 @@ def compare(answer: DataFrame, found: DataFrame, pipeline: Pipeline) -> DataFram
         _digest([f.col(name).cast(kinds[name]) for name in exact]).alias("found_digest"),
         *(f.col(name).cast(kinds[name]).alias(f"found_{name}") for name in floats),
         "emitted_ms",
-        "partition",
-        "offset",
+        f.expr(f"partition * {OFFSETS_MAX} + offset").alias("place"),
     )
     is_right = reduce(
         lambda one, other: one & other,
@@ -101,8 +102,7 @@ def compare(answer: DataFrame, found: DataFrame, pipeline: Pipeline) -> DataFram
     )
     same_key = reduce(lambda one, other: one & other, (f.col(name) == f.col(f"found_{name}") for name in key))
     pairs = left.join(right, same_key, "left").withColumn("is_right", f.coalesce(is_right, f.lit(False)))
-    # In the order of output rows; its last one is what a reader of this key is left with.
-    row = f.struct("emitted_ms", "partition", "offset", "is_right")
+    right_ms, wrong_ms = _where("is_right", "emitted_ms"), _where("not is_right", "emitted_ms")
     return pairs.groupBy(*key).agg(
         f.min("answer_id").alias("first_answer"),
         f.max("answer_id").alias("last_answer"),
@@ -113,8 +113,11 @@ def compare(answer: DataFrame, found: DataFrame, pipeline: Pipeline) -> DataFram
         f.count("emitted_ms").alias("outputs"),
         f.count_if("is_right").alias("right_outputs"),
         f.min("emitted_ms").alias("first_ms"),
-        f.min(f.when(f.col("is_right"), f.col("emitted_ms"))).alias("first_right_ms"),
-        f.max(row)["is_right"].alias("ends_right"),
+        f.min(right_ms).alias("first_right_ms"),
+        f.max(right_ms).alias("last_right_ms"),
+        f.max(wrong_ms).alias("last_wrong_ms"),
+        f.max(_where("is_right", "place")).alias("last_right_place"),
+        f.max(_where("not is_right", "place")).alias("last_wrong_place"),
     )
 
 
@@ -122,7 +125,12 @@ def judge(keys: DataFrame) -> DataFrame:
     """Adds the fate of each key, and the moment of its answer."""
     from pyspark.sql import functions as f
 
-    fate = f.when(f.col("outputs") == 0, tally.MISSING).when(f.col("ends_right"), tally.MATCHED).otherwise(tally.WRONG)
+    # What a reader of the key is left with.
+    ends_right = f.expr(
+        "last_wrong_ms is null or last_right_ms > last_wrong_ms"
+        " or last_right_ms = last_wrong_ms and last_right_place > last_wrong_place"
+    )
+    fate = f.when(f.col("outputs") == 0, tally.MISSING).when(ends_right, tally.MATCHED).otherwise(tally.WRONG)
     wrong_outputs = f.col("outputs") - f.col("right_outputs")
     return keys.withColumn("fate", fate).withColumns(
         {
@@ -184,6 +192,12 @@ def _digest(columns: Sequence[Column]) -> Column:
         (f.when(column.isNull(), 2**place).otherwise(0) for place, column in enumerate(columns)),
     )
     return f.xxhash64(*columns, nulls)
+
+
+def _where(condition: str, column: str) -> Column:
+    from pyspark.sql import functions as f
+
+    return f.expr(f"if({condition}, {column}, null)")
 
 
 def _close(one: Column, other: Column) -> Column:
