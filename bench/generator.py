@@ -1,13 +1,15 @@
 """How fast the load generator is, beside Kafka's own ProducerPerformance, and how punctual it is.
 
-    python bench/generator.py [--pairs 5] [--records 3000000] [--rate 100000] [--seconds 30]
+    python bench/generator.py [--pairs 5] [--records 3000000] [--rates 1000 10000 100000] [--seconds 30] [--minutes 10]
 
 Speed: one load worker, ledger on, is asked for more than it can send; then ProducerPerformance sends as many records
-of the same size. Both run on the same broker, in turn, with the same acks, idempotence, linger, batch size and
-compression. The load worker has the harder task: two topics, keyed, and a new payload for every record, where
-ProducerPerformance sends to one topic, without keys, and draws from payloads that it has in memory.
+of the same size, then two load workers do. All run on the same broker, in turn, with the same acks, idempotence,
+linger, batch size and compression. The load worker has the harder task: two topics, keyed, and a new payload for every
+record, where ProducerPerformance sends to one topic, without keys, and draws from payloads that it has in memory.
 
-Punctuality: one load worker at a rate that it can keep; lateness is sent − intended, of every record.
+Punctuality: one load worker at rates that it can keep; lateness is sent − intended, of every record.
+
+Memory: one load worker for some minutes; its resident memory must not grow.
 
 Exits with 1 when a goal is missed. Needs `streamgauge fetch kafka kafka-tools`.
 """
@@ -22,11 +24,14 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import psutil
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from streamgauge import jars
@@ -48,6 +53,7 @@ PARTITIONS = 2
 UNREACHABLE_PER_S = 5_000_000
 DATASET_PER_S = 300_000
 PAYLOADS = 200_000
+MEMORY_PER_S = 20_000
 LEAD_S = 0.5
 
 Ledger = dict[str, np.ndarray]
@@ -57,7 +63,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--pairs", type=int, default=5)
     parser.add_argument("--records", type=int, default=3_000_000)
-    parser.add_argument("--rate", type=int, default=100_000)
+    parser.add_argument("--rates", type=int, nargs="+", default=[1_000, 10_000, 100_000])
+    parser.add_argument(
+        "--minutes", type=float, default=10.0, help="of the load during which memory is watched; 0: none"
+    )
     parser.add_argument("--seconds", type=float, default=30.0)
     asked = parser.parse_args()
     with (
@@ -66,8 +75,9 @@ def main() -> int:
     ):
         bench = Bench(Path(made), supervisor)
         fast = bench.speed(asked.pairs, asked.records)
-        punctual = bench.punctuality(asked.rate, asked.seconds)
-    return 0 if fast and punctual else 1
+        punctual = [bench.punctuality(rate, asked.seconds) for rate in asked.rates]
+        flat = bench.memory(asked.minutes) if asked.minutes else True
+    return 0 if fast and all(punctual) and flat else 1
 
 
 class Bench:
@@ -85,14 +95,19 @@ class Bench:
         sample = Traffic.for_rate(1, DATASET_PER_S).build(0, PAYLOADS)
         payloads.write_bytes(b"\n".join([*sample["flow"].values, *sample["speed"].values]))
         print(f"{records:,} records a run, {len(sample['flow'].values[0])} bytes each")
-        print(f"{'pair':>4} {'load worker':>14} {'ProducerPerformance':>20} {'ratio':>6}")
+        print(f"{'pair':>4} {'1 worker':>14} {'2 workers':>14} {'ProducerPerformance':>20} {'ratio':>6} {'ratio':>6}")
         ratios = []
         for pair in range(1, pairs + 1):
-            ours, theirs = self._ours(records), self._theirs(records, payloads)
-            ratios.append(ours / theirs)
-            print(f"{pair:>4} {ours:>12,.0f}/s {theirs:>18,.0f}/s {ratios[-1]:>6.2f}", flush=True)
-        median = statistics.median(ratios)
-        return goal("median ratio", median, f"at least {GOAL_RATIO}", median >= GOAL_RATIO)
+            one, theirs, two = self._ours(records, 1), self._theirs(records, payloads), self._ours(records, 2)
+            ratios.append((one / theirs, two / theirs))
+            print(
+                f"{pair:>4} {one:>12,.0f}/s {two:>12,.0f}/s {theirs:>18,.0f}/s",
+                f"{one / theirs:>6.2f} {two / theirs:>6.2f}",
+                flush=True,
+            )
+        median, of_two = (statistics.median(column) for column in zip(*ratios, strict=True))
+        print(f"  median ratio of two workers: {of_two:.2f}")
+        return goal("median ratio of one worker", median, f"at least {GOAL_RATIO}", median >= GOAL_RATIO)
 
     def punctuality(self, rate_per_s: int, seconds: float) -> bool:
         plan = LoadPlan(rate_per_s, warmup_s=0.0, measured_s=seconds, tail_s=0.0)
@@ -112,9 +127,23 @@ class Bench:
             ]
         )
 
-    def _ours(self, records: int) -> float:
+    def memory(self, minutes: float) -> bool:
+        """Resident memory of a worker over a long load: the last quarter against the second."""
+        plan = LoadPlan(MEMORY_PER_S, warmup_s=0.0, measured_s=60 * minutes, tail_s=0.0)
+        seen_mb: list[float] = []
+        self._send(plan, MEMORY_PER_S, watch=lambda pid: seen_mb.append(resident_mb(pid)))
+        seen_mb.pop()  # of a process that was just ending
+        quarter = len(seen_mb) // 4
+        early, late = statistics.median(seen_mb[quarter : 2 * quarter]), statistics.median(seen_mb[3 * quarter :])
+        print(
+            f"{MEMORY_PER_S:,} records/s for {minutes:g} min:",
+            f"{early:.1f} MB in the second quarter, {late:.1f} MB in the last",
+        )
+        return goal("growth", late / early, "at most 1.02", late <= 1.02 * early)
+
+    def _ours(self, records: int, workers: int) -> float:
         plan = LoadPlan(UNREACHABLE_PER_S, warmup_s=0.0, measured_s=records / UNREACHABLE_PER_S, tail_s=0.0)
-        _, rows = self._send(plan, DATASET_PER_S)
+        _, rows = self._send(plan, DATASET_PER_S, workers)
         return float(plan.records / (rows["acked_ns"].max() - rows["sent_ns"].min()) * NS_PER_S)
 
     def _theirs(self, records: int, payloads: Path) -> float:
@@ -150,36 +179,66 @@ class Bench:
         assert found, last
         return float(found[1])
 
-    def _send(self, plan: LoadPlan, dataset_per_s: int) -> tuple[int, Ledger]:
-        """Run a load worker to its end: the moment of its start, and its ledger."""
+    def _send(
+        self, plan: LoadPlan, dataset_per_s: int, of: int = 1, watch: Callable[[int], None] = lambda pid: None
+    ) -> tuple[int, Ledger]:
+        """Run load workers to their end: the moment of their start, and their ledgers in the order of the plan.
+
+        ``watch`` is called with a worker's pid whenever it reports progress.
+        """
         streams = self._fresh_topics(Traffic.streams)
-        ledger, settings = self._directory / "ledger.parquet", self._directory / "settings.json"
+        workers = [self._start_worker(plan, dataset_per_s, streams, index, of) for index in range(of)]
+        for worker in workers:
+            assert worker.stdout and json.loads(worker.stdout.readline())["event"] == "ready"
+        start_ns = time.time_ns() + round(LEAD_S * NS_PER_S)
+        for worker in workers:
+            assert worker.stdin
+            worker.stdin.write(json.dumps({"do": "start", "at_ns": start_ns}) + "\n")
+            worker.stdin.flush()
+        sent = 0
+        for worker in workers:
+            assert worker.stdout
+            event: dict[str, Any] = {}
+            for line in worker.stdout:
+                event = json.loads(line)
+                watch(worker.pid)
+            assert (event["event"], event["errors"], worker.wait()) == ("done", 0, 0), event
+            sent += event["sent"]
+        assert sent == plan.records
+        table = pa.concat_tables(pq.read_table(self._ledger(index)) for index in range(of)).sort_by("first")
+        return start_ns, {name: table[name].to_numpy() for name in table.column_names}
+
+    def _start_worker(
+        self, plan: LoadPlan, dataset_per_s: int, streams: Sequence[Stream], index: int, of: int
+    ) -> subprocess.Popen[str]:
+        settings = self._directory / f"settings-{index}.json"
         content = {
             "transport": self._kafka.describe(),
             "streams": [{"name": stream.name, "topic": stream.topic} for stream in streams],
             "dataset": {"name": Traffic.name, "seed": 1, "rate_per_s": dataset_per_s},
             "plan": asdict(plan),
-            "ledger": str(ledger),
-            "worker": {"index": 0, "of": 1},
+            "ledger": str(self._ledger(index)),
+            "worker": {"index": index, "of": of},
         }
         settings.write_text(json.dumps(content))
         argv = [sys.executable, "-m", "streamgauge.load.worker", str(settings)]
-        with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as worker:
-            assert worker.stdin and worker.stdout
-            assert json.loads(worker.stdout.readline())["event"] == "ready"
-            start_ns = time.time_ns() + round(LEAD_S * NS_PER_S)
-            worker.stdin.write(json.dumps({"do": "start", "at_ns": start_ns}) + "\n")
-            worker.stdin.flush()
-            *_, last = map(json.loads, worker.stdout)
-        assert last == {"event": "done", "sent": plan.records, "errors": 0}, last
-        table = pq.read_table(ledger)
-        return start_ns, {name: table[name].to_numpy() for name in table.column_names}
+        return subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def _ledger(self, index: int) -> Path:
+        return self._directory / f"ledger-{index}.parquet"
 
     def _fresh_topics(self, names: Sequence[str]) -> list[Stream]:
         self._topics += 1
         streams = [Stream(name, f"{name}-{self._topics}", PARTITIONS, "input") for name in names]
         self._kafka.create(streams)
         return streams
+
+
+def resident_mb(pid: int) -> float:
+    try:
+        return float(psutil.Process(pid).memory_info().rss / 1e6)
+    except psutil.Error:
+        return 0.0
 
 
 def goal(what: str, value: float, wanted: str, met: bool) -> bool:

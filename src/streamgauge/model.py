@@ -8,8 +8,10 @@ from enum import Enum
 from pathlib import Path
 from typing import Any, Literal
 
-NS_PER_S = 1_000_000_000
-NS_PER_MS = 1_000_000
+from streamgauge.shapes import NS_PER_MS as NS_PER_MS
+from streamgauge.shapes import NS_PER_S as NS_PER_S
+from streamgauge.shapes import LoadPlan as LoadPlan
+
 QUEUE_RECORDS_MAX = 3_000_000
 """Records that the sending client may hold back: about a gigabyte."""
 
@@ -36,35 +38,6 @@ class Stream:
 
 
 @dataclass(frozen=True)
-class LoadPlan:
-    """When each record should leave, as pure arithmetic. Record 0 leaves at the start of the warm-up."""
-
-    rate_per_s: int
-    warmup_s: float
-    measured_s: float
-    tail_s: float
-
-    @property
-    def duration_s(self) -> float:
-        return self.warmup_s + self.measured_s + self.tail_s
-
-    @property
-    def records(self) -> int:
-        """How many records leave before the load ends."""
-        return self.count_before(round(self.duration_s * NS_PER_S))
-
-    def offset_ns(self, n_seq: int) -> int:
-        """Nanoseconds after the start at which record ``n_seq`` should leave."""
-        return n_seq * NS_PER_S // self.rate_per_s
-
-    def count_before(self, elapsed_ns: int) -> int:
-        """How many records should have left before ``elapsed_ns``: those with ``offset_ns(n) < elapsed_ns``."""
-        if elapsed_ns <= 0:
-            return 0
-        return -(-elapsed_ns * self.rate_per_s // NS_PER_S)
-
-
-@dataclass(frozen=True)
 class Scenario:
     """What is to be run, with every value resolved."""
 
@@ -83,6 +56,11 @@ class Scenario:
     sustained: str | None
     seed: int
     broker_port: int = 0
+    keys: str = "dataset"
+    """How records are spread over the keys of the data set."""
+    generators: int = 1
+    """Load workers that share the plan."""
+    slo: tuple[str, ...] = ()
     parameters: Mapping[str, Any] = field(default_factory=dict)
     scaled: Mapping[str, tuple[Any, Any]] = field(default_factory=dict)
     """Values that differ from the paper's: here, and there."""

@@ -20,7 +20,7 @@ def test_hand_worked_plan() -> None:
     assert at_400.records == 16_200
 
 
-@given(rate=st.integers(1, 10_000_000), elapsed_ns=st.integers(-5, 3600 * NS_PER_S))
+@given(rate=st.integers(1, 10_000_000), elapsed_ns=st.integers(-5, 40 * NS_PER_S))
 def test_count_is_the_inverse_of_the_offset(rate: int, elapsed_ns: int) -> None:
     load = plan(rate)
     count = load.count_before(elapsed_ns)

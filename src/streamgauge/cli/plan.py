@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ from streamgauge.cli.request import takes_request
 
 if TYPE_CHECKING:
     from streamgauge.lab.blueprint import Request
+    from streamgauge.model import LoadPlan
 
 
 @takes_request
@@ -32,7 +34,10 @@ def plan(request: Request) -> None:
         f"load         {load.rate_per_s:,}/s, {load.records:,} records: warm-up {load.warmup_s:g} s, "
         f"measured {load.measured_s:g} s, tail {load.tail_s:g} s, drain at most {resolved.drain_deadline_s:g} s"
     )
-    echo(f"data         {resolved.dataset}, seed {resolved.seed}")
+    echo(f"             {_shape(load)}")
+    echo(f"offered      {sparkline(load.per_second() if load.scheduled else [])}")
+    workers = f"{resolved.generators} load worker{'s' if resolved.generators > 1 else ''}"
+    echo(f"data         {resolved.dataset}, seed {resolved.seed}, keys {resolved.keys}, {workers}")
     echo(f"topics       {', '.join(s.topic for s in blueprint.streams)} ({resolved.partitions} partitions each)")
     echo(f"sustained    {resolved.sustained or 'not asked'}; out of order at most {resolved.out_of_order_ms} ms")
     echo("engine options")
@@ -50,6 +55,33 @@ def plan(request: Request) -> None:
         size_mb = sum(jar.size for jar in missing) / 1e6
         echo(f"jars         {len(missing)} are fetched first, {size_mb:.0f} MB")
     echo(f"run directory {request.out}")
+
+
+def _shape(load: LoadPlan) -> str:
+    values = {
+        "steps": f"{', '.join(f'{rate:,}/s' for rate in load.steps_per_s)}",
+        "ramp": f"to {load.to_per_s:,}/s",
+        "fluctuating": f"down to {load.to_per_s:,}/s",
+        "single-burst": f"{load.burst_records:,} records within {load.burst_s:g} s, before the engine starts",
+        "periodic-burst": f"{load.burst_records:,} records within {load.burst_s:g} s, every {load.burst_every_s:g} s",
+        "unlimited": "as fast as they can be sent; the times above do not apply",
+    }
+    words = [f"shape {load.shape}"] + [values[load.shape]] * (load.shape in values)
+    return ", ".join(words) + (", Poisson arrivals" if load.arrivals == "poisson" else "")
+
+
+def sparkline(values: Sequence[int], width: int = 60) -> str:
+    """The values as bars from 0 to their maximum, at most ``width`` of them (each the highest of its part), and the
+    lowest and highest value."""
+    if not values or not max(values):
+        return "not known beforehand"
+    parts = min(width, len(values))
+    bounds = [len(values) * part // parts for part in range(parts + 1)]
+    bars = [max(values[start:stop]) for start, stop in pairwise(bounds)]
+    top = max(bars)
+    drawn = "".join("▁▂▃▄▅▆▇█"[bar * 7 // top] if bar else " " for bar in bars)
+    whole = values[:-1] or values
+    return f"{drawn}  {min(whole):,} to {top:,} records a second"
 
 
 def _short(argv: Sequence[str]) -> str:

@@ -53,6 +53,11 @@ def build(
     rate: Annotated[str | None, typer.Option(metavar="N/s", help="Records per second, e.g. 400/s or 10k/s.")] = None,
     measured: Annotated[str | None, typer.Option("--for", metavar="DURATION", help="How long to measure.")] = None,
     warmup: Annotated[str | None, typer.Option(metavar="DURATION", help="Load before the measured interval.")] = None,
+    generators: Annotated[int | None, typer.Option(metavar="N", help="Load workers that share the load.")] = None,
+    slo: Annotated[
+        list[str] | None,
+        typer.Option("--slo", metavar="CONDITION", help="What must hold, e.g. 'latency.p99 < 2s'; repeatable."),
+    ] = None,
     seed: Annotated[int | None, typer.Option(help="Of the data and of everything random.")] = None,
     out: Annotated[Path | None, typer.Option(help="The run directory to write; new or empty.")] = None,
     profile: Annotated[str, typer.Option(help="laptop: two cores and a minute; paper: the study's own.")] = "laptop",
@@ -74,6 +79,13 @@ def build(
         changes["measured_s"] = str(scenarios.parse_duration_s(measured, "--for"))
     if warmup is not None:
         changes["warmup_s"] = str(scenarios.parse_duration_s(warmup, "--warmup"))
+    if generators is not None:
+        changes["generators"] = str(generators)
+    if slo:
+        from streamgauge.evaluate import slo as slos
+
+        for condition in slo:
+            slos.parse(condition)
     if seed is not None:
         changes["seed"] = str(seed)
     if bootstrap is not None:
@@ -83,10 +95,12 @@ def build(
         if "broker_port" in changes:
             raise UsageError("broker_port is for a broker of ours", got="--bootstrap too", expected="one of the two")
     check_master(master)
-    resolved = scenarios.resolve(scenario, profile=profile, changes=changes, engine=engine)
+    resolved = scenarios.resolve(scenario, profile=profile, changes=changes, engine=engine, slo=slo or ())
     words = ["streamgauge", "run", scenario, "--engine", resolved.engine, "--profile", profile]
     for key, value in {**changes, "seed": str(resolved.seed)}.items():
         words += ["--set", f"{key}={value}"]
+    for condition in slo or ():
+        words += ["--slo", condition]
     words += ["--bootstrap", bootstrap] if bootstrap else []
     words += ["--master", master] if master != LOCAL else []
     words += ["--", *program] if program else []

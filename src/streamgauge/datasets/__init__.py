@@ -9,8 +9,8 @@ from streamgauge.registry import unknown
 NAMES: tuple[str, ...] = (Traffic.name,)
 
 
-def make(name: str, seed: int, rate_per_s: int) -> Dataset:
-    """The data set of that name, scaled to the rate. Raises UsageError for an unknown name."""
+def make(name: str, seed: int, rate_per_s: int, keys: str = "dataset") -> Dataset:
+    """The data set of that name, scaled to the rate, its keys spread that way. Raises UsageError for unknown names."""
     if name == Traffic.name:
-        return Traffic.for_rate(seed, rate_per_s)
+        return Traffic.for_rate(seed, rate_per_s, keys)
     raise unknown("data set", name, NAMES)

@@ -6,7 +6,7 @@ of one point next to each other, flow and speed of one lane right after each oth
     n_seq = round × 2L + 2 × lane entry + (0 for flow, 1 for speed)        L = lanes of all points
 
 Every round has its own timestamp, a minute after the one before, so that (timestamp, id, lane) occurs once in
-each stream of a run.
+each stream of a run. That is how keys follow the data set; with another spread (keys.py) lanes come by chance.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from streamgauge.contracts import Dataset, Records
+from streamgauge.datasets.keys import spread
 from streamgauge.errors import UsageError
 
 FIRST_TIMESTAMP = datetime(2026, 1, 1)  # noqa: DTZ001 - a field of the data, of no time zone
@@ -79,7 +80,7 @@ class Traffic(Dataset):
     name: ClassVar[str] = "traffic"
     streams: ClassVar[tuple[str, ...]] = ("flow", "speed")
 
-    def __init__(self, seed: int, points: int) -> None:
+    def __init__(self, seed: int, points: int, keys: str = "dataset") -> None:
         if points < 1:
             raise UsageError("a traffic data set needs a measurement point", got=points, expected="at least 1")
         self.points = points
@@ -89,13 +90,14 @@ class Traffic(Dataset):
         """Lanes of all points; a round has twice as many messages."""
         self._records = min(MAX_RECORDS, 2 * self.lanes * _MAX_ROUNDS)
         self._keys, self._rows = self._static(lanes)
+        self._choose = None if keys == "dataset" else spread(keys, self.lanes)
 
     @classmethod
-    def for_rate(cls, seed: int, rate_per_s: int) -> Traffic:
+    def for_rate(cls, seed: int, rate_per_s: int, keys: str = "dataset") -> Traffic:
         """As many points as make one round take about a second."""
         mixed = _mix(np.array([seed % 2**64], np.uint64))[0]
         lanes_so_far = np.cumsum(_lanes_of_points(mixed, max(1, rate_per_s // 2)))
-        return cls(seed, 1 + int(np.argmin(np.abs(2 * lanes_so_far - rate_per_s))))
+        return cls(seed, 1 + int(np.argmin(np.abs(2 * lanes_so_far - rate_per_s))), keys)
 
     def build(self, first: int, count: int) -> dict[str, Records]:
         """See Dataset.build. Raises UsageError beyond the last record that the fields have room for."""
@@ -108,6 +110,18 @@ class Traffic(Dataset):
         }
 
     def _stream(self, remainder: int, n_seq: range) -> Records:
+        numbers = np.arange(n_seq.start, n_seq.start + 2 * len(n_seq), 2, dtype=np.uint64)
+        rows, keys = self._in_turn(n_seq) if self._choose is None else self._at_random(numbers)
+        if remainder:
+            rows[:, _NAME] = _ascii('"speed":')
+        _write_n_seq(rows, n_seq, numbers)
+        chance = _mix(numbers ^ self._seed)
+        rows[:, _VALUE] = _THREE[40 + chance % np.uint64(91) if remainder else chance % np.uint64(60)]
+        rows[:, _ACCURACY] = _THREE[80 + (chance >> np.uint64(32)) % np.uint64(21)]
+        return Records(n_seq, keys, rows.view(f"S{WIDTH}").ravel().tolist())
+
+    def _in_turn(self, n_seq: range) -> tuple[_U8, list[bytes]]:
+        """The lanes one after another, round by round."""
         rows = np.empty((len(n_seq), WIDTH), np.uint8)
         keys: list[bytes] = []
         for start, stop, round_, entry in self._pieces(n_seq):
@@ -115,14 +129,22 @@ class Traffic(Dataset):
             rows[start:stop] = self._rows[entries]
             rows[start:stop, _TIMESTAMP] = _ascii(str(FIRST_TIMESTAMP + timedelta(minutes=round_)))
             keys += self._keys[entries]
-        if remainder:
-            rows[:, _NAME] = _ascii('"speed":')
-        numbers = np.arange(n_seq.start, n_seq.start + 2 * len(n_seq), 2, dtype=np.uint64)
-        _write_n_seq(rows, n_seq, numbers)
-        chance = _mix(numbers ^ self._seed)
-        rows[:, _VALUE] = _THREE[40 + chance % np.uint64(91) if remainder else chance % np.uint64(60)]
-        rows[:, _ACCURACY] = _THREE[80 + (chance >> np.uint64(32)) % np.uint64(21)]
-        return Records(n_seq, keys, rows.view(f"S{WIDTH}").ravel().tolist())
+        return rows, keys
+
+    def _at_random(self, numbers: _U64) -> tuple[_U8, list[bytes]]:
+        """Lanes by chance, the same one for a flow message and the speed message behind it.
+
+        Each pair has a timestamp of its own, a second after the one before: a lane may come twice in a row, and
+        (timestamp, id, lane) must not.
+        """
+        assert self._choose is not None
+        pair = numbers // np.uint64(2)
+        entries = self._choose(_mix(_mix(pair) ^ self._seed) / 2.0**64)
+        rows = self._rows[entries]
+        moments = np.datetime64(FIRST_TIMESTAMP, "s") + pair.astype(np.int64)
+        texts = np.char.replace(np.datetime_as_string(moments, unit="s"), "T", " ").astype("S19")
+        rows[:, _TIMESTAMP] = texts.view(np.uint8).reshape(len(pair), 19)
+        return rows, [self._keys[entry] for entry in entries.tolist()]
 
     def _pieces(self, n_seq: range) -> Iterator[tuple[int, int, int, int]]:
         """Runs of rows inside one round: first row, row behind the last, round, lane entry of the first."""

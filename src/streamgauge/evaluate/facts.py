@@ -74,7 +74,7 @@ class Facts:
         return cls(
             manifest=manifest,
             outcome=outcome,
-            plan=LoadPlan(**manifest["scenario"]["load"]),
+            plan=LoadPlan.from_json(manifest["scenario"]["load"]),
             streams=tuple(Stream(**stream) for stream in manifest["streams"]),
             moments=Moments(*(int(value) for value in values if value is not None)) if known else None,
         )

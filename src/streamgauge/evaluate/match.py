@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from streamgauge.contracts import Pipeline
 from streamgauge.evaluate import tally
 from streamgauge.evaluate.facts import PARTS, Facts, Moments
+from streamgauge.evaluate.intended import intended
 from streamgauge.model import NS_PER_MS, NS_PER_S
 from streamgauge.rundir import RunDir
 
@@ -52,11 +53,8 @@ def reference(
     spark: SparkSession, run: RunDir, facts: Facts, pipeline: Pipeline, parameters: Mapping[str, Any]
 ) -> DataFrame:
     """The pipeline's right answer to the recorded input."""
-    from pyspark.sql import functions as f
-
     assert facts.moments is not None
-    # As LoadPlan.offset_ns.
-    intended_ns = f.expr(f"{facts.moments.load_start_ns} + n_seq * {NS_PER_S} div {facts.plan.rate_per_s}")
+    intended_ns = intended(run, facts, facts.moments)
     inputs = {
         name: spark.read.schema(f"{_RECORDED}, n_seq bigint")
         .parquet(str(run.recorded(name)))

@@ -56,7 +56,7 @@ class Blueprint:
     work_dir: Path
     broker: Sequence[ProcessSpec]
     engine: Sequence[ProcessSpec]
-    load: ProcessSpec
+    load: Sequence[ProcessSpec]
     evaluator: Sequence[ProcessSpec]
     memory_mb: int
     disk_mb: int
@@ -71,7 +71,7 @@ class Blueprint:
 
     @property
     def processes(self) -> tuple[ProcessSpec, ...]:
-        return (*self.broker, *self.engine, self.load, *self.evaluator)
+        return (*self.broker, *self.engine, *self.load, *self.evaluator)
 
 
 def run_name(scenario: Scenario) -> str:
@@ -121,8 +121,8 @@ def draw(request: Request, run: str, work_dir: Path) -> Blueprint:
     heap_mb = heap_need_mb(scenario.load.records)
     engine_mb = engine.traits.memory_mb + int(scenario.engine_options.get("heap_mb", 0))
     broker_mb = BROKER_MEMORY_MB if transport.own else 0
-    queued = min(10 * scenario.load.rate_per_s, scenario.load.records, QUEUE_RECORDS_MAX)
-    load_mb = LOAD_MEMORY_MB + queued * QUEUED_RECORD_BYTES // 1_000_000
+    queued = min(scenario.load.most_within(10), QUEUE_RECORDS_MAX)
+    load_mb = scenario.generators * LOAD_MEMORY_MB + queued * QUEUED_RECORD_BYTES // 1_000_000
     return Blueprint(
         run=run,
         request=request,
@@ -131,7 +131,7 @@ def draw(request: Request, run: str, work_dir: Path) -> Blueprint:
         work_dir=work_dir,
         broker=transport.plan(work_dir),
         engine=engine.plan(job),
-        load=_load_worker(scenario, streams[:-1], transport, work_dir, request.out),
+        load=_load_workers(scenario, streams[:-1], transport, work_dir, request.out),
         evaluator=evaluator.plan(
             java.path,
             work_dir / "evaluate",
@@ -194,20 +194,28 @@ def _ports(wanted: int) -> tuple[int, int]:
     return wanted, controller
 
 
-def _load_worker(
+def _load_workers(
     scenario: Scenario, inputs: Sequence[Stream], transport: Transport, work_dir: Path, out: Path
+) -> list[ProcessSpec]:
+    return [_load_worker(scenario, inputs, transport, work_dir, out, index) for index in range(scenario.generators)]
+
+
+def _load_worker(
+    scenario: Scenario, inputs: Sequence[Stream], transport: Transport, work_dir: Path, out: Path, index: int
 ) -> ProcessSpec:
-    settings = work_dir / "load" / "settings.json"
+    role = "load" if scenario.generators == 1 else f"load-{index + 1}"
+    settings = work_dir / role / "settings.json"
+    dataset = {"name": scenario.dataset, "seed": scenario.seed, "rate_per_s": scenario.load.rate_per_s}
     content = {
         "transport": transport.describe(),
         "streams": [{"name": stream.name, "topic": stream.topic} for stream in inputs],
-        "dataset": {"name": scenario.dataset, "seed": scenario.seed, "rate_per_s": scenario.load.rate_per_s},
+        "dataset": {**dataset, "keys": scenario.keys},
         "plan": asdict(scenario.load),
-        "ledger": str(RunDir(out).ledger(0).absolute()),
-        "worker": {"index": 0, "of": 1},
+        "ledger": str(RunDir(out).ledger(index).absolute()),
+        "worker": {"index": index, "of": scenario.generators},
     }
     return ProcessSpec(
-        role="load",
+        role=role,
         group="load",
         argv=[sys.executable, "-P", "-m", "streamgauge.load.worker", str(settings)],
         files={settings: json.dumps(content, indent=1) + "\n"},

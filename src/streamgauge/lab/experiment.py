@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from streamgauge import jars
 from streamgauge.errors import EngineFailed, EnvironmentProblem, Interrupted, StreamgaugeError
@@ -19,6 +19,12 @@ from streamgauge.lab.evaluation import Evaluator
 from streamgauge.lab.manifest import describe
 from streamgauge.lab.sampling import Sampler, machine_sample
 from streamgauge.lab.supervisor import Supervisor
+from streamgauge.lab.watch import Call as Call
+from streamgauge.lab.watch import Nobody as Nobody
+from streamgauge.lab.watch import Referee as Referee
+from streamgauge.lab.watch import Seen as Seen
+from streamgauge.lab.watch import Tick as Tick
+from streamgauge.lab.watch import Watch as Watch
 from streamgauge.model import NS_PER_S, LoadPlan
 from streamgauge.rundir import RunDir
 
@@ -29,61 +35,36 @@ LOAD_OVERRUN_S = 10.0
 """How long the load worker may take beyond its plan to hand over what it still owes; the run is INVALID long before."""
 
 
-@dataclass(frozen=True)
-class Tick:
-    """What the live view shows, once a second."""
-
-    phase: str
-    elapsed_s: float
-    planned_s: float
-    offered_per_s: float
-    sent_per_s: float
-    output_per_s: float
-    lag: int | None
-    late_max_ms: float
-    errors: int
-
-
-class Watch(Protocol):
-    """Who looks on: the terminal, or nobody."""
-
-    def phase(self, text: str) -> None: ...
-
-    def tick(self, tick: Tick) -> None: ...
-
-    def warn(self, text: str) -> None: ...
-
-
-class Nobody:
-    """A watch that looks away."""
-
-    def phase(self, text: str) -> None:
-        pass
-
-    def tick(self, tick: Tick) -> None:
-        pass
-
-    def warn(self, text: str) -> None:
-        pass
-
-
 @dataclass
 class _Progress:
     """The last word of each process that reports progress. For the live view and the end of the drain."""
 
-    sent: int = 0
-    late_max_ms: float = 0.0
-    errors: int = 0
+    load: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """Of each load worker by its role."""
     consumed: int | None = None
-    load_done: bool = False
+    done: set[str] = field(default_factory=set)
+    """Load workers that have sent all they had to."""
 
-    def hear(self, role: str, event: dict[str, Any]) -> None:
-        if role == "load" and event["event"] in ("progress", "done"):
-            self.sent = event.get("sent", self.sent)
-            self.errors = event.get("errors", self.errors)
-            self.late_max_ms = event.get("late_max_ms", self.late_max_ms)
-            self.load_done = event["event"] == "done"
-        elif role != "load" and event["event"] == "progress":
+    @property
+    def sent(self) -> int:
+        return sum(said.get("sent", 0) for said in self.load.values())
+
+    @property
+    def errors(self) -> int:
+        return sum(said.get("errors", 0) for said in self.load.values())
+
+    @property
+    def late_max_ms(self) -> float:
+        return max((said.get("late_max_ms", 0.0) for said in self.load.values()), default=0.0)
+
+    def hear_load(self, role: str, event: dict[str, Any]) -> None:
+        if event["event"] in ("progress", "done"):
+            self.load[role] = {**self.load.get(role, {}), **event}
+        if event["event"] == "done":
+            self.done.add(role)
+
+    def hear_engine(self, role: str, event: dict[str, Any]) -> None:
+        if event["event"] == "progress":
             taken = event.get("consumed")
             # The program may be a stranger's.
             self.consumed = taken if type(taken) is int else self.consumed
@@ -103,13 +84,20 @@ class _Outcome:
     ends: dict[str, Any] = field(default_factory=dict)
     ended: list[dict[str, Any]] = field(default_factory=list)
     load_error: str | None = None
+    hopeless: str | None = None
+    """Why a referee stopped the run."""
 
 
 class Experiment:
     """One run in its own processes. ``evaluator`` may be one that is kept between runs."""
 
     def __init__(
-        self, plan: Blueprint, supervisor: Supervisor, watch: Watch, evaluator: Evaluator | None = None
+        self,
+        plan: Blueprint,
+        supervisor: Supervisor,
+        watch: Watch,
+        evaluator: Evaluator | None = None,
+        referee: Referee | None = None,
     ) -> None:
         self.plan = plan
         self.scenario = plan.request.scenario
@@ -117,6 +105,7 @@ class Experiment:
         self._supervisor = supervisor
         self._watch = watch
         self._evaluator = evaluator or Evaluator(supervisor, plan.evaluator)
+        self._referee = referee
         self._sampler = Sampler(supervisor.processes)
         self._heard = _Progress()
         self._outcome = _Outcome()
@@ -132,14 +121,16 @@ class Experiment:
         try:
             try:
                 self._start_broker()
-                if self.plan.request.load_first:
+                if self.plan.request.load_first or self.scenario.load.shape == "single-burst":
                     self._start_load()
+                    self._await_burst()
                     self._start_engine()
                 else:
                     self._start_engine()
                     self._start_load()
                 self._watch_load()
-                self._drain()
+                if self._outcome.hopeless is None:
+                    self._drain()
             except EngineFailed as failure:
                 self._note_failure(failure)
             self._stop_measured()
@@ -161,32 +152,98 @@ class Experiment:
     def _start_engine(self) -> None:
         self._watch.phase(f"starting {self.scenario.engine}")
         for spec in self.plan.engine:
-            self._supervisor.start(spec, on_event=self._heard.hear)
+            self._supervisor.start(spec, on_event=self._heard.hear_engine)
 
     def _start_load(self) -> None:
         self._watch.phase("preparing the load")
-        self._supervisor.start(self.plan.load, on_event=self._heard.hear)
+        for spec in self.plan.load:
+            self._supervisor.start(spec, on_event=self._heard.hear_load)
         load = self.scenario.load
         start_ns = time.time_ns() + round(LEAD_S * NS_PER_S)
-        self._supervisor.send("load", f'{{"do":"start","at_ns":{start_ns}}}')
+        self._tell_load("start", start_ns)
         outcome = self._outcome
         outcome.load_start_ns = start_ns
         outcome.measured_start_ns = start_ns + round(load.warmup_s * NS_PER_S)
         outcome.measured_end_ns = outcome.measured_start_ns + round(load.measured_s * NS_PER_S)
         outcome.load_end_ns = start_ns + round(load.duration_s * NS_PER_S)
 
+    def _tell_load(self, command: str, at_ns: int) -> None:
+        for spec in self.plan.load:
+            self._supervisor.send(spec.role, f'{{"do":"{command}","at_ns":{at_ns}}}')
+
+    def _load_done(self) -> bool:
+        return len(self._heard.done) == len(self.plan.load)
+
+    def _await_burst(self) -> None:
+        """A backlog is there before the engine: wait until its time has passed and the broker has it."""
+        load = self.scenario.load
+        if load.shape != "single-burst":
+            return
+        assert self._outcome.load_start_ns is not None
+        left_s = load.burst_s + (self._outcome.load_start_ns - time.time_ns()) / NS_PER_S
+        self._each_second(
+            until=lambda appended: appended is not None and self._inputs_of(appended) >= load.burst_records,
+            deadline=time.monotonic() + left_s + LOAD_OVERRUN_S,
+            phase=lambda _: "filling the backlog",
+        )
+
     def _watch_load(self) -> None:
         """Sample every second until the load worker is done."""
         assert self._outcome.load_start_ns is not None
         started = time.monotonic() - (time.time_ns() - self._outcome.load_start_ns) / NS_PER_S
         self._each_second(
-            until=lambda _: self._heard.load_done or self._outcome.load_error is not None,
+            until=lambda appended: (
+                self._ended_by_referee(appended) or self._load_done() or self._outcome.load_error is not None
+            ),
             deadline=started + self.scenario.load.duration_s + LOAD_OVERRUN_S,
-            phase=lambda elapsed_s: _phase(self.scenario.load, elapsed_s),
+            phase=self._phase,
         )
-        if not self._heard.load_done and self._outcome.load_error is None:
+        if self._outcome.hopeless is not None:
+            return
+        if self._load_done() and not self.scenario.load.scheduled:
+            # Without a schedule the load has no end of its own: what was sent is what is measured.
+            self._outcome.measured_start_ns = self._outcome.load_start_ns
+            self._outcome.measured_end_ns = self._outcome.load_end_ns = time.time_ns()
+        if not self._load_done() and self._outcome.load_error is None:
             self._outcome.load_error = f"the load worker was not done {LOAD_OVERRUN_S:.0f} s after the end of its plan"
             self._supervisor.stop_group("load")
+
+    def _ended_by_referee(self, appended: Mapping[str, int] | None) -> bool:
+        """Ask the referee; True when all is over. After *enough* the load goes on for the tail."""
+        outcome, load = self._outcome, self.scenario.load
+        assert outcome.measured_start_ns is not None and outcome.measured_end_ns is not None
+        now_ns = time.time_ns()
+        if self._referee is None or appended is None or now_ns >= outcome.measured_end_ns:
+            return False
+        measured_s = (now_ns - outcome.measured_start_ns) / NS_PER_S
+        call = self._referee.look(
+            Seen(
+                measured_s=measured_s,
+                offered_per_s=load.rate_per_s,
+                sent=self._heard.sent,
+                appended=self._inputs_of(appended),
+                consumed=self._heard.consumed,
+                output=appended["output"],
+                late_max_ms=self._heard.late_max_ms,
+            )
+        )
+        if call is None:
+            return False
+        if call.word == "hopeless":
+            outcome.hopeless = call.reason
+            outcome.measured_end_ns = outcome.load_end_ns = max(now_ns, outcome.measured_start_ns)
+            return True
+        outcome.measured_end_ns = max(now_ns, outcome.measured_start_ns)
+        outcome.load_end_ns = outcome.measured_end_ns + round(load.tail_s * NS_PER_S)
+        self._tell_load("end", outcome.load_end_ns)
+        return False
+
+    def _phase(self, elapsed_s: float) -> str:
+        outcome = self._outcome
+        assert outcome.load_start_ns is not None and outcome.measured_end_ns is not None
+        if elapsed_s < self.scenario.load.warmup_s:
+            return "warm-up"
+        return "measuring" if elapsed_s < (outcome.measured_end_ns - outcome.load_start_ns) / NS_PER_S else "tail"
 
     def _drain(self) -> None:
         """Wait until no result comes any more, or for the scenario's deadline."""
@@ -268,7 +325,7 @@ class Experiment:
                 phase=phase(elapsed_s),
                 elapsed_s=elapsed_s,
                 planned_s=load.duration_s,
-                offered_per_s=load.rate_per_s if elapsed_s < load.duration_s else 0,
+                offered_per_s=_offered_per_s(load, elapsed_s),
                 sent_per_s=(self._heard.sent - sent) / seconds,
                 output_per_s=(appended["output"] - output) / seconds,
                 lag=None if self._heard.consumed is None else max(self._inputs_of(appended) - self._heard.consumed, 0),
@@ -308,17 +365,17 @@ class Experiment:
         self._supervisor.stop_group("engine")
 
     def _evaluate(self) -> dict[str, Any]:
-        if self._outcome.ends:
+        if self._outcome.ends and self._outcome.hopeless is None:
             self._watch.phase("recording the topics")
             self._evaluator.record(self.run, self._watch.phase)
         self._supervisor.stop_group("broker")
         return self._evaluator.evaluate(self.run, self._watch.phase)
 
 
-def _phase(load: LoadPlan, elapsed_s: float) -> str:
-    if elapsed_s < load.warmup_s:
-        return "warm-up"
-    return "measuring" if elapsed_s < load.warmup_s + load.measured_s else "tail"
+def _offered_per_s(load: LoadPlan, elapsed_s: float) -> float:
+    """What the plan wanted to send in the second before."""
+    until_ns = round(elapsed_s * NS_PER_S)
+    return load.count_before(until_ns) - load.count_before(until_ns - NS_PER_S) if elapsed_s < load.duration_s else 0
 
 
 def remove_topics(plan: Blueprint, watch: Watch) -> None:
@@ -330,20 +387,27 @@ def remove_topics(plan: Blueprint, watch: Watch) -> None:
 
 
 def _run_and_clean_up(
-    request: Request, run: str, directory: RunDir, watch: Watch, evaluator: Evaluator | None
+    request: Request,
+    run: str,
+    directory: RunDir,
+    watch: Watch,
+    evaluator: Evaluator | None,
+    referee: Referee | None,
 ) -> dict[str, Any]:
     plan = None
     try:
         with Supervisor(run, directory.path / "logs") as supervisor:
             plan = blueprints.draw(request, run, supervisor.work_dir)
-            return Experiment(plan, supervisor, watch, evaluator).measure()
+            return Experiment(plan, supervisor, watch, evaluator, referee).measure()
     finally:
         # When nobody uses them any more: a broker may make a topic anew for a client that still asks for it.
         if plan is not None:
             remove_topics(plan, watch)
 
 
-def run_experiment(request: Request, watch: Watch, evaluator: Evaluator | None = None) -> tuple[RunDir, dict[str, Any]]:
+def run_experiment(
+    request: Request, watch: Watch, evaluator: Evaluator | None = None, referee: Referee | None = None
+) -> tuple[RunDir, dict[str, Any]]:
     """Lay the run out, check that there is room, run it. Nothing of it is left behind but the run directory."""
     scenario = request.scenario
     run = blueprints.run_name(scenario)
@@ -355,7 +419,7 @@ def run_experiment(request: Request, watch: Watch, evaluator: Evaluator | None =
     blueprints.check_room(blueprints.draw(request, run, Path(tempfile.gettempdir()) / run))
     directory = RunDir.create(request.out)
     try:
-        summary = _run_and_clean_up(request, run, directory, watch, evaluator)
+        summary = _run_and_clean_up(request, run, directory, watch, evaluator, referee)
     except KeyboardInterrupt:
         if directory.outcome_path.exists():
             evaluate_without_spark(directory)

@@ -37,6 +37,7 @@ class Slice:
         """The transport has answered for every record; ``errors`` of them are not in it."""
         self.settled = True
         self.errors = errors
+        self.ledger.settled_records += self.count
         self.ledger.errors += errors
         if not errors:
             self.acked_ns = self.ledger.now_ns()
@@ -55,6 +56,7 @@ class Ledger:
     def __init__(self, path: Path, now_ns: Callable[[], int]) -> None:
         self.now_ns = now_ns
         self.errors = 0
+        self.settled_records = 0
         self._path = path
         self._part = path.with_name(path.name + ".part")
         self._open: deque[Slice] = deque()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from streamgauge.model import NS_PER_MS, LoadPlan
+from streamgauge.load.share import Share
+from streamgauge.model import NS_PER_MS
 
 SLICE_NS = NS_PER_MS
 """Records that fall due within this time of each other may leave together, at its end."""
@@ -13,32 +14,37 @@ MAX_SLICE = 2_000
 
 
 class Pacer:
-    """Walks through a plan by a clock that it is given. Pure arithmetic: it neither sleeps nor sends.
+    """Walks through a worker's share by a clock that it is given. Pure arithmetic: it neither sleeps nor sends.
 
-    Every record of the plan is taken exactly once, in order, never before ``start_ns + offset_ns(n)``. While
+    Every record of the share is taken exactly once, in order, never before ``start_ns + offset_ns(n)``. While
     there is no debt, slices lie ``SLICE_NS`` apart, or wait for the next record where records are rarer.
     """
 
-    def __init__(self, plan: LoadPlan, start_ns: int, now_ns: Callable[[], int]) -> None:
-        self._plan = plan
+    def __init__(self, share: Share, start_ns: int, now_ns: Callable[[], int]) -> None:
+        self._share = share
         self._start_ns = start_ns
         self._now_ns = now_ns
-        self._records = plan.records
+        self._records = share.records
         self._next = 0
         self._wake_ns = start_ns
 
     @property
     def done(self) -> bool:
-        """Whether every record of the plan has been taken."""
+        """Whether every record has been taken."""
         return self._next >= self._records
 
     @property
     def taken(self) -> int:
         return self._next
 
-    def due_ns(self, n_seq: int) -> int:
+    def due_ns(self, own: int) -> int:
         """When a record should leave."""
-        return self._start_ns + self._plan.offset_ns(n_seq)
+        return self._start_ns + self._share.offset_ns(own)
+
+    def end_at(self, moment_ns: int) -> None:
+        """Leave out what is due at that moment or later; what has been taken stays taken."""
+        due = self._share.count_before(moment_ns - self._start_ns)
+        self._records = max(min(self._records, due), self._next)
 
     def idle_ns(self) -> int:
         """How long there is nothing to send; 0 when a slice is due, or when the plan has ended."""
@@ -48,7 +54,7 @@ class Pacer:
         """The records to send now, at most ``limit`` of them; empty when none is due."""
         now_ns = self._now_ns()
         # A record is due at its moment, not only after it, hence + 1.
-        due = min(self._records, self._plan.count_before(now_ns - self._start_ns + 1))
+        due = min(self._records, self._share.count_before(now_ns - self._start_ns + 1))
         taken = range(self._next, max(self._next, min(due, self._next + limit)))
         self._next = taken.stop
         if self._next < due:

@@ -23,7 +23,10 @@ class Settings:
     dataset: str
     seed: int
     dataset_rate_per_s: int
+    keys: str
     plan: LoadPlan
+    index: int
+    of: int
     ledger: Path
 
     @classmethod
@@ -31,8 +34,9 @@ class Settings:
         """Raises UsageError when the file is missing or wrong."""
         try:
             content = json.loads(path.read_text(encoding="utf-8"))
-            if content["worker"] != {"index": 0, "of": 1}:
-                raise UsageError("a load of several workers is not supported", where=path, got=content["worker"])
+            index, of = (int(content["worker"][key]) for key in ("index", "of"))
+            if not 0 <= index < of:
+                raise UsageError("there is no such load worker", where=path, got=f"index {index} of {of}")
             return cls(
                 transport=content["transport"]["name"],
                 described=content["transport"],
@@ -42,7 +46,10 @@ class Settings:
                 dataset=content["dataset"]["name"],
                 seed=int(content["dataset"]["seed"]),
                 dataset_rate_per_s=int(content["dataset"]["rate_per_s"]),
-                plan=LoadPlan(**content["plan"]),
+                keys=content["dataset"].get("keys", "dataset"),
+                plan=LoadPlan.from_json(content["plan"]),
+                index=index,
+                of=of,
                 ledger=Path(content["ledger"]),
             )
         except OSError as problem:

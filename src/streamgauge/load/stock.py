@@ -7,6 +7,7 @@ from collections import deque
 from dataclasses import dataclass
 
 from streamgauge.contracts import Dataset, Records
+from streamgauge.load.share import Share
 
 BLOCKS_AHEAD = 8
 BLOCK_MIN = 100
@@ -32,22 +33,24 @@ class _Block:
 
 
 class Stock:
-    """A few blocks of records, whatever the length of the run. They leave in order."""
+    """A few blocks of a worker's records, whatever the length of the run. They leave in order."""
 
-    def __init__(self, dataset: Dataset, records: int, block: int) -> None:
+    def __init__(self, dataset: Dataset, share: Share) -> None:
         self._dataset = dataset
-        self._records = records
-        self._block = block
+        self._share = share
         self._built = 0
         self._blocks: deque[_Block] = deque()
 
     def add(self) -> bool:
         """Build one more block, unless enough are there or all are built; says whether it did."""
-        if len(self._blocks) >= BLOCKS_AHEAD or self._built >= self._records:
+        if len(self._blocks) >= BLOCKS_AHEAD or self._built >= self._share.records:
             return False
-        first, end = self._built, min(self._records, self._built + self._block)
-        built = self._dataset.build(first, end - first)
-        self._blocks.append(_Block(end, [_Shelf(stream, records) for stream, records in built.items()]))
+        end = min(self._share.records, self._built + self._share.block)
+        first = self._share.n_seq(self._built)
+        built = self._dataset.build(first, end - self._built)
+        self._blocks.append(
+            _Block(first + end - self._built, [_Shelf(stream, records) for stream, records in built.items()])
+        )
         self._built = end
         return True
 

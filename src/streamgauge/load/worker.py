@@ -1,8 +1,9 @@
 """The load worker, a process of its own: ``python -m streamgauge.load.worker SETTINGS.json``.
 
 It says ``ready`` when the transport answers and the first records are prepared, waits for
-``{"do":"start","at_ns":…}`` on stdin, sends the plan, and says ``done``. SIGTERM or the end of stdin make it
-stop early (``stopped``); what has left is in the ledger all the same.
+``{"do":"start","at_ns":…}`` on stdin, sends its share of the plan, and says ``done``. ``{"do":"end","at_ns":…}`` cuts
+the plan off at that moment. SIGTERM or the end of stdin make it stop at once (``stopped``); what has left is in the
+ledger all the same.
 
 The schedule is kept by the monotonic clock. Where the real-time clock stood against it is read once, at the
 start, and all stamps are in that frame: a step of the real-time clock later on shifts neither schedule nor
@@ -27,6 +28,7 @@ from streamgauge.errors import StreamgaugeError, UsageError
 from streamgauge.load.ledger import Ledger
 from streamgauge.load.pacer import MAX_SLICE, Pacer
 from streamgauge.load.settings import Settings
+from streamgauge.load.share import Share
 from streamgauge.load.stock import Stock, block_size
 from streamgauge.model import NS_PER_MS, NS_PER_S, QUEUE_RECORDS_MAX
 from streamgauge.protocol import emit, stop_on_sigterm
@@ -37,10 +39,14 @@ FINISH_S = 20.0
 """How long acknowledgements may take after the last record."""
 STOP_S = 2.0
 """The same when the worker was told to stop early."""
-PAUSE_S = 10.0
+PAUSE_S = 10
 """The client's queue holds this much load, for a transport that stalls, up to what memory allows."""
 
+WAIT_S = 0.005
+
 _STDIN = 0
+
+Commands = queue.SimpleQueue[bytes]
 
 
 class FrozenClock:
@@ -82,29 +88,45 @@ class Progress:
             self._late_max_ns = 0
 
 
-def send_plan(
+def send_share(
+    share: Share,
     pacer: Pacer,
     stock: Stock,
     sender: Sender,
     ledger: Ledger,
     now_ns: Callable[[], int],
+    commands: Commands,
     stop: threading.Event,
+    *,
+    unsettled_max: int | None = None,
 ) -> None:
-    """Send every record of the plan at its moment, or as soon after it as possible."""
+    """Send every record of the share at its moment, or as soon after it as possible.
+
+    ``unsettled_max`` is for a load without a schedule: it waits for the transport instead of overrunning it.
+    """
     progress = Progress(ledger, now_ns)
     while not pacer.done and not stop.is_set():
         if pacer.idle_ns():
             stock.add()
             _wait(pacer, sender)
-        taken = pacer.take(min(MAX_SLICE, stock.reach(pacer.taken)))
+        if unsettled_max is not None and pacer.taken - ledger.settled_records > unsettled_max:
+            sender.poll(WAIT_S)
+            ledger.write()
+            progress.tell(now_ns(), pacer.taken)
+            continue
+        first = share.n_seq(pacer.taken)
+        taken = pacer.take(min(MAX_SLICE, stock.reach(first)))
         if taken:
-            slice_ = stock.cut(taken.stop)
+            left = range(first, first + len(taken))
+            slice_ = stock.cut(left.stop)
             sent_ns = now_ns()
-            sender.send(slice_, ledger.add(taken, sent_ns).settle)
-            progress.sent(sent_ns - pacer.due_ns(taken.start))
+            sender.send(slice_, ledger.add(left, sent_ns).settle)
+            progress.sent(sent_ns - pacer.due_ns(taken.start) if share.plan.scheduled else 0)
         sender.poll()
         ledger.write()
         progress.tell(now_ns(), pacer.taken)
+        if not commands.empty():
+            pacer.end_at(_moment(commands.get(), "end"))
 
 
 def _wait(pacer: Pacer, sender: Sender) -> None:
@@ -116,14 +138,16 @@ def _wait(pacer: Pacer, sender: Sender) -> None:
             time.sleep(idle_ns / NS_PER_S)
 
 
-def run(settings: Settings, commands: queue.SimpleQueue[bytes], stop: threading.Event) -> None:
+def run(settings: Settings, commands: Commands, stop: threading.Event) -> None:
     """Prepare, wait for the start, send, finish. Raises StreamgaugeError when that cannot be done."""
     plan = settings.plan
-    dataset = datasets.make(settings.dataset, settings.seed, settings.dataset_rate_per_s)
+    dataset = datasets.make(settings.dataset, settings.seed, settings.dataset_rate_per_s, settings.keys)
     transport = registry.transport(settings.transport).attach(settings.described)
-    sender = transport.sender(settings.streams, queue_records=min(round(plan.rate_per_s * PAUSE_S), QUEUE_RECORDS_MAX))
+    queue_records = min(plan.most_within(PAUSE_S), QUEUE_RECORDS_MAX) // settings.of
+    sender = transport.sender(settings.streams, queue_records=queue_records)
     sender.connect(ANSWER_S)
-    stock = Stock(dataset, plan.records, block_size(plan.rate_per_s))
+    share = Share(plan, settings.index, settings.of, block_size(plan.rate_per_s))
+    stock = Stock(dataset, share)
     while stock.add():
         pass
     clock = FrozenClock()
@@ -135,36 +159,42 @@ def run(settings: Settings, commands: queue.SimpleQueue[bytes], stop: threading.
     try:
         at_ns = _await_start(commands, stop)
         clock.freeze()
-        pacer = Pacer(plan, at_ns, clock.now_ns)
-        send_plan(pacer, stock, sender, ledger, clock.now_ns, stop)
+        pacer = Pacer(share, at_ns, clock.now_ns)
+        unsettled_max = None if plan.scheduled else queue_records // 2
+        send_share(share, pacer, stock, sender, ledger, clock.now_ns, commands, stop, unsettled_max=unsettled_max)
         sender.finish(STOP_S if stop.is_set() else FINISH_S)
     finally:
         ledger.close()
     emit("done" if pacer.done else "stopped", sent=pacer.taken, errors=ledger.errors)
 
 
-def _await_start(commands: queue.SimpleQueue[bytes], stop: threading.Event) -> int:
+def _await_start(commands: Commands, stop: threading.Event) -> int:
     """The moment to start at; any, when told to stop instead."""
     while not stop.is_set():
         try:
             line = commands.get(timeout=0.1)
         except queue.Empty:
             continue
-        try:
-            command = json.loads(line)
-            if command["do"] == "start":
-                return int(command["at_ns"])
-        except (ValueError, TypeError, KeyError):
-            pass
-        raise UsageError(
-            "not a command of the load worker",
-            got=line.decode(errors="replace"),
-            expected='{"do":"start","at_ns":…}',
-        )
+        return _moment(line, "start")
     return 0
 
 
-def _read_commands(commands: queue.SimpleQueue[bytes], stop: threading.Event) -> None:
+def _moment(line: bytes, wanted: str) -> int:
+    """The moment that a command names."""
+    try:
+        command = json.loads(line)
+        if command["do"] == wanted:
+            return int(command["at_ns"])
+    except (ValueError, TypeError, KeyError):
+        pass
+    raise UsageError(
+        "not a command of the load worker",
+        got=line.decode(errors="replace"),
+        expected=f'{{"do":"{wanted}","at_ns":…}}',
+    )
+
+
+def _read_commands(commands: Commands, stop: threading.Event) -> None:
     """Lines of stdin, until it ends. Not through sys.stdin: a thread that holds it would hang the exit."""
     rest = b""
     while chunk := os.read(_STDIN, 4096):
@@ -176,7 +206,7 @@ def _read_commands(commands: queue.SimpleQueue[bytes], stop: threading.Event) ->
 
 def main(arguments: list[str]) -> int:
     stop = stop_on_sigterm()
-    commands: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+    commands: Commands = queue.SimpleQueue()
     try:
         if len(arguments) != 1:
             raise UsageError("the load worker takes one argument", got=" ".join(arguments), expected="SETTINGS.json")

@@ -7,14 +7,15 @@ import tomllib
 from collections.abc import Iterable, Mapping
 from importlib import resources
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from streamgauge import registry
 from streamgauge.contracts import Engine
 from streamgauge.errors import UsageError
 from streamgauge.model import LoadPlan, Scenario
+from streamgauge.shapes import Arrivals, ShapeName
 
 PROFILES = ("laptop", "paper")
 
@@ -26,6 +27,8 @@ class Strict(BaseModel):
 
 
 WEEK_S = 7 * 24 * 3600
+RATE_MAX = 10_000_000
+Rate = Annotated[int, Field(ge=1, le=RATE_MAX)]
 
 
 class Values(Strict):
@@ -33,7 +36,7 @@ class Values(Strict):
 
     stage: str = Field(description="the pipeline's stage that is measured")
     engine: str = Field(description="the system under test")
-    rate_per_s: Annotated[int, Field(ge=1, le=10_000_000)] = Field(description="records per second, over all streams")
+    rate_per_s: Rate = Field(description="records per second, over all streams")
     warmup_s: Annotated[float, Field(ge=0, le=WEEK_S)] = Field(
         description="seconds of load before the measured interval"
     )
@@ -45,9 +48,53 @@ class Values(Strict):
     drain_deadline_s: Annotated[float, Field(ge=1, le=WEEK_S)] = Field(
         description="longest wait for results after the load"
     )
-    sustained: Literal["slope", "none"] = Field(description="the rule that says whether the rate was sustained")
+    shape: ShapeName = Field(default="constant", description="how the rate changes over the run")
+    arrivals: Arrivals = Field(default="even", description="even, or at random as a Poisson process")
+    steps_per_s: list[Rate] = Field(default=[], description="steps: the rates of equal parts of the measured interval")
+    to_per_s: Annotated[int, Field(ge=0, le=RATE_MAX)] = Field(
+        default=0, description="ramp: the rate at its end; fluctuating: the low rate"
+    )
+    burst_records: Annotated[int, Field(ge=0, le=10**9)] = Field(default=0, description="records of a burst")
+    burst_s: Annotated[float, Field(ge=0, le=WEEK_S)] = Field(
+        default=0.0, description="seconds within which a burst is sent"
+    )
+    burst_every_s: Annotated[float, Field(ge=0, le=WEEK_S)] = Field(
+        default=0.0, description="seconds between the starts of two bursts"
+    )
+    keys: Literal["dataset", "uniform", "normal", "zipf", "one"] = Field(
+        default="dataset", description="how records are spread over the keys"
+    )
+    generators: Annotated[int, Field(ge=1, le=64)] = Field(default=1, description="load workers that share the plan")
+    sustained: Literal["slope", "ospbench", "sustainable", "scalability", "none"] = Field(
+        description="the rule that says whether the rate was sustained"
+    )
     seed: Annotated[int, Field(ge=0)] = Field(description="of the data and of everything random")
     broker_port: Annotated[int, Field(ge=0, le=65535)] = Field(description="of our own broker; 0: a free one")
+
+    @model_validator(mode="after")
+    def _shape_has_its_values(self) -> Self:
+        """Each shape needs some values and would silently ignore the others."""
+        set_ = {key for key in SHAPE_VALUES if getattr(self, key)}
+        needed = SHAPE_NEEDS.get(self.shape, set())
+        if needed - set_:
+            raise ValueError(f"shape {self.shape} needs {', '.join(sorted(needed - set_))}")
+        if set_ - needed:
+            raise ValueError(f"shape {self.shape} does not use {', '.join(sorted(set_ - needed))}")
+        if self.shape == "periodic-burst" and self.burst_s >= self.burst_every_s:
+            raise ValueError("burst_s must be shorter than burst_every_s")
+        if self.shape == "unlimited" and self.arrivals != "even":
+            raise ValueError("shape unlimited has no arrivals to spread: it has no schedule")
+        return self
+
+
+SHAPE_NEEDS: Mapping[str, set[str]] = {
+    "steps": {"steps_per_s"},
+    "ramp": {"to_per_s"},
+    "fluctuating": {"to_per_s"},
+    "single-burst": {"burst_records", "burst_s"},
+    "periodic-burst": {"burst_records", "burst_s", "burst_every_s"},
+}
+SHAPE_VALUES = sorted(set().union(*SHAPE_NEEDS.values()))
 
 
 class _Profile(BaseModel):
@@ -110,6 +157,7 @@ def resolve(
     profile: str = "laptop",
     changes: Mapping[str, str] | None = None,
     engine: str | None = None,
+    slo: Iterable[str] = (),
 ) -> Scenario:
     """The scenario with the profile's values and the user's changes. Raises UsageError naming every problem."""
     file = describe(name)
@@ -146,6 +194,14 @@ def resolve(
             warmup_s=checked.warmup_s,
             measured_s=checked.measured_s,
             tail_s=window_s + checked.out_of_order_ms / 1000 + 2 * trigger_s,
+            shape=checked.shape,
+            arrivals=checked.arrivals,
+            steps_per_s=tuple(checked.steps_per_s),
+            to_per_s=checked.to_per_s,
+            burst_records=checked.burst_records,
+            burst_s=checked.burst_s,
+            burst_every_s=checked.burst_every_s,
+            seed=checked.seed,
         ),
         partitions=checked.partitions,
         out_of_order_ms=checked.out_of_order_ms,
@@ -153,13 +209,16 @@ def resolve(
         sustained=None if checked.sustained == "none" else checked.sustained,
         seed=checked.seed,
         broker_port=checked.broker_port,
+        keys=checked.keys,
+        generators=checked.generators,
+        slo=tuple(slo),
         scaled=_scaled(checked, profile_values(name, "paper")),
     )
 
 
 def _scaled(here: Values, paper: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
     """What differs from the paper, other than what is measured."""
-    free = {"stage", "engine", "seed", "broker_port"}
+    free = {"stage", "engine", "seed", "broker_port", "generators"}
     return {key: (value, paper[key]) for key, value in here if key not in free and key in paper and value != paper[key]}
 
 
@@ -196,6 +255,9 @@ def _lines(problem: ValidationError, known: Iterable[str]) -> list[str]:
             lines.append(f"unknown key {key!r} ({registry.unknown('key', key, known).expected})")
         elif error["type"] == "missing":
             lines.append(f"{key} is missing")
+        elif not key:
+            # Of the values together; pydantic puts "Value error, " before the validator's own words.
+            lines.append(str(error["ctx"]["error"]))
         else:
             lines.append(f"{key}: {error['msg']}, got {error['input']!r}")
     return lines

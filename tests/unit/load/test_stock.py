@@ -7,7 +7,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streamgauge.datasets.traffic import Traffic
+from streamgauge.load.share import Share
 from streamgauge.load.stock import BLOCK_MAX, BLOCK_MIN, BLOCKS_AHEAD, Stock, block_size
+from streamgauge.model import LoadPlan
+
+
+def share_of(records: int, block: int, index: int = 0, of: int = 1) -> Share:
+    return Share(LoadPlan(1, 0.0, float(records), 0.0), index, of, block)
 
 
 @settings(deadline=None)
@@ -19,7 +25,7 @@ from streamgauge.load.stock import BLOCK_MAX, BLOCK_MIN, BLOCKS_AHEAD, Stock, bl
 )
 def test_every_record_leaves_once_in_order(records: int, block: int, wishes: list[int], ahead: bool) -> None:
     dataset = Traffic(1, 5)
-    stock = Stock(dataset, records, block)
+    stock = Stock(dataset, share_of(records, block))
     taken: dict[str, list[tuple[int, bytes, bytes]]] = {"flow": [], "speed": []}
     first, turn = 0, 0
     while first < records:
@@ -38,7 +44,7 @@ def test_every_record_leaves_once_in_order(records: int, block: int, wishes: lis
 
 
 def test_no_more_than_a_few_blocks_are_held() -> None:
-    stock = Stock(Traffic(1, 5), 10**9, 10)
+    stock = Stock(Traffic(1, 5), share_of(10**6, 10))
     assert sum(stock.add() for _ in range(50)) == BLOCKS_AHEAD
 
 

@@ -82,7 +82,7 @@ def test_a_broker_that_never_answers(settings_file: Callable[..., Path], silent_
         ({"plan": {"rate": 1}}, "unexpected keyword argument 'rate'"),
         ({"dataset": {"name": "trafic", "seed": 1, "rate_per_s": 1}}, "did you mean 'traffic'?"),
         ({"transport": {"name": "kafak", "bootstrap": "x"}}, "did you mean 'kafka'?"),
-        ({"worker": {"index": 1, "of": 2}}, "several workers"),
+        ({"worker": {"index": 2, "of": 2}}, "there is no such load worker"),
     ],
 )
 def test_wrong_settings(settings_file: Callable[..., Path], changes: dict[str, Any], said: str) -> None:

@@ -33,8 +33,16 @@ def test_every_value_can_be_set() -> None:
         "sustained": "none",
         "seed": "9",
         "broker_port": "12345",
+        "shape": "periodic-burst",
+        "arrivals": "poisson",
+        "burst_records": "100",
+        "burst_s": "0.5",
+        "burst_every_s": "3",
+        "keys": "zipf",
+        "generators": "2",
     }
-    assert set(changes) | {"engine"} == set(scenarios.Values.model_fields)
+    others = {"steps_per_s": "[100, 200]", "to_per_s": "50"}
+    assert {*changes, *others, "engine"} == set(scenarios.Values.model_fields)
     found = scenarios.resolve("ospbench/latency", engine="echo", changes=changes)
     assert (found.stage, found.load.rate_per_s, found.load.warmup_s, found.load.measured_s) == (
         "parse",
@@ -43,6 +51,32 @@ def test_every_value_can_be_set() -> None:
         7.5,
     )
     assert (found.partitions, found.seed, found.broker_port, found.sustained) == (4, 9, 12345, None)
+    assert (found.load.shape, found.load.arrivals, found.load.burst_records) == ("periodic-burst", "poisson", 100)
+    assert (found.load.burst_s, found.load.burst_every_s, found.load.seed) == (0.5, 3.0, 9)
+    assert (found.keys, found.generators) == ("zipf", 2)
+    for shape, key in (("steps", "steps_per_s"), ("fluctuating", "to_per_s")):
+        load = scenarios.resolve("ospbench/latency", changes={"shape": shape, key: others[key]}).load
+        assert getattr(load, key) == ((100, 200) if shape == "steps" else 50)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"shape": "ramp"}, "shape ramp needs to_per_s"),
+        ({"shape": "periodic-burst", "burst_records": "5"}, "shape periodic-burst needs burst_every_s, burst_s"),
+        ({"burst_s": "1"}, "shape constant does not use burst_s"),
+        (
+            {"shape": "periodic-burst", "burst_records": "5", "burst_s": "2", "burst_every_s": "1"},
+            "burst_s must be shorter than burst_every_s",
+        ),
+        ({"shape": "unlimited", "arrivals": "poisson"}, "shape unlimited has no arrivals to spread"),
+        ({"shape": "saw"}, "shape: "),
+    ],
+)
+def test_a_shape_has_the_values_that_it_needs_and_no_others(changes: dict[str, str], said: str) -> None:
+    with pytest.raises(UsageError) as problem:
+        scenarios.resolve("ospbench/latency", changes=changes)
+    assert said in problem.value.message()
 
 
 def test_engine_options_and_any_spark_setting() -> None:

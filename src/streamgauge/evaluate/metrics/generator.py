@@ -68,8 +68,10 @@ class Lateness:
         starts = np.cumsum(ledger.count) - ledger.count
         n_seq = np.repeat(ledger.first - starts, ledger.count) + np.arange(ledger.count.sum())
         sent_ns = np.repeat(ledger.sent_ns, ledger.count)
-        intended_ns = moments.load_start_ns + n_seq * NS_PER_S // facts.plan.rate_per_s  # as LoadPlan.offset_ns
-        return cls(n_seq, sent_ns - intended_ns, sent_ns)
+        if not facts.plan.scheduled:
+            # Without a schedule no record is late: it was meant to leave when it did.
+            return cls(n_seq, np.zeros(len(n_seq), np.int64), sent_ns)
+        return cls(n_seq, sent_ns - moments.load_start_ns - facts.plan.offsets_ns(n_seq), sent_ns)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,73 @@
+"""Who looks on while a run goes on: somebody who is shown it, and somebody who may end it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+
+@dataclass(frozen=True)
+class Tick:
+    """What the live view shows, once a second."""
+
+    phase: str
+    elapsed_s: float
+    planned_s: float
+    offered_per_s: float
+    sent_per_s: float
+    output_per_s: float
+    lag: int | None
+    late_max_ms: float
+    errors: int
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What a referee sees of a running load, once a second."""
+
+    measured_s: float
+    """Seconds since the measured interval began; negative in the warm-up."""
+    offered_per_s: float
+    sent: int
+    appended: int
+    """Records that the inputs hold."""
+    consumed: int | None
+    output: int
+    late_max_ms: float
+
+
+@dataclass(frozen=True)
+class Call:
+    """*enough*: the measured interval ends now, what belongs behind it follows. *hopeless*: all is stopped at once."""
+
+    word: Literal["enough", "hopeless"]
+    reason: str = ""
+
+
+class Referee(Protocol):
+    """Who may end a load before its plan does."""
+
+    def look(self, seen: Seen) -> Call | None: ...
+
+
+class Watch(Protocol):
+    """Who looks on: the terminal, or nobody."""
+
+    def phase(self, text: str) -> None: ...
+
+    def tick(self, tick: Tick) -> None: ...
+
+    def warn(self, text: str) -> None: ...
+
+
+class Nobody:
+    """A watch that looks away."""
+
+    def phase(self, text: str) -> None:
+        pass
+
+    def tick(self, tick: Tick) -> None:
+        pass
+
+    def warn(self, text: str) -> None:
+        pass

@@ -1,0 +1,254 @@
+"""When each record of a load should leave, as pure arithmetic: number → moment, and back.
+
+Every shape is a row of segments in which records lie evenly::
+
+    constant         one rate
+    steps            the measured interval in equal parts, one rate each
+    ramp             from one rate to another over the measured interval, in stairs of 100 ms
+    single-burst     a backlog first (it is there before the engine starts), then the base rate
+    periodic-burst   the base rate, and on top of it a burst every few seconds
+    fluctuating      high, low, high: thirds of the measured interval
+    unlimited        no schedule: that many records, as fast as they can be sent
+
+The warm-up has the rate with which the measured interval begins, the tail the one with which it ends. Poisson arrivals
+take the place of even spacing in any shape but the last.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    Ints = npt.NDArray[np.int64]
+
+NS_PER_S = 1_000_000_000
+NS_PER_MS = 1_000_000
+
+STAIR_S = 0.1
+POISSON_BLOCK = 1024
+"""So many records fall at random into the time that an even spacing would give them together."""
+
+Value = TypeVar("Value")
+ShapeName = Literal["constant", "steps", "ramp", "single-burst", "periodic-burst", "fluctuating", "unlimited"]
+Arrivals = Literal["even", "poisson"]
+
+
+class _Once(Generic[Value]):
+    """A cached property without the lock that Python 3.11 gives it: a plan travels to other processes."""
+
+    def __init__(self, make: Callable[[Any], Value]) -> None:
+        self._make = make
+        self.__doc__ = make.__doc__
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, instance: Any, owner: type) -> Value:
+        value = instance.__dict__[self._name] = self._make(instance)
+        return value
+
+
+@dataclass(frozen=True)
+class Segment:
+    """``records`` records, evenly over ``length_ns`` from ``start_ns`` on; the first has the number ``first``."""
+
+    start_ns: int
+    length_ns: int
+    first: int
+    records: int
+
+
+@dataclass(frozen=True)
+class LoadPlan:
+    """A load, and the phases of the run that it drives. Record 0 leaves at the start of the warm-up."""
+
+    rate_per_s: int
+    warmup_s: float
+    measured_s: float
+    tail_s: float
+    shape: ShapeName = "constant"
+    arrivals: Arrivals = "even"
+    steps_per_s: tuple[int, ...] = ()
+    """steps: the rates."""
+    to_per_s: int = 0
+    """ramp: the rate at its end. fluctuating: the low rate."""
+    burst_records: int = 0
+    burst_s: float = 0.0
+    burst_every_s: float = 0.0
+    seed: int = 0
+    """Of Poisson arrivals."""
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> LoadPlan:
+        """The inverse of ``asdict``. Raises TypeError for an unknown key."""
+        return cls(**{**content, "steps_per_s": tuple(content.get("steps_per_s", ()))})
+
+    @property
+    def duration_s(self) -> float:
+        return self.warmup_s + self.measured_s + self.tail_s
+
+    @property
+    def scheduled(self) -> bool:
+        """Whether each record has a moment of its own."""
+        return self.shape != "unlimited"
+
+    @_Once
+    def records(self) -> int:
+        """How many records leave before the load ends."""
+        duration_ns = round(self.duration_s * NS_PER_S)
+        if not self.scheduled:
+            return -(-duration_ns * self.rate_per_s // NS_PER_S)
+        return self._evenly_before(duration_ns)
+
+    @_Once
+    def segments(self) -> tuple[Segment, ...]:
+        if self.shape == "constant":
+            # Whole seconds, so that record n leaves at n / rate whatever the duration; ``records`` cuts it off.
+            seconds = max(1, -(-round(self.duration_s * NS_PER_S) // NS_PER_S))
+            return (Segment(0, seconds * NS_PER_S, 0, seconds * self.rate_per_s),)
+        made: list[Segment] = []
+        planned, start_s, first = 0.0, 0.0, 0
+        for length_s, records in self._parts():
+            planned += records
+            start_ns, end_ns = round(start_s * NS_PER_S), round((start_s + length_s) * NS_PER_S)
+            # Rounded on the sum, so that fractions of records do not get lost part by part.
+            made.append(Segment(start_ns, end_ns - start_ns, first, round(planned) - first))
+            start_s, first = start_s + length_s, round(planned)
+        return tuple(segment for segment in made if segment.length_ns > 0)
+
+    def _parts(self) -> Iterator[tuple[float, float]]:
+        """Length in seconds and number of records of each part, in order."""
+        rate, measured_s = float(self.rate_per_s), self.measured_s
+        if self.shape == "steps":
+            yield self.warmup_s, self.warmup_s * self.steps_per_s[0]
+            part_s = measured_s / len(self.steps_per_s)
+            yield from ((part_s, part_s * step) for step in self.steps_per_s)
+            yield self.tail_s, self.tail_s * self.steps_per_s[-1]
+        elif self.shape == "ramp":
+            yield self.warmup_s, self.warmup_s * rate
+            stairs = max(1, round(measured_s / STAIR_S))
+            part_s, rise = measured_s / stairs, (self.to_per_s - rate) / stairs
+            yield from ((part_s, part_s * (rate + rise * (stair + 0.5))) for stair in range(stairs))
+            yield self.tail_s, self.tail_s * self.to_per_s
+        elif self.shape == "fluctuating":
+            yield self.warmup_s + measured_s / 3, (self.warmup_s + measured_s / 3) * rate
+            yield measured_s / 3, measured_s / 3 * self.to_per_s
+            yield measured_s / 3 + self.tail_s, (measured_s / 3 + self.tail_s) * rate
+        elif self.shape == "single-burst":
+            yield self.burst_s, float(self.burst_records)
+            rest_s = max(self.duration_s - self.burst_s, 0.0)
+            yield rest_s, rest_s * rate
+        elif self.shape == "periodic-burst":
+            calm_s = self.burst_every_s - self.burst_s
+            left_s = self.duration_s
+            while left_s > 0:
+                yield min(calm_s, left_s), min(calm_s, left_s) * rate
+                if left_s > calm_s:
+                    yield self.burst_s, self.burst_s * rate + self.burst_records
+                left_s -= self.burst_every_s
+
+    def offset_ns(self, n_seq: int) -> int:
+        """Nanoseconds after the start at which record ``n_seq`` should leave; 0 where there is no schedule."""
+        if not self.scheduled:
+            return 0
+        if self.arrivals == "poisson" and n_seq < self.records:
+            block, place = divmod(n_seq, POISSON_BLOCK)
+            return int(self._random_block(block)[place])
+        return self._evenly(n_seq)
+
+    def offsets_ns(self, n_seq: Ints) -> Ints:
+        """``offset_ns`` of many records at once."""
+        import numpy as np
+
+        if not self.scheduled:
+            return np.zeros(len(n_seq), np.int64)
+        if self.arrivals == "even":
+            return self._many_evenly(n_seq)
+        block, place = np.divmod(n_seq, POISSON_BLOCK)
+        found = np.zeros(len(n_seq), np.int64)
+        for number in np.unique(block):
+            mine = block == number
+            found[mine] = self._random_block(int(number))[place[mine]]
+        return found
+
+    def count_before(self, elapsed_ns: int) -> int:
+        """How many records should have left before ``elapsed_ns``: those with ``offset_ns(n) < elapsed_ns``."""
+        if elapsed_ns <= 0:
+            return 0
+        if not self.scheduled:
+            return self.records
+        even = min(self._evenly_before(elapsed_ns), self.records)
+        if self.arrivals == "even" or even == self.records:
+            return even
+        import numpy as np
+
+        # Records of a block stay within its time, so all blocks before this one have left and none after it.
+        block = max(even - 1, 0) // POISSON_BLOCK
+        return block * POISSON_BLOCK + int(np.searchsorted(self._random_block(block), elapsed_ns, side="left"))
+
+    def per_second(self) -> list[int]:
+        """Records that should leave in each second of the load; the last one may be partial."""
+        seconds = -(-round(self.duration_s * NS_PER_S) // NS_PER_S)
+        counts = [self.count_before(second * NS_PER_S) for second in range(seconds)] + [self.records]
+        return [after - before for before, after in pairwise(counts)]
+
+    def most_within(self, seconds: int) -> int:
+        """Records of the busiest that many seconds."""
+        counts = self.per_second()
+        return max(sum(counts[start : start + seconds]) for start in range(max(1, len(counts) - seconds + 1)))
+
+    @_Once
+    def _starts_ns(self) -> list[int]:
+        return [segment.start_ns for segment in self.segments]
+
+    @_Once
+    def _firsts(self) -> list[int]:
+        return [segment.first for segment in self.segments]
+
+    def _evenly(self, n_seq: int) -> int:
+        segment = self.segments[bisect_right(self._firsts, n_seq) - 1]
+        return segment.start_ns + (n_seq - segment.first) * segment.length_ns // max(segment.records, 1)
+
+    def _evenly_before(self, elapsed_ns: int) -> int:
+        segment = self.segments[bisect_right(self._starts_ns, elapsed_ns) - 1]
+        inside = -(-(elapsed_ns - segment.start_ns) * segment.records // segment.length_ns)
+        return segment.first + min(inside, segment.records)
+
+    def _many_evenly(self, n_seq: Ints) -> Ints:
+        import numpy as np
+
+        start_ns, length_ns, first, records = np.array([[*vars(segment).values()] for segment in self.segments]).T
+        place = np.searchsorted(first, n_seq, side="right") - 1
+        inside, records = n_seq - first[place], np.maximum(records, 1)[place]
+        # Whole and rest apart: the plain product would not fit into 64 bits.
+        whole, rest = np.divmod(length_ns[place], records)
+        found: Ints = start_ns[place] + inside * whole + inside * rest // records
+        return found
+
+    @_Once
+    def _random_blocks(self) -> dict[int, Ints]:
+        return {}
+
+    def _random_block(self, block: int) -> Ints:
+        """The moments of one block of Poisson arrivals. A few blocks are kept: they are asked for again and again."""
+        import numpy as np
+
+        known = self._random_blocks
+        if block not in known:
+            if len(known) > 64:
+                known.clear()
+            count = min(POISSON_BLOCK, self.records - block * POISSON_BLOCK)
+            random = np.random.Generator(np.random.Philox(key=[self.seed, block]))
+            place = np.sort(random.random(count)) * count
+            whole = place.astype(np.int64)
+            here = self._many_evenly(block * POISSON_BLOCK + whole)
+            following = self._many_evenly(np.minimum(block * POISSON_BLOCK + whole + 1, self.records - 1))
+            known[block] = here + ((place - whole) * np.maximum(following - here, 0)).astype(np.int64)
+        return known[block]

@@ -1,0 +1,118 @@
+"""Load plans of every shape: number → moment and back, exactly."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from streamgauge.shapes import NS_PER_MS, NS_PER_S, LoadPlan
+
+SHAPES: dict[str, dict[str, Any]] = {
+    "constant": {},
+    "steps": {"steps_per_s": (100, 300, 200)},
+    "ramp": {"to_per_s": 1000},
+    "single-burst": {"burst_records": 5000, "burst_s": 2.0},
+    "periodic-burst": {"burst_records": 700, "burst_s": 0.175, "burst_every_s": 5.0},
+    "fluctuating": {"to_per_s": 100},
+}
+
+
+def make(shape: str, arrivals: str = "even", rate: int = 400, seed: int = 1, measured_s: float = 30.0) -> LoadPlan:
+    return LoadPlan(rate, 2.0, measured_s, 0.5, shape=shape, arrivals=arrivals, seed=seed, **SHAPES[shape])  # type: ignore[arg-type]
+
+
+plans = st.builds(
+    make,
+    st.sampled_from(sorted(SHAPES)),
+    st.sampled_from(["even", "poisson"]),
+    rate=st.integers(1, 3_000),
+    seed=st.integers(0, 2**60),
+    measured_s=st.floats(1.0, 30.0),
+)
+
+
+@settings(deadline=None, max_examples=60)
+@given(plans, st.lists(st.integers(-5, 35 * NS_PER_S), max_size=30))
+def test_counts_and_moments_are_inverses(plan: LoadPlan, moments_ns: list[int]) -> None:
+    n_seq = np.arange(plan.records)
+    offsets = plan.offsets_ns(n_seq)
+    assert (np.diff(offsets) >= 0).all(), "records leave in the order of their numbers"
+    assert plan.records == 0 or (offsets[0] >= 0 and offsets[-1] < plan.duration_s * NS_PER_S)
+    for moment_ns in moments_ns:
+        assert plan.count_before(moment_ns) == int((offsets < moment_ns).sum())
+    for n in range(0, plan.records, max(1, plan.records // 50)):
+        assert plan.offset_ns(n) == offsets[n]
+    assert sum(plan.per_second()) == plan.records
+
+
+@given(st.sampled_from(sorted(SHAPES)), st.sampled_from(["even", "poisson"]))
+def test_a_plan_survives_the_manifest_and_another_process(shape: str, arrivals: str) -> None:
+    plan = make(shape, arrivals)
+    offsets = plan.offsets_ns(np.arange(50))
+    assert LoadPlan.from_json(json.loads(json.dumps(asdict(plan)))) == plan
+    assert (pickle.loads(pickle.dumps(plan)).offsets_ns(np.arange(50)) == offsets).all()
+
+
+def test_a_manifest_of_an_earlier_version_is_a_constant_load() -> None:
+    plan = LoadPlan.from_json({"rate_per_s": 7, "warmup_s": 1.0, "measured_s": 2.0, "tail_s": 0.1})
+    assert (plan.shape, plan.arrivals, plan.records) == ("constant", "even", 22)
+
+
+def test_hand_worked_shapes() -> None:
+    steps = make("steps").per_second()
+    assert (steps[:2], steps[2:12], steps[12:22], steps[22:32]) == ([100] * 2, [100] * 10, [300] * 10, [200] * 10)
+    ramp = make("ramp").per_second()
+    assert ramp[:3] == [400, 400, 410]
+    assert ramp[31] == 990
+    burst = make("single-burst").per_second()
+    assert burst[:4] == [2500, 2500, 400, 400]
+    fluctuating = make("fluctuating").per_second()
+    assert (fluctuating[0], fluctuating[11], fluctuating[12], fluctuating[21], fluctuating[22]) == (
+        400,
+        400,
+        100,
+        100,
+        400,
+    )
+
+
+def test_a_periodic_burst_has_its_records_within_its_width() -> None:
+    plan = make("periodic-burst")
+    for burst in range(1, 6):
+        end_ns = burst * 5 * NS_PER_S
+        inside = plan.count_before(end_ns) - plan.count_before(end_ns - 175 * NS_PER_MS)
+        assert inside == 700 + 70, "the burst, and the base rate that goes on"
+
+
+def test_poisson_arrivals_scatter_as_they_should() -> None:
+    plan = make("constant", "poisson", rate=1_000, measured_s=200.0)
+    gaps_ns = np.diff(plan.offsets_ns(np.arange(plan.records)))
+    assert gaps_ns.mean() == pytest.approx(NS_PER_MS, rel=0.01)
+    assert gaps_ns.std() == pytest.approx(NS_PER_MS, rel=0.03), "exponential gaps: as wide as their mean"
+    per_tenth = np.histogram(
+        plan.offsets_ns(np.arange(plan.records)), bins=np.arange(0, 200 * NS_PER_S, NS_PER_S // 10)
+    )[0]
+    assert per_tenth.var() / per_tenth.mean() == pytest.approx(0.9, abs=0.1), "a little less than 1: blocks are exact"
+    other = make("constant", "poisson", rate=1_000, measured_s=200.0, seed=2)
+    assert other.offset_ns(5) != plan.offset_ns(5)
+
+
+def test_an_unlimited_load_has_no_schedule() -> None:
+    plan = LoadPlan(400, 1.0, 2.0, 0.5, shape="unlimited")
+    assert not plan.scheduled
+    assert plan.records == 1_400
+    assert plan.offset_ns(1_399) == 0
+    assert (plan.count_before(0), plan.count_before(1)) == (0, 1_400)
+
+
+def test_a_long_and_fast_plan_does_not_overflow() -> None:
+    plan = LoadPlan(1_000_000, 300.0, 1500.0, 1.0)
+    last = plan.records - 1
+    assert plan.offsets_ns(np.array([last]))[0] == plan.offset_ns(last) == last * 1_000
