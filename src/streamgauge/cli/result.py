@@ -51,6 +51,8 @@ def print_result(run: RunDir, summary: dict[str, Any], *, to_stderr: bool) -> No
     console.print(_line("results", summary["results"]), soft_wrap=True)
     console.print(_line("rate/s", summary["rate_per_s"]), soft_wrap=True)
     console.print(_line("generator", summary["generator"]), soft_wrap=True)
+    for objective in summary["slo"]:
+        console.print(_objective(objective), markup=False, soft_wrap=True)
     if verdict != "VALID":
         console.print(f"[{_COLOURS[verdict]}]These numbers are not to be used: {verdict}.[/]")
     console.print(f"report   {run.report_path}", markup=False, soft_wrap=True)
@@ -72,6 +74,16 @@ def _latencies(summary: dict[str, Any]) -> Table:
         figures = summary["latency_ms"].get(kind) or {}
         table.add_row(kind, *(_number(figures.get(column)) for column in columns))
     return table
+
+
+def _objective(objective: dict[str, Any]) -> str:
+    """One SLO: as it was written, what was measured, the limit, and whether it was held."""
+    value, limit = (
+        "none" if number is None else f"{number:,.6g}{objective['unit']}"
+        for number in (objective["value"], objective["limit"])
+    )
+    outcome = "held" if objective["passed"] else "missed"
+    return f"{'slo':<11}{objective['slo']}: {outcome}, value {value}, limit {limit}"
 
 
 def _line(name: str, figures: dict[str, Any]) -> str:

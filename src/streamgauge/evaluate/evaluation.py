@@ -6,10 +6,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from streamgauge import registry
-from streamgauge.evaluate import sustained, verdict
+from streamgauge.evaluate import slo, sustained, verdict
 from streamgauge.evaluate.facts import Facts, Moments
 from streamgauge.evaluate.metrics import clock, generator, lag, latency, resources, throughput
 from streamgauge.evaluate.metrics.generator import Lateness, Ledger, LedgerProblem
+from streamgauge.evaluate.metrics.trend import NO_SERIES, Series
 from streamgauge.evaluate.summary import Figures, summarize, write_measures
 from streamgauge.evaluate.tally import Tally, results
 from streamgauge.rundir import RunDir
@@ -72,7 +73,8 @@ def _evaluate(run: RunDir, facts: Facts, tally: Tally, *, recorded: bool) -> dic
             invalid.append(ledger_problem)
         invalid += _clock_reasons(figures)
         warnings += _warnings(run, facts, facts.moments, figures)
-    if figures is not None and not recorded and not facts.ended("engine"):
+    # A run that was given up, or whose engine died, may lack its topics.
+    if figures is not None and not recorded and not facts.ended("engine") and not facts.outcome.get("hopeless"):
         invalid.append("the topics were not recorded, so no result could be checked")
     counts = results(tally)
     if tally.repeated_keys:
@@ -81,9 +83,11 @@ def _evaluate(run: RunDir, facts: Facts, tally: Tally, *, recorded: bool) -> dic
     state, finding = _state(facts, figures)
     if finding.why:
         warnings.append(finding.why)
+    warnings += finding.notes
     if state == "drifting":
         warnings.append("the latency drifts: the medians of the four quarters go one way, by more than 25 %")
     summary = summarize(facts, figures, counts, verdict.decide(invalid, failed), state, finding.held, warnings)
+    summary["slo"] = [slo.judge(slo.parse(text), summary) for text in facts.scenario.get("slo", ())]
     if figures is not None and facts.moments is not None:
         write_measures(run, facts, figures, facts.moments)
     run.write_summary(summary)
@@ -123,8 +127,12 @@ def _measure(run: RunDir, facts: Facts, moments: Moments, tally: Tally, ledger: 
     bound = clock.broker_bound(ledger, stamps.probe_appended_ms)
     total_known = bound is None or bound.agrees
     latencies = latency.distributions(tally)
-    median_ms = latencies["total" if total_known else "latest"].median
+    kind = "total" if total_known else "latest"
+    median_ms = latencies[kind].median
     backlog = lag.backlog_per_second(tally, moments.seconds)
+    backlog_measured = Series.of(backlog, moments.measured_seconds()) if recorded else NO_SERIES
+    medians = latency.medians_ms(tally, kind, tally.second, moments.seconds)
+    medians_measured = Series.of(medians, moments.measured_seconds())
     return Figures(
         tally=tally,
         results=results(tally),
@@ -134,7 +142,10 @@ def _measure(run: RunDir, facts: Facts, moments: Moments, tally: Tally, ledger: 
         stamps=stamps,
         backlog=backlog,
         backlog_end=lag.backlog_at_end(tally),
-        slope=lag.slope(backlog, moments) if recorded else None,
+        backlog_measured=backlog_measured,
+        slope=backlog_measured.slope(),
+        medians_measured=medians_measured,
+        trend=medians_measured.slope(),
         clock_step_ms=clock.largest_step_ms(run.samples("clock"), moments),
         broker_bound=bound,
         resources=resources.by_group(resources.within(run.samples("resources"), moments)),
@@ -178,15 +189,42 @@ def _warnings(run: RunDir, facts: Facts, moments: Moments, figures: Figures) -> 
 
 
 def _state(facts: Facts, figures: Figures | None) -> tuple[str | None, sustained.Finding]:
+    if hopeless := facts.outcome.get("hopeless"):
+        return "overloaded", sustained.Finding(False, str(hopeless))
     if figures is None or facts.moments is None or not figures.results["expected"]:
         return None, sustained.Finding(None)
-    kind = "total" if figures.total_known else "latest"
-    evidence = sustained.Evidence(
-        offered_per_s=figures.generator.offered / (facts.moments.observed_s or 1.0),
-        slope=figures.slope,
-        median_ms=figures.latencies[kind].median,
-    )
-    finding = sustained.apply(facts.scenario.get("sustained"), evidence)
+    finding = sustained.apply(facts.scenario.get("sustained"), _evidence(facts, facts.moments, figures))
     if finding.held is False:
         return "overloaded", finding
-    return "drifting" if latency.is_drifting(figures.tally, kind) else "steady", finding
+    # Where the load itself rises and falls, the latency may follow it.
+    quarters_ms = latency.medians_of_parts_ms(figures.tally, _kind(figures), 4)
+    drifting = facts.plan.shape == "constant" and latency.is_drifting(quarters_ms)
+    return "drifting" if drifting else "steady", finding
+
+
+def _kind(figures: Figures) -> str:
+    return "total" if figures.total_known else "latest"
+
+
+def _evidence(facts: Facts, moments: Moments, figures: Figures) -> sustained.Evidence:
+    engine, shared_cores = facts.manifest["engine"], facts.manifest.get("shared_cores", True)
+    options = engine["options"]
+    return sustained.Evidence(
+        offered_per_s=figures.generator.offered / (moments.observed_s or 1.0),
+        slope=figures.slope,
+        median_ms=figures.latencies[_kind(figures)].median,
+        medians=figures.medians_measured,
+        backlog=figures.backlog_measured,
+        fifths_ms=latency.medians_of_parts_ms(figures.tally, _kind(figures), 5),
+        drained_s=lag.drained_s(figures.tally, moments),
+        cpu_share=None if shared_cores else _cpu_share(facts, figures),
+        shared_cores=shared_cores,
+        micro_batches=bool(options.get("trigger_ms")) or (engine["name"] == "spark" and not options.get("realtime")),
+    )
+
+
+def _cpu_share(facts: Facts, figures: Figures) -> float | None:
+    """CPU seconds of the engine over the interval × the cores given to it."""
+    used = figures.resources.get("engine", {}).get("cpu_mean")
+    cores = facts.manifest["engine"]["options"].get("cores") or facts.manifest.get("machine", {}).get("cores")
+    return None if used is None or not cores else used / cores

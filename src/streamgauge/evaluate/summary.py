@@ -10,9 +10,9 @@ from streamgauge.evaluate.facts import Facts, Moments
 from streamgauge.evaluate.metrics import latency, throughput
 from streamgauge.evaluate.metrics.clock import Bound
 from streamgauge.evaluate.metrics.generator import Generator
-from streamgauge.evaluate.metrics.lag import Slope
 from streamgauge.evaluate.metrics.latency import EMPTY, KINDS, Distribution
 from streamgauge.evaluate.metrics.throughput import Stamps
+from streamgauge.evaluate.metrics.trend import Series, Slope
 from streamgauge.evaluate.tally import Ints, Tally
 from streamgauge.evaluate.verdict import Decision
 from streamgauge.model import NS_PER_S
@@ -34,7 +34,12 @@ class Figures:
     stamps: Stamps
     backlog: Ints
     backlog_end: int
+    backlog_measured: Series
+    """The backlog at the end of each second of the measured interval; empty where nothing was recorded."""
     slope: Slope | None
+    medians_measured: Series
+    """The median latency of each second of the measured interval: ``total``, or ``latest`` where that is not known."""
+    trend: Slope | None
     clock_step_ms: float | None
     broker_bound: Bound | None
     resources: Mapping[str, Mapping[str, float | None]]
@@ -69,6 +74,7 @@ def summarize(
         "rate_per_s": _rates(figures, facts.moments),
         "generator": _generator(figures),
         "backlog": _backlog(figures),
+        "trend": _trend(figures),
         "clock": _clock(figures),
         "resources": {} if figures is None else {k: _rounded(v) for k, v in figures.resources.items()},
         "repetitions": [],
@@ -125,6 +131,14 @@ def _backlog(figures: Figures | None) -> dict[str, Any]:
         "end": figures.backlog_end if figures else 0,
         "slope_per_s": _round(found.per_s) if found else None,
         "slope_ci": [_round(found.low), _round(found.high)] if found else None,
+    }
+
+
+def _trend(figures: Figures | None) -> dict[str, Any]:
+    found = figures.trend if figures is not None and figures.total_known else None
+    return {
+        "total_ms_per_s": _round(found.per_s) if found else None,
+        "total_ci": [_round(found.low), _round(found.high)] if found else None,
     }
 
 

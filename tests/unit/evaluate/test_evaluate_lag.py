@@ -8,7 +8,7 @@ from tallies import facts, row, tally
 
 from streamgauge.evaluate import sustained
 from streamgauge.evaluate.metrics import lag
-from streamgauge.evaluate.metrics.lag import Slope
+from streamgauge.evaluate.metrics.trend import Series, Slope
 
 
 def test_backlog_is_what_was_appended_and_not_yet_answered() -> None:
@@ -27,12 +27,42 @@ def test_backlog_is_what_was_appended_and_not_yet_answered() -> None:
 def test_slope_over_the_measured_interval_only() -> None:
     _, moments = facts(measured_s=10.0)
     backlog = np.array([900] + [100 + 7 * second for second in range(10)] + [0] * 6)
-    assert lag.slope(backlog, moments) == Slope(7.0, 7.0, 7.0)
+    assert Series.of(backlog, moments.measured_seconds()).slope() == Slope(7.0, 7.0, 7.0)
 
 
 def test_too_short_for_a_slope() -> None:
     _, moments = facts(measured_s=4.9)
-    assert lag.slope(np.zeros(13, np.int64), moments) is None
+    assert Series.of(np.zeros(13, np.int64), moments.measured_seconds()).slope() is None
+
+
+def test_a_series_leaves_out_seconds_without_a_value() -> None:
+    found = Series.of([9.0, None, 2.0, None, 4.0, 5.0, 6.0, 7.0], range(1, 20))
+    assert (found.seconds.tolist(), found.values.tolist()) == ([2, 4, 5, 6, 7], [2.0, 4.0, 5.0, 6.0, 7.0])
+    assert found.slope() == Slope(1.0, 1.0, 1.0)
+    assert [half.seconds.tolist() for half in found.halves()] == [[2, 4], [5, 6, 7]]
+
+
+def test_the_interval_is_wider_where_seconds_resemble_the_next() -> None:
+    """The same values, shuffled or in slow waves, around the same trend."""
+    seconds = np.arange(60)
+    waves = np.sin(seconds / 4)
+    shuffled = np.random.default_rng(1).permutation(waves)
+    widths = []
+    for noise in (shuffled, waves):
+        found = Series.of((3.0 * seconds + noise).tolist(), range(60)).slope()
+        assert found is not None and found.low < 3.0 < found.high
+        widths.append(found.high - found.low)
+    # Neighbours correlate by about 0.97: the square root of 1.97 / 0.03 is 8.
+    assert widths[1] > 4 * widths[0]
+
+
+def test_drained_when_the_last_result_is_out() -> None:
+    _, moments = facts(measured_s=10.0)  # the load ends after 12 s
+    assert lag.drained_s(tally(row(answered=3), row(phase="tail", answered=13, fate="wrong")), moments) == 2.0
+    assert lag.drained_s(tally(row(answered=11), row(phase="tail", fate="lost", answered=99)), moments) == 0.0
+    assert lag.drained_s(tally(row(answered=3), row(fate="unfinished")), moments) is None
+    assert lag.drained_s(tally(row(answered=3), row(phase="tail", fate="unfinished")), moments) == 0.0
+    assert lag.drained_s(tally(row(fate="lost")), moments) is None
 
 
 @pytest.mark.parametrize(
@@ -55,7 +85,7 @@ def test_slope_rule(slope: Slope | None, median_ms: float | None, held: bool | N
 def test_no_rule_and_unknown_rule() -> None:
     evidence = sustained.Evidence(1.0, None, None)
     assert sustained.apply(None, evidence) == sustained.Finding(None)
-    assert "known: slope" in sustained.apply("slpoe", evidence).why
+    assert "known: ospbench, scalability, slope, sustainable" in sustained.apply("slpoe", evidence).why
 
 
 def test_overload_and_doubt_are_told_apart() -> None:

@@ -13,6 +13,7 @@ from streamgauge.evaluate.metrics.latency import (
     advised_warmup_s,
     distributions,
     is_drifting,
+    medians_of_parts_ms,
     mostly_generator,
     per_second,
 )
@@ -69,12 +70,20 @@ def test_latencies_of_the_measured_interval_only() -> None:
 )
 def test_drift(quarters: tuple[int, ...], drifts: bool) -> None:
     rows = [row(part=part, total=quarters[part // 5], latest=1) for part in range(20)]
-    assert is_drifting(tally(*rows), "total") is drifts
-    assert not is_drifting(tally(*rows), "latest")
+    assert is_drifting(medians_of_parts_ms(tally(*rows), "total", 4)) is drifts
+    assert not is_drifting(medians_of_parts_ms(tally(*rows), "latest", 4))
 
 
 def test_a_quarter_without_results_is_no_drift() -> None:
-    assert not is_drifting(tally(*(row(part=part, total=part) for part in range(15))), "total")
+    three_quarters = tally(*(row(part=part, total=part) for part in range(15)))
+    assert medians_of_parts_ms(three_quarters, "total", 4) == [2.0, 7.0, 12.0, None]
+    assert not is_drifting(medians_of_parts_ms(three_quarters, "total", 4))
+
+
+def test_medians_of_fifths_of_what_was_measured() -> None:
+    rows = [row(part=part, total=part) for part in range(20)]
+    ignored = (row(part=0, total=900, phase="warmup"), row(part=19, total=900, phase="tail"), row(fate="wrong"))
+    assert medians_of_parts_ms(tally(*rows, *ignored), "total", 5) == [1.5, 5.5, 9.5, 13.5, 17.5]
 
 
 def test_percentiles_that_are_mostly_the_generators() -> None:

@@ -2,26 +2,11 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
-
 import numpy as np
 
 from streamgauge.evaluate.facts import Moments
-from streamgauge.evaluate.tally import LOST, UNFINISHED, Ints, Tally
-
-LEAST_SECONDS = 5
-"""Fewer points than this say nothing about a slope."""
-MOST_POINTS = 2000
-
-
-@dataclass(frozen=True)
-class Slope:
-    """Records per second by which the backlog grows: Theil–Sen, with its 95 % interval."""
-
-    per_s: float
-    low: float
-    high: float
+from streamgauge.evaluate.tally import LOST, MATCHED, UNFINISHED, WRONG, Ints, Tally
+from streamgauge.model import NS_PER_S
 
 
 def backlog_per_second(tally: Tally, seconds: int) -> Ints:
@@ -47,13 +32,15 @@ def backlog_at_end(tally: Tally) -> int:
     return int(tally.open_at_end[tally.fate != LOST].sum())
 
 
-def slope(backlog: Ints, moments: Moments) -> Slope | None:
-    """The trend over the measured interval; None when it is too short to tell."""
-    from scipy.stats import theilslopes
+def drained_s(tally: Tally, moments: Moments) -> float | None:
+    """Seconds from the end of the load to the last result, rounded up to the end of the run's second.
 
-    seconds = np.array(moments.measured_seconds())
-    seconds = seconds[:: math.ceil(len(seconds) / MOST_POINTS) or 1]
-    if len(seconds) < LEAST_SECONDS:
+    None when results were still missing at the end, or none came at all.
+    """
+    if (tally.expected & (tally.fate == UNFINISHED)).any():
         return None
-    found = theilslopes(backlog[seconds], seconds, alpha=0.95)
-    return Slope(float(found.slope), float(found.low_slope), float(found.high_slope))
+    came_out = np.isin(tally.fate, (MATCHED, WRONG))
+    if not came_out.any():
+        return None
+    last_s = int(tally.answered_second[came_out].max()) + 1
+    return max(last_s - (moments.load_end_ns - moments.load_start_ns) / NS_PER_S, 0.0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -94,16 +94,26 @@ def mostly_generator(total: Distribution, share: Distribution) -> list[str]:
     return marked
 
 
-def is_drifting(tally: Tally, kind: str) -> bool:
-    """The medians of the four quarters rise or fall strictly; the last is more than 25 % off the first."""
+def medians_ms(tally: Tally, kind: str, place: Ints, places: int) -> list[float | None]:
+    """The median of the measured results at each place (a second, a part of the interval); None where there is none."""
     values = tally.latest_ms if kind == "latest" else tally.total_ms
-    medians = []
-    for quarter in range(4):
-        part = tally.timed & (tally.part * 4 // PARTS == quarter)
-        median = Distribution.of(values[part], tally.rows[part]).median
-        if median is None:
-            return False
-        medians.append(median)
+    timed = tally.timed
+    order = np.argsort(place[timed], kind="stable")
+    where, value, rows = (column[timed][order] for column in (place, values, tally.rows))
+    bounds = np.searchsorted(where, np.arange(places + 1))
+    return [Distribution.of(value[begin:end], rows[begin:end]).median for begin, end in pairwise(bounds)]
+
+
+def medians_of_parts_ms(tally: Tally, kind: str, parts: int) -> list[float | None]:
+    """The medians of ``parts`` equal parts of the measured interval; ``parts`` divides ``PARTS``."""
+    return medians_ms(tally, kind, tally.part * parts // PARTS, parts)
+
+
+def is_drifting(quarters_ms: Sequence[float | None]) -> bool:
+    """The medians of the four quarters rise or fall strictly; the last is more than 25 % off the first."""
+    medians = [median for median in quarters_ms if median is not None]
+    if len(medians) < len(quarters_ms):
+        return False
     steps = np.diff(medians)
     strict = bool((steps > 0).all() or (steps < 0).all())
     return strict and abs(medians[-1] - medians[0]) > DRIFT_SHARE * abs(medians[0])

@@ -1,0 +1,117 @@
+"""From results to state: what the evaluation gives the rules to look at."""
+
+from __future__ import annotations
+
+import dataclasses
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tallies import row, tally
+
+from streamgauge.evaluate import evaluation
+from streamgauge.evaluate.facts import Facts
+from streamgauge.evaluate.tally import Tally
+from streamgauge.rundir import RunDir
+
+GOLDEN = Path(__file__).parents[2] / "golden" / "format-1"
+SECONDS = range(2, 10)
+"""The golden run: 40 records/s, 2 s of warm-up, 8 s measured, 0.5 s of tail, 5 s of drain."""
+
+
+def results(total_ms: Callable[[int], int]) -> Tally:
+    """Forty results a second; ``total_ms`` of the second of the measured interval, from 0 on."""
+    rows = []
+    for second in SECONDS:
+        ms = total_ms(second - 2)
+        part = (second - 2) * 20 // 8
+        answered = second + ms // 1000
+        rows.append(row(second=second, part=part, appended=second, answered=answered, total=ms, latest=ms, inputs=40))
+    return dataclasses.replace(tally(*rows), rows=tally(*rows).inputs)
+
+
+@pytest.fixture
+def judged(tmp_path: Path) -> Callable[..., dict[str, Any]]:
+    def judge(found: Tally, *, shape: str = "constant", **manifest: Any) -> dict[str, Any]:
+        shutil.copytree(GOLDEN, tmp_path / "run")
+        run = RunDir.open(tmp_path / "run")
+        changed = run.manifest()
+        changed["scenario"] |= manifest.pop("scenario", {})
+        changed["engine"] |= manifest.pop("engine", {})
+        run.write_manifest(changed | manifest)
+        facts = Facts.read(run)
+        facts = dataclasses.replace(facts, plan=dataclasses.replace(facts.plan, shape=shape))
+        return evaluation._evaluate(run, facts, found, recorded=True)
+
+    return judge
+
+
+def test_steady(judged: Any) -> None:
+    summary = judged(results(lambda second: 100), scenario={"sustained": "sustainable"})
+    assert (summary["state"], summary["sustained"]) == ("steady", True)
+    assert summary["trend"] == {"total_ms_per_s": 0.0, "total_ci": [0.0, 0.0]}
+
+
+def test_overloaded(judged: Any) -> None:
+    summary = judged(results(lambda second: 100 + 500 * second), scenario={"sustained": "sustainable"})
+    assert (summary["state"], summary["sustained"]) == ("overloaded", False)
+    assert summary["trend"] == {"total_ms_per_s": 500.0, "total_ci": [500.0, 500.0]}
+    assert any(text.startswith("overloaded: the latency rose throughout") for text in summary["warnings"])
+
+
+def test_drifting_is_judged_where_the_rate_is_constant(judged: Any) -> None:
+    summary = judged(results(lambda second: 100 + 8 * second), scenario={"sustained": "sustainable"})
+    assert (summary["state"], summary["sustained"]) == ("drifting", True)
+
+
+def test_a_load_that_rises_may_take_the_latency_with_it(judged: Any) -> None:
+    summary = judged(results(lambda second: 100 + 8 * second), shape="ramp")
+    assert summary["state"] == "steady"
+
+
+def test_too_short_for_a_trend(judged: Any) -> None:
+    few = results(lambda second: 100)
+    few = dataclasses.replace(few, second=few.second.clip(max=5))
+    assert judged(few)["trend"] == {"total_ms_per_s": None, "total_ci": None}
+
+
+@pytest.mark.parametrize(
+    ("manifest", "note"),
+    [
+        ({"shared_cores": True}, "not applied: cores shared"),
+        ({"shared_cores": False}, None),
+    ],
+)
+def test_ospbench_asks_for_the_engines_own_cores(judged: Any, manifest: dict[str, Any], note: str | None) -> None:
+    summary = judged(results(lambda second: 100), scenario={"sustained": "ospbench"}, **manifest)
+    assert (summary["state"], summary["sustained"]) == ("steady", True)
+    assert [text for text in summary["warnings"] if "not applied" in text] == (
+        [f"the limit of the rule ospbench on the engine's CPU was {note}"] if note else []
+    )
+
+
+def test_ospbench_sees_results_that_come_late(judged: Any) -> None:
+    summary = judged(results(lambda second: 100 if second else 9500 + 10_000), scenario={"sustained": "ospbench"})
+    assert summary["sustained"] is False
+    assert any("the last result came 12 s after the load's end" in text for text in summary["warnings"])
+
+
+@pytest.mark.parametrize(
+    ("engine", "warned"),
+    [
+        ({"name": "echo", "options": {}}, False),
+        ({"name": "other", "options": {"trigger_ms": 500}}, True),
+        ({"name": "spark", "options": {"trigger_ms": 0, "realtime": False}}, True),
+        ({"name": "spark", "options": {"trigger_ms": 0, "realtime": True}}, False),
+    ],
+)
+def test_micro_batches_are_known_by_the_engines_options(judged: Any, engine: dict[str, Any], warned: bool) -> None:
+    summary = judged(results(lambda second: 100), scenario={"sustained": "scalability"}, engine=engine)
+    assert any("micro-batches" in text for text in summary["warnings"]) is warned
+
+
+def test_objectives_of_a_whole_run(judged: Any) -> None:
+    found = judged(results(lambda second: 100), scenario={"slo": ["latency.p50 <= 0.1s", "results.matched == 100 %"]})
+    assert [(entry["value"], entry["passed"]) for entry in found["slo"]] == [(0.1, True), (100, True)]

@@ -1,0 +1,175 @@
+"""The rules for a sustained rate, on series whose answer is known."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from streamgauge.evaluate import sustained
+from streamgauge.evaluate.metrics.trend import Series
+from streamgauge.evaluate.sustained import Evidence, Finding
+
+RATE = 400.0
+SECONDS = 60
+
+
+def evidence(total_ms: np.ndarray, backlog: np.ndarray | None = None) -> Evidence:
+    """Of a series of medians, with the backlog that goes with it (Little's law) unless it is given."""
+    waiting = RATE * total_ms / 1000 if backlog is None else backlog
+    seconds = range(len(total_ms))
+    series = Series.of(np.round(waiting).astype(np.int64), seconds)
+    return Evidence(
+        offered_per_s=RATE,
+        slope=series.slope(),
+        median_ms=float(np.median(total_ms)),
+        medians=Series.of(total_ms.tolist(), seconds),
+        backlog=series,
+        fifths_ms=[float(np.median(part)) if len(part) else None for part in np.array_split(total_ms, 5)],
+        drained_s=1.0,
+    )
+
+
+def level(seconds: int = SECONDS) -> np.ndarray:
+    return 200.0 + np.random.default_rng(5).normal(0, 20, seconds)
+
+
+def stepping(seconds: int = SECONDS) -> np.ndarray:
+    return level(seconds) + 300.0 * (np.arange(seconds) >= seconds // 2)
+
+
+def outlying(seconds: int = SECONDS) -> np.ndarray:
+    found = level(seconds)
+    found[seconds // 2] = 5000.0
+    return found
+
+
+def sawtooth(seconds: int = SECONDS) -> np.ndarray:
+    """Batches of 1.1 s, met a little later in each second."""
+    return 1100.0 * (1 + np.arange(seconds) / 1.1 % 1)
+
+
+def falling_behind(share: float, seconds: int = SECONDS) -> np.ndarray:
+    return level(seconds) + 1000 * share * np.arange(seconds)
+
+
+@pytest.mark.parametrize("rule", ["slope", "sustainable"])
+def test_only_drift_is_overload(rule: str) -> None:
+    for healthy in (level(), outlying(), falling_behind(-0.02), falling_behind(0.002)):
+        assert sustained.apply(rule, evidence(healthy)) == Finding(True)
+    for share in (0.02, 0.05, 0.5):
+        found = sustained.apply(rule, evidence(falling_behind(share)))
+        assert found.held is False
+        assert found.why.startswith("overloaded: ")
+
+
+@pytest.mark.parametrize("rule", ["slope", "sustainable"])
+@pytest.mark.parametrize("seconds", [20, 30, 60, 120])
+def test_steps_and_sawteeth_are_never_overload(rule: str, seconds: int) -> None:
+    for series in (stepping(seconds), sawtooth(seconds)):
+        assert sustained.apply(rule, evidence(series)).held is not False
+
+
+def test_a_large_step_fools_the_bound_alone() -> None:
+    """Why either half has to rise as well."""
+    before_and_after = evidence(level(20) + 40_000.0 * (np.arange(20) >= 10))
+    assert before_and_after.slope is not None
+    steep = dataclasses.replace(before_and_after.slope, low=5.0)
+    assert sustained.slope(dataclasses.replace(before_and_after, slope=steep, median_ms=1.0)).held is None
+
+
+def test_sustainable_looks_at_latency_and_queue() -> None:
+    calm, rising = level(), falling_behind(0.05)
+    only_queue = sustained.apply("sustainable", evidence(calm, RATE * rising / 1000))
+    assert only_queue.held is False
+    assert only_queue.why.startswith("overloaded: the backlog rose throughout, by 20.")
+    assert only_queue.why.endswith("; the limit is 4.0")
+    only_latency = sustained.apply("sustainable", evidence(rising, RATE * calm / 1000))
+    assert only_latency.held is False
+    assert only_latency.why.startswith("overloaded: the latency rose throughout, by 50.")
+    assert only_latency.why.endswith("; the limit is 10.0")
+
+
+@pytest.mark.parametrize("until", [SECONDS // 3, SECONDS // 2])
+def test_sustainable_that_came_to_rest(until: int) -> None:
+    assert sustained.apply("sustainable", evidence(level() + 30.0 * np.minimum(np.arange(SECONDS), until))).held is True
+
+
+def test_halves_save_steps_that_the_bound_alone_would_accuse() -> None:
+    """Of noisy steps in runs of ten seconds, the shortest that have two halves."""
+    by_bound = by_rule = 0
+    for seed in range(200):
+        noise = np.random.default_rng(seed).normal(0, 40, 10)
+        found = evidence(200.0 + noise + 300.0 * (np.arange(10) >= 5))
+        trend = found.medians.slope()
+        assert trend is not None
+        by_bound += trend.low >= sustained.LATENCY_RISE_MS_PER_S
+        by_rule += sustained.apply("sustainable", found).held is False
+    assert 0 < by_rule < by_bound / 2
+
+
+def test_sustainable_cannot_always_tell() -> None:
+    noisy = 2000 + np.random.default_rng(3).normal(0, 500, 12)
+    found = sustained.apply("sustainable", evidence(noisy))
+    assert found.held is None
+    assert "undecided: the latency may have risen, by" in found.why
+    assert found.why.endswith("a longer --for tells")
+    short = sustained.apply("sustainable", evidence(level(4)))
+    assert (short.held, "5 whole seconds are needed" in short.why) == (None, True)
+
+
+NOT_APPLIED = ("the limit of the rule ospbench on the engine's CPU was not applied: cores shared",)
+GOOD = Evidence(RATE, None, 100.0, fifths_ms=(100.0, 110.0, 109.0, 120.0, 130.0), drained_s=9.9)
+
+
+def test_ospbench_holds() -> None:
+    assert sustained.apply("ospbench", GOOD) == Finding(True, notes=NOT_APPLIED)
+    own_cores = dataclasses.replace(GOOD, shared_cores=False, cpu_share=0.79)
+    assert sustained.apply("ospbench", own_cores) == Finding(True)
+    unknown = sustained.apply("ospbench", dataclasses.replace(GOOD, shared_cores=False))
+    assert unknown.held is True
+    assert unknown.notes[0].endswith("not applied: not known")
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"fifths_ms": (100.0, 101.0, 102.0, 103.0, 104.0)}, "rose from each fifth of the measured interval"),
+        ({"median_ms": 10_000.0}, "the median latency is 10.0 s; the limit is 10 s"),
+        ({"drained_s": 10.0}, "the last result came 10 s after the load's end; the limit is 10 s"),
+        ({"drained_s": None}, "results were still missing when the drain ended"),
+        ({"shared_cores": False, "cpu_share": 0.8}, "the engine used 80 % of its cores; the limit is 80 %"),
+        ({"median_ms": None}, "no result of the measured interval came out"),
+    ],
+)
+def test_each_limit_of_ospbench(change: dict[str, object], why: str) -> None:
+    found = sustained.apply("ospbench", dataclasses.replace(GOOD, **change))  # type: ignore[arg-type]
+    assert found.held is False
+    assert found.why.startswith("overloaded: ") and why in found.why
+
+
+def test_ospbench_tells_all_that_is_broken_and_what_it_lacks() -> None:
+    both = dataclasses.replace(GOOD, median_ms=11_000.0, drained_s=None)
+    assert sustained.apply("ospbench", both).why == (
+        "overloaded: the median latency is 11.0 s; the limit is 10 s; results were still missing when the drain ended"
+    )
+    gap = dataclasses.replace(GOOD, fifths_ms=(1.0, 2.0, None, 3.0, 4.0))
+    assert sustained.apply("ospbench", gap).held is None
+
+
+@pytest.mark.parametrize(("growth", "held"), [(99.0, True), (100.0, False), (-500.0, True)])
+def test_scalability_compares_the_first_and_the_last_half_minute(growth: float, held: bool) -> None:
+    backlog = np.concatenate([np.full(30, 1000.0), np.full(20, 9000.0), np.full(30, 1000.0 + growth)])
+    found = sustained.apply("scalability", evidence(level(80), backlog))
+    assert found.held is held
+    assert found.notes == ()
+    assert bool(found.why) is not held
+
+
+def test_scalability_needs_a_minute_and_warns_of_micro_batches() -> None:
+    short = sustained.apply("scalability", evidence(level(59)))
+    assert (short.held, "60 whole seconds are needed" in short.why) == (None, True)
+    for seconds in (59, 60):
+        batches = dataclasses.replace(evidence(level(seconds)), micro_batches=True)
+        assert "means little with micro-batches" in sustained.apply("scalability", batches).notes[0]
