@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import typer
 
 
@@ -15,7 +18,7 @@ def doctor() -> None:
     from streamgauge import __version__, jars, registry
     from streamgauge.errors import EnvironmentProblem
     from streamgauge.jvm.java import find_java
-    from streamgauge.lab import machine
+    from streamgauge.lab import calibration, machine
     from streamgauge.lab.blueprint import Request, draw
     from streamgauge.lab.ports import free_port
     from streamgauge.lab.requirements import lacks
@@ -60,8 +63,22 @@ def doctor() -> None:
         say(enough, f"disk {name}", f"{free:,} MB free in {where}", "" if enough else f"{disk_mb:,} MB are needed")
     say(True, "cores", f"{about['cores']}, load {about['load_at_start']}")
     say(True, "port", f"127.0.0.1:{free_port()} is free")
+    known = calibration.read()
+    # Not a lack: without one, results near the limits of the machine are not marked.
+    say(
+        True,
+        "calibration",
+        _calibration_line(known) if known else "none of this machine",
+        "" if known else "streamgauge calibrate",
+    )
     for name in registry.names("engines"):
         problems = lacks(registry.engine(name))
         say(True, name, "ready" if not problems else "lacks " + "; ".join(problems))
     if not fine:
         raise typer.Exit(5)
+
+
+def _calibration_line(found: Mapping[str, Any]) -> str:
+    floor_ms = found["floor_ms"]["latest"]["p50"]
+    floor = "not known" if floor_ms is None else f"{floor_ms:g} ms"
+    return f"floor {floor}, ceiling {found['ceiling_per_s']:,.0f}/s, by {found['scenario']} at {found['at']}"

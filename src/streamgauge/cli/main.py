@@ -9,11 +9,15 @@ from typing import Annotated
 import typer
 
 from streamgauge import __version__
+from streamgauge.cli.calibrate import calibrate
+from streamgauge.cli.capacity import capacity
 from streamgauge.cli.check import check_app
 from streamgauge.cli.clean import clean
+from streamgauge.cli.compare import compare
 from streamgauge.cli.doctor import doctor
 from streamgauge.cli.evaluate import evaluate
 from streamgauge.cli.fetch import fetch
+from streamgauge.cli.history import history
 from streamgauge.cli.list import list_everything
 from streamgauge.cli.lock import lock
 from streamgauge.cli.plan import plan
@@ -58,8 +62,12 @@ app.command()(doctor)
 app.command("list")(list_everything)
 app.command()(plan)
 app.command()(run)
+app.command()(capacity)
 app.command()(evaluate)
 app.command()(report)
+app.command()(compare)
+app.command()(history)
+app.command()(calibrate)
 app.add_typer(check_app, name="check")
 app.command()(fetch)
 app.command()(clean)

@@ -66,8 +66,8 @@ def _shape(load: LoadPlan) -> str:
         "periodic-burst": f"{load.burst_records:,} records within {load.burst_s:g} s, every {load.burst_every_s:g} s",
         "unlimited": "as fast as they can be sent; the times above do not apply",
     }
-    words = [f"shape {load.shape}"] + [values[load.shape]] * (load.shape in values)
-    return ", ".join(words) + (", Poisson arrivals" if load.arrivals == "poisson" else "")
+    words = [f"shape {load.shape}", values.get(load.shape), "Poisson arrivals" if load.arrivals == "poisson" else None]
+    return ", ".join(word for word in words if word)
 
 
 def sparkline(values: Sequence[int], width: int = 60) -> str:

@@ -1,26 +1,71 @@
-"""``streamgauge run``: one measurement, watched, ending with a verdict."""
+"""``streamgauge run``: a measurement, watched, ending with a verdict; repeated on request."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import json
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
 
 from streamgauge.cli.request import takes_request
-from streamgauge.cli.result import AsJson, finish
+from streamgauge.cli.result import AsJson, finish, print_result
 
 if TYPE_CHECKING:
     from streamgauge.lab.blueprint import Request
 
+Runs = Annotated[int, typer.Option("--runs", min=1, metavar="N", help="Repeat it, in fresh processes each time.")]
+
 
 @takes_request
-def run(request: Request, as_json: AsJson = False) -> None:
+def run(request: Request, as_json: AsJson = False, runs: Runs = 1) -> None:
     """Run a scenario and say whether its numbers can be trusted, then what they are."""
     from streamgauge import report
     from streamgauge.cli.live import LiveView
     from streamgauge.lab.experiment import run_experiment
     from streamgauge.lab.supervisor import signals_as_interrupt
 
+    if runs > 1:
+        _run_repeated(request, runs, as_json)
     with signals_as_interrupt(), LiveView() as view:
         directory, summary = run_experiment(request, view)
         view.phase("writing the report")
         report.write(directory)
     finish(directory, summary, as_json)
+
+
+def _run_repeated(request: Request, runs: int, as_json: bool) -> None:
+    from streamgauge.cli.live import LiveView
+    from streamgauge.evaluate.verdict import exit_code
+    from streamgauge.lab.repetition import run_repeated
+    from streamgauge.lab.supervisor import signals_as_interrupt
+    from streamgauge.rundir import RunDir
+
+    with signals_as_interrupt(), LiveView() as view:
+        out, summary = run_repeated(request, runs, view)
+    median = next(row["directory"] for row in summary["repetitions"] if row["run"] == summary["run"])
+    print_result(RunDir(out / median), summary, to_stderr=as_json)
+    _print_repetitions(summary, to_stderr=as_json)
+    typer.echo(f"set      {out}, report {out / 'report.html'}", err=as_json)
+    if as_json:
+        typer.echo(json.dumps(summary, indent=1, ensure_ascii=False))
+    raise typer.Exit(exit_code(summary))
+
+
+def _print_repetitions(summary: dict[str, Any], *, to_stderr: bool) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    from streamgauge.report.text import number
+
+    console = Console(highlight=False, stderr=to_stderr)
+    table = Table("run", "verdict", "state", "total p50", "total p99", "output/s", box=None, header_style="bold")
+    for column in table.columns[3:]:
+        column.justify = "right"
+    for row in summary["repetitions"]:
+        marked = " (median)" if row["run"] == summary["run"] else ""
+        figures = (number(row[key], 1) for key in ("total_p50", "total_p99", "rate_output"))
+        table.add_row(row["directory"] + marked, row["verdict"], row["state"] or "–", *figures)
+    console.print(table)
+    if interval := summary["interval"]["total_p50"]:
+        low, high = (number(bound, 1) for bound in interval)
+        console.print(f"median of the VALID runs: 95 % interval {low} to {high} ms", soft_wrap=True)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from streamgauge import registry
-from streamgauge.evaluate import slo, sustained, verdict
+from streamgauge.evaluate import calibration, slo, sustained, verdict
 from streamgauge.evaluate.facts import Facts, Moments
 from streamgauge.evaluate.metrics import clock, generator, lag, latency, resources, throughput
 from streamgauge.evaluate.metrics.generator import Lateness, Ledger, LedgerProblem
@@ -185,6 +185,12 @@ def _warnings(run: RunDir, facts: Facts, moments: Moments, figures: Figures) -> 
         medians = latency.per_second(figures.tally, "total", moments.seconds)["p50"]
         if advised_s := latency.advised_warmup_s(medians, facts.plan.warmup_s):
             said.append(f"the start of the measured interval looks unlike the rest: try --warmup {advised_s}s")
+    said += calibration.warnings(
+        facts.manifest.get("calibration"),
+        total_p50_ms=total.median if figures.total_known else None,
+        latest_p50_ms=figures.latencies["latest"].median,
+        rate_per_s=figures.generator.sent / moments.observed_s if moments.observed_s else None,
+    )
     return said
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from streamgauge import jars
@@ -71,13 +73,22 @@ def evaluate_again(run: RunDir, master: str, say: Say) -> dict[str, Any]:
     if not needs_spark(run):
         evaluate_without_spark(run)
         return run.summary()
+    records = LoadPlan.from_json(run.manifest()["scenario"]["load"]).records
+    name = f"evaluate-{run.path.name}-{secrets.token_hex(2)}"
+    with kept_evaluator(name, run.path / "logs", master, records) as kept:
+        return kept.evaluate(run, say)
+
+
+@contextmanager
+def kept_evaluator(name: str, logs: Path, master: str, records: int | None) -> Iterator[Evaluator]:
+    """An evaluator for one run directory after another; its Spark starts when first needed and ends with the block.
+
+    ``records`` is about how many a run has, where that is known.
+    """
     if jars.missing(("spark",)):
         jars.fetch(("spark",))
-    load = run.manifest()["scenario"]["load"]
-    records = LoadPlan(**load).records
-    name = f"evaluate-{run.path.name}-{secrets.token_hex(2)}"
-    with Supervisor(name, run.path / "logs") as supervisor:
+    with Supervisor(name, logs) as supervisor:
         home = supervisor.work_dir / "evaluate"
-        spark_jars, heap_mb = jars.paths("spark"), heap_need_mb(records)
-        specs = evaluator.plan(find_java().path, home, spark_jars, master, heap_mb, records=records)
-        return Evaluator(supervisor, specs).evaluate(run, say)
+        heap_mb = heap_need_mb(records or 0)
+        specs = evaluator.plan(find_java().path, home, jars.paths("spark"), master, heap_mb, records=records)
+        yield Evaluator(supervisor, specs)

@@ -9,7 +9,7 @@ from typing import Any
 
 from streamgauge import __version__, jars, registry
 from streamgauge.jvm.java import find_java
-from streamgauge.lab import machine
+from streamgauge.lab import calibration, machine
 from streamgauge.lab.blueprint import Blueprint, needed_jar_groups
 
 
@@ -47,6 +47,8 @@ def describe(plan: Blueprint) -> dict[str, Any]:
             "jars": {group: jars.versions(group) for group in groups},
         },
         "machine": machine.describe(),
+        # Kept with the run: evaluating it again on another day or machine must mark the same figures.
+        "calibration": calibration.read(),
         "processes": [{"role": spec.role, "group": spec.group, "argv": list(spec.argv)} for spec in plan.processes],
         # Load, broker and engine run on the same cores: the engine's share of the CPU says nothing on its own.
         "shared_cores": True,

@@ -26,6 +26,9 @@ class EchoOptions(BaseModel):
         "delay_ms, sigma 0.5 (delay_ms 0 counts as 20 for the last two)",
     )
     delay_seed: Annotated[int, Field(ge=0)] = Field(1, description="which records get which delay")
+    cap_per_s: Annotated[int, Field(ge=0)] = Field(
+        0, description="records per second that are taken from the broker at most; 0: as many as there are"
+    )
     drop_every: Every = Field(0, description="leave out every n-th record by n_seq; 0: none")
     duplicate_every: Every = Field(0, description="publish every n-th record twice")
     alter_every: Every = Field(0, description="change the last digit of every n-th record")

@@ -23,6 +23,14 @@ BIMODAL_SHARE = 0.2
 LOGNORMAL_SIGMA = 0.5
 LEAST_MEDIAN_MS = 20.0
 
+MOST_AT_ONCE = 2000
+CREDIT_S = 0.1
+"""How long what was not taken may be made up for: the client needs so long to fetch what a topic already has."""
+PACE_S = 0.002
+"""Under a cap records are taken that far apart, several at a time, so that waiting does not cost a core."""
+LOOK_S = 0.05
+PROGRESS_EVERY_S = 0.2
+
 _N_SEQ = re.compile(rb'"n_seq"\s*:\s*(\d+)')
 _LAST_DIGIT = re.compile(rb"\d(?=\D*$)")
 
@@ -64,6 +72,36 @@ def broken_copies(options: Mapping[str, Any]) -> Callable[[bytes], list[bytes]]:
     return copies
 
 
+class Pace:
+    """How many records may be taken by now: evenly on an absolute schedule while there are any to take.
+
+    What nobody had to take expires: a quiet spell earns no burst.
+    """
+
+    def __init__(self, cap_per_s: int, now_s: float) -> None:
+        self._cap_per_s = cap_per_s
+        self._since_s = now_s
+        self._taken = 0
+
+    def allowed(self, now_s: float) -> int:
+        if not self._cap_per_s:
+            return MOST_AT_ONCE
+        return min(int((now_s - self._since_s) * self._cap_per_s) - self._taken, MOST_AT_ONCE)
+
+    def wait_s(self, now_s: float) -> float:
+        """Until the next record may be taken."""
+        if not self._cap_per_s:
+            return 0.0
+        return max(self._since_s + (self._taken + 1) / self._cap_per_s - now_s, 0.0)
+
+    def took(self, count: int, allowed: int, now_s: float) -> None:
+        """``count`` of the ``allowed`` records were there."""
+        self._taken += count
+        if self._cap_per_s and count < allowed:
+            unused_s = (now_s - self._since_s) - self._taken / self._cap_per_s
+            self._since_s, self._taken = now_s - min(unused_s, CREDIT_S), 0
+
+
 def run(job: Mapping[str, Any]) -> None:
     asked_to_stop = stop_on_sigterm()
     topics, output = list(job["inputs"].values()), job["output"]
@@ -94,11 +132,19 @@ def run(job: Mapping[str, Any]) -> None:
 
     waiting: list[tuple[float, int, bytes, bytes]] = []
     taken, last_word = 0, time.monotonic()
+    pace = Pace(int(job["options"]["cap_per_s"]), last_word)
     while not (asked_to_stop.is_set() and not waiting):
-        due_in = waiting[0][0] - time.monotonic() if waiting else 0.05
-        first = consumer.poll(min(max(due_in, 0.0), 0.05))
         now = time.monotonic()
-        arrived = [] if first is None else [first, *consumer.consume(2000, timeout=0)]
+        idle_s = min(max(waiting[0][0] - now, 0.0), LOOK_S) if waiting else LOOK_S
+        allowed = pace.allowed(now)
+        arrived = []
+        if allowed > 0:
+            first = consumer.poll(idle_s)
+            arrived = [] if first is None else [first, *_more(consumer, allowed - 1)]
+            now = time.monotonic()
+            pace.took(len(arrived), allowed, now)
+        else:
+            time.sleep(min(pace.wait_s(now) + PACE_S, idle_s))
         for message in arrived:
             if message.error():
                 raise KafkaException(message.error())
@@ -112,12 +158,17 @@ def run(job: Mapping[str, Any]) -> None:
         producer.poll(0)
         if failures:
             raise RuntimeError(f"a result could not be published: {failures[0]}")
-        if now - last_word > 1:
+        if now - last_word > PROGRESS_EVERY_S:
             last_word = now
             emit("progress", consumed=taken)
     producer.flush(10)
     consumer.close()
     emit("stopped")
+
+
+def _more(consumer: Consumer, count: int) -> list[Any]:
+    """What is there without waiting."""
+    return list(consumer.consume(count, timeout=0)) if count else []
 
 
 def main() -> int:

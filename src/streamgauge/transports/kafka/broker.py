@@ -47,8 +47,8 @@ def plan(
                 *base,
                 "kafka.tools.StorageTool",
                 "format",
-                "-t",
-                cluster_id.decode()[:22],
+                # One word: an id may begin with a hyphen.
+                f"--cluster-id={cluster_id.decode()[:22]}",
                 "-c",
                 str(properties),
             ],

@@ -1,0 +1,68 @@
+"""How well the capacity search finds a capacity that is known: `echo`, capped.
+
+    python bench/capacity.py [--searches 5] [--cap 5000] [--resolution 5] [--seconds 20]
+
+Each search is good when its best sustained rate is within ±5 % of the cap and it took at most 8 probes. Four of five
+must be.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from streamgauge.lab.blueprint import Request
+from streamgauge.lab.capacity import Hunt, find_capacity
+from streamgauge.lab.experiment import Nobody
+from streamgauge.studies import scenario as scenarios
+
+OFF = 0.05
+PROBES = 8
+SHARE = 0.8
+
+
+def search(out: Path, cap_per_s: int, resolution: float, seconds: float, seed: int) -> dict[str, Any]:
+    changes = {"cap_per_s": str(cap_per_s), "seed": str(seed), "stage": "ingest", "measured_s": str(seconds)}
+    scenario = scenarios.resolve("ospbench/throughput", engine="echo", changes=changes)
+    return find_capacity(Hunt(Request(scenario, out), resolution), Nobody(), show)
+
+
+def show(row: Mapping[str, Any]) -> None:
+    print(
+        f"  {row['value']:>8,}  {row['purpose']:<8} {row['verdict']:<14} {row['seconds']:>5.0f} s, "
+        f"{row['seconds_saved']:.0f} s saved  {row['reason']}",
+        flush=True,
+    )
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--searches", type=int, default=5)
+    parser.add_argument("--cap", type=int, default=5000)
+    parser.add_argument("--resolution", type=float, default=5.0, help="in per cent")
+    parser.add_argument("--seconds", type=float, default=20.0, help="of a probe")
+    asked = parser.parse_args()
+    good = 0
+    with tempfile.TemporaryDirectory(prefix="streamgauge-bench-") as home:
+        for number in range(1, asked.searches + 1):
+            print(f"search {number}", flush=True)
+            found = search(Path(home) / str(number), asked.cap, asked.resolution / 100, asked.seconds, number)
+            best, beyond = found["interval"]
+            fits = best is not None and abs(best / asked.cap - 1) <= OFF and len(found["probes"]) <= PROBES
+            good += fits
+            print(
+                f"  guess {found['guess']:,}, interval {best} to {beyond}, "
+                f"{'confirmed' if found['confirmed'] else 'not confirmed'}, {len(found['probes'])} probes, "
+                f"{found['seconds']:.0f} s: {'good' if fits else 'BAD'}",
+                flush=True,
+            )
+    print(f"{good} of {asked.searches} searches good; {SHARE:.0%} must be")
+    return 0 if good >= SHARE * asked.searches else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,50 @@
+"""``streamgauge calibrate``: what this machine can show at all, kept for the runs that follow."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+
+def calibrate(
+    scenario: Annotated[str, typer.Argument(metavar="[SCENARIO]", help="Whose load is used.")] = "ospbench/latency",
+    measured: Annotated[str, typer.Option("--for", metavar="DURATION", help="How long each run measures.")] = "10s",
+    warmup: Annotated[str, typer.Option(metavar="DURATION", help="Load before each measured interval.")] = "3s",
+) -> None:
+    """Measure the floor of latency and the ceiling of rate through `echo`; later runs near either are marked."""
+    import tempfile
+    from collections.abc import Mapping
+    from pathlib import Path
+    from typing import Any
+
+    from streamgauge.cli.live import LiveView
+    from streamgauge.lab import calibration
+    from streamgauge.lab.blueprint import Request
+    from streamgauge.lab.experiment import run_experiment
+    from streamgauge.lab.supervisor import signals_as_interrupt
+    from streamgauge.model import Scenario
+    from streamgauge.studies import scenario as scenarios
+
+    changes = {
+        "measured_s": str(scenarios.parse_duration_s(measured, "--for")),
+        "warmup_s": str(scenarios.parse_duration_s(warmup, "--warmup")),
+        "sustained": "slope",
+    }
+    resolved = scenarios.resolve(scenario, engine="echo", changes=changes)
+    with signals_as_interrupt(), LiveView() as view:
+
+        def run(asked: Scenario) -> Mapping[str, Any]:
+            # Fast runs leave gigabytes: none is kept longer than until its figures are known.
+            with tempfile.TemporaryDirectory(prefix="streamgauge-calibrate-") as scratch:
+                return run_experiment(Request(asked, Path(scratch) / "run"), view)[1]
+
+        found = calibration.calibrate(resolved, run, view.phase)
+    kept = calibration.write(found)
+    for kind, figures in found["floor_ms"].items():
+        p99 = "not known" if figures["p99"] is None else f"{figures['p99']:g} ms"
+        p50 = "not known" if figures["p50"] is None else f"{figures['p50']:g} ms"
+        typer.echo(f"floor    {kind:<7} p50 {p50}, p99 {p99}, at {found['rate_per_s']:,}/s")
+    typer.echo(f"ceiling  {found['ceiling_per_s']:,.0f}/s; {found['ceiling_because']}")
+    typer.echo(f"machine  {calibration.machine_key()}")
+    typer.echo(f"kept in  {kept}")

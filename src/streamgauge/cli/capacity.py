@@ -1,0 +1,132 @@
+"""``streamgauge capacity``: the highest rate that is sustained, found by a search of several runs."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from streamgauge.cli.request import takes_request
+
+if TYPE_CHECKING:
+    from streamgauge.lab.blueprint import Request
+
+_ROW = "{value:>12}  {purpose:<8} {verdict:<14} {p50:>9} {p99:>9} {seconds:>8} {saved:>8}  {reason}"
+_HEAD = _ROW.format(
+    value="probe",
+    purpose="purpose",
+    verdict="verdict",
+    p50="p50, ms",
+    p99="p99, ms",
+    seconds="seconds",
+    saved="saved",
+    reason="",
+)
+
+
+@takes_request
+def capacity(
+    request: Request,
+    rule: Annotated[
+        str | None, typer.Option(metavar="NAME", help="When a rate counts as sustained; the scenario's, by default.")
+    ] = None,
+    resolution: Annotated[str, typer.Option(metavar="PERCENT", help="How narrow the answer has to be.")] = "10%",
+    over: Annotated[
+        str,
+        typer.Option(
+            metavar="KEY",
+            help="Search over a parameter of which more helps (cores, …): the least that sustains the scenario's rate.",
+        ),
+    ] = "rate_per_s",
+    as_json: Annotated[bool, typer.Option("--json", help="Print capacity.json alone on stdout.")] = False,
+) -> None:
+    """Find the highest rate that is sustained. The same --out goes on with a search that was interrupted."""
+    from streamgauge.cli.live import LiveView
+    from streamgauge.errors import Interrupted, StreamgaugeError
+    from streamgauge.lab.capacity import Hunt, exit_code, find_capacity
+    from streamgauge.lab.supervisor import signals_as_interrupt
+    from streamgauge.report.capacity import write_capacity
+
+    if rule is not None:
+        request = replace(request, scenario=replace(request.scenario, sustained=_rule(rule)))
+    hunt = Hunt(request, parse_resolution(resolution), over)
+
+    class View(LiveView):
+        """The live view of each probe, and a line that stays for every one that has ended."""
+
+        headed = False
+
+        def probe(self, row: Mapping[str, Any]) -> None:
+            if not self.headed:
+                self.headed = True
+                self._console.print(_HEAD, markup=False, soft_wrap=True, style="bold")
+            self._console.print(probe_line(row), markup=False, soft_wrap=True)
+
+    try:
+        with signals_as_interrupt(), View() as view:
+            found = find_capacity(hunt, view, view.probe)
+    except (KeyboardInterrupt, Interrupted):
+        raise Interrupted(
+            "interrupted: everything was stopped", where=request.out, hint="the same command with this --out goes on"
+        ) from None
+    except StreamgaugeError:
+        if (request.out / "capacity.json").is_file():
+            write_capacity(request.out)
+        raise
+    page = write_capacity(request.out)
+    typer.echo(_answer(found, page, request.out / "capacity.json"), err=as_json)
+    if as_json:
+        typer.echo(json.dumps(found, indent=1, ensure_ascii=False))
+    raise typer.Exit(exit_code(found))
+
+
+def parse_resolution(text: str) -> float:
+    """``10%`` as 0.1. Raises UsageError outside 1 % to 100 %."""
+    from streamgauge.errors import UsageError
+
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*%", text.strip())
+    if not found or not 1 <= float(found[1]) <= 100:
+        raise UsageError("--resolution is no share", got=repr(text), expected="1% to 100%, e.g. 10%")
+    return float(found[1]) / 100
+
+
+def probe_line(row: Mapping[str, Any]) -> str:
+    return _ROW.format(
+        value=f"{row['value']:,}",
+        purpose=row["purpose"],
+        verdict=row["verdict"] + (" (weak)" if row["weak"] else ""),
+        p50=_ms(row["total_p50"]),
+        p99=_ms(row["total_p99"]),
+        seconds=f"{row['seconds']:.0f}",
+        saved=f"{row['seconds_saved']:.0f}",
+        reason=row["reason"],
+    ).rstrip()
+
+
+def _rule(name: str) -> str | None:
+    from streamgauge import registry
+    from streamgauge.evaluate.sustained import RULES
+
+    if name != "none" and name not in RULES:
+        raise registry.unknown("rule", name, [*RULES, "none"])
+    return None if name == "none" else name
+
+
+def _answer(found: Mapping[str, Any], page: object, file: object) -> str:
+    from streamgauge.report.capacity import headline
+
+    word, sentence = headline(found)
+    lines = [f"\n{word}: {sentence}"]
+    if found["note"]:
+        lines.append(f"  {found['note']}")
+    saved = f", {found['seconds_saved']:.0f} s of load saved by ending hopeless ones early"
+    lines.append(f"{len(found['probes'])} probes in {found['seconds']:.0f} s{saved if found['seconds_saved'] else ''}")
+    return "\n".join([*lines, f"report   {page}", f"capacity {file}"])
+
+
+def _ms(value: float | None) -> str:
+    return "–" if value is None else f"{value:,.1f}"

@@ -1,0 +1,143 @@
+"""``streamgauge compare A B``: whether B is faster, slower or the same, or that nobody can tell."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from streamgauge.lab.blueprint import Request
+
+_COLOURS = {"faster": "green", "slower": "red", "same": "green", "cannot tell": "yellow"}
+
+
+class FailOn(Enum):
+    SLOWER = "slower"
+
+
+def compare(
+    a: Annotated[Path, typer.Argument(metavar="A", help="A run, a set of repetitions or a capacity.")],
+    b: Annotated[Path, typer.Argument(metavar="B", help="What is compared with it.")],
+    fail_on: Annotated[FailOn | None, typer.Option(help="End with exit code 1 when B is slower.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the comparison alone on stdout.")] = False,
+    again: Annotated[bool, typer.Option("--run", help="Repeat both first, taking turns: A B, B A, …")] = False,
+    runs: Annotated[int, typer.Option(min=1, help="Repetitions of each, with --run.")] = 5,
+    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Where --run writes; new or empty.")] = None,
+) -> None:
+    """Compare B with A: the ratio of their medians, its interval, and the word that it allows."""
+    from streamgauge.errors import EXIT_MISSED, UsageError
+    from streamgauge.lab.comparison import compare as judge
+
+    if out is not None and not again:
+        raise UsageError("--out is for --run", expected="both or neither")
+    if again:
+        a, b = _run_again(a, b, runs, out or _fresh_directory())
+    found = judge(a, b)
+    _show(found, to_stderr=as_json)
+    if as_json:
+        typer.echo(json.dumps(found, indent=1, ensure_ascii=False))
+    if fail_on is FailOn.SLOWER and found["word"] == "slower":
+        raise typer.Exit(EXIT_MISSED)
+
+
+def _run_again(a: Path, b: Path, runs: int, out: Path) -> tuple[Path, Path]:
+    """Repeat the commands of both; returns the two new sets."""
+    from streamgauge.cli.live import LiveView
+    from streamgauge.lab.comparison import CHECKED, check_alike
+    from streamgauge.lab.repetition import read_runs, run_interleaved
+    from streamgauge.lab.supervisor import signals_as_interrupt
+
+    old_a, old_b = read_runs(a)[0], read_runs(b)[0]
+    # Before hours are spent. The machine is this one for both.
+    check_alike(old_a, [old_b], [key for key in CHECKED if key.startswith("scenario.")])
+    sets = out / "a", out / "b"
+    requests = [request_of(run.manifest()["command"], target) for run, target in zip((old_a, old_b), sets, strict=True)]
+    with signals_as_interrupt(), LiveView() as view:
+        run_interleaved(requests, runs, view)
+    return sets
+
+
+def request_of(command: str, out: Path) -> Request:
+    """The request behind a manifest's ``command``, read by the options of `run` themselves; no shell sees it.
+
+    Raises UsageError when this version does not understand the command.
+    """
+    from typer.main import get_command
+
+    from streamgauge.cli.request import takes_request
+    from streamgauge.errors import UsageError
+
+    built: list[Request] = []
+
+    def keep(request: Request) -> None:
+        built.append(request)
+
+    problem = "the run's own command cannot be repeated"
+    words = shlex.split(command)
+    if words[:2] != ["streamgauge", "run"]:
+        raise UsageError(problem, got=repr(command), expected="streamgauge run …", hint="streamgauge run --runs 5")
+    parser = typer.Typer(add_completion=False)
+    parser.command()(takes_request(keep))
+    try:
+        get_command(parser).main(["--out", str(out), *words[2:]], prog_name="streamgauge run", standalone_mode=False)
+    except Exception as refusal:
+        # Click's, but typer brings a copy of its own in some versions: its errors have no common class to name.
+        if not hasattr(refusal, "format_message"):
+            raise
+        raise UsageError(problem, where=command, got=refusal.format_message()) from None
+    return built[0]
+
+
+def _fresh_directory() -> Path:
+    import secrets
+    from datetime import datetime
+
+    return Path("runs") / f"compare-{datetime.now().astimezone():%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
+
+
+def _show(found: dict[str, Any], *, to_stderr: bool) -> None:
+    from rich.console import Console
+
+    console = Console(highlight=False, stderr=to_stderr)
+    low, high = found["interval"]
+    upper = "no upper end known" if high is None else f"{high:.3f}"
+    console.print(
+        f"\n[bold {_COLOURS[found['word']]}]{found['word']}[/] · B : A = {found['ratio']:.3f}, "
+        f"95 % interval {low:.3f} to {upper} ({found['measure']}; above 1: B is worse)",
+        soft_wrap=True,
+    )
+    if found["word"] == "cannot tell":
+        console.print(f"  {_what_would_tell(found)}", soft_wrap=True)
+    for note in found["notes"]:
+        console.print(f"  note: {note}", markup=False, soft_wrap=True)
+    for side in ("a", "b"):
+        _show_side(console, side.upper(), found[side])
+
+
+def _what_would_tell(found: dict[str, Any]) -> str:
+    if "values" not in found["a"]:
+        return "the two intervals overlap: a finer resolution would tell"
+    needed, made = found["runs_needed"], min(len(found[side]["values"]) for side in ("a", "b"))
+    if needed is None:
+        return "no number of runs would tell: too near the limit of 5 %, or too small for the broker's 1 ms"
+    return f"with {made} run{'s' if made > 1 else ''} a side; about {needed} would tell"
+
+
+def _show_side(console: Console, name: str, side: dict[str, Any]) -> None:
+    engine = side["engine"] or {}
+    title = f"{name}  {engine.get('name', '')} {engine.get('version', '')}  {side['path']}"
+    console.print(title, markup=False, soft_wrap=True)
+    if "values" in side:
+        values = "  ".join(f"{value:g}" for value in side["values"])
+        console.print(f"   median {side['median']:g} of {values}", markup=False, soft_wrap=True)
+    else:
+        highest, lowest_not = side["interval"]
+        above = "nothing higher was refuted" if lowest_not is None else f"not {lowest_not:,g}"
+        console.print(f"   sustained {highest:,g}, {above}", markup=False, soft_wrap=True)

@@ -1,0 +1,65 @@
+"""``streamgauge history``: earlier runs, as a list and as a page with a plot over time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from streamgauge.report.history import Entry
+
+
+def history(
+    scenario: Annotated[str | None, typer.Argument(metavar="[SCENARIO]", help="Only its runs.")] = None,
+    root: Annotated[Path, typer.Option("--in", metavar="DIR", help="Where the runs are.")] = Path("runs"),
+    out: Annotated[Path, typer.Option(metavar="FILE", help="The page to write.")] = Path("history.html"),
+) -> None:
+    """List earlier runs, newest last, and write a page that plots the VALID ones over time."""
+    from rich.console import Console
+
+    from streamgauge.errors import UsageError
+    from streamgauge.report.history import find, write
+
+    if not root.is_dir():
+        raise UsageError("no such directory of runs", where=root, hint="streamgauge history --in DIR")
+    entries, notes = find(root, scenario)
+    for note in notes:
+        typer.echo(note, err=True)
+    if not entries:
+        known = sorted({entry.scenario for entry in find(root)[0]})
+        raise UsageError(
+            "no earlier runs" + (f" of {scenario}" if scenario else ""),
+            where=root,
+            got=f"runs of {', '.join(known)}" if known else "none that can be read",
+            hint="streamgauge list" if known else "streamgauge run ospbench/latency",
+        )
+    Console(highlight=False).print(_table(entries))
+    typer.echo(f"page     {write(entries, notes, out)}")
+
+
+def _table(entries: Sequence[Entry]) -> Table:
+    from rich.markup import escape
+    from rich.table import Table
+
+    from streamgauge.report.text import number
+
+    table = Table(
+        "when", "scenario", "engine", "verdict", "p50 ms", "p99 ms", "output/s", box=None, header_style="bold"
+    )
+    for column in table.columns[4:]:
+        column.justify = "right"
+    for entry in entries:
+        figures = (entry.p50_ms, entry.p99_ms, entry.output_per_s) if entry.usable else (None, None, None)
+        table.add_row(
+            entry.at.astimezone().strftime("%Y-%m-%d %H:%M:%S"),
+            escape(entry.scenario),
+            escape(entry.engine),
+            escape(entry.verdict),
+            *(number(figure, 1) for figure in figures),
+        )
+    return table

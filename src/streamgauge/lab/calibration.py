@@ -1,0 +1,122 @@
+"""The floor of latency and the ceiling of rate that this machine shows through `echo`, measured once and kept."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from streamgauge import dirs
+from streamgauge.errors import EngineFailed, EnvironmentProblem, InvalidMeasurement, StreamgaugeError
+from streamgauge.lab import machine
+from streamgauge.model import Scenario, Verdict
+from streamgauge.rundir import write_json
+
+FORMAT = 1
+ATTEMPTS = 2
+"""A stall of the machine must not pass for its ceiling."""
+FIRST_RATE_PER_S = 2_000
+LAST_RATE_PER_S = 2_000_000
+
+Run = Callable[[Scenario], Mapping[str, Any]]
+"""One run of a scenario in fresh processes; returns its summary."""
+
+
+def path() -> Path:
+    return dirs.state_dir() / "calibration.json"
+
+
+def read() -> dict[str, Any] | None:
+    """The calibration of this machine; None when there is none, or none that this version reads."""
+    found = _stored().get(machine_key())
+    return found if isinstance(found, dict) else None
+
+
+def write(calibration: Mapping[str, Any]) -> Path:
+    """Keep it for this machine, beside those of others that share the home directory."""
+    target = path()
+    target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    write_json(target, {"format": FORMAT, "machines": {**_stored(), machine_key(): dict(calibration)}})
+    return target
+
+
+def machine_key() -> str:
+    """Model, cores and kernel: another of these is another machine."""
+    about = machine.describe()
+    return f"{about['cpu']}, {about['cores']} cores, {about['system']} {about['kernel']}"
+
+
+def calibrate(scenario: Scenario, run: Run, say: Callable[[str], None] = lambda text: None) -> dict[str, Any]:
+    """Measure floor and ceiling with a scenario of the engine `echo`. Writes nothing.
+
+    The floor is the latency of the scenario's own load. The ceiling is what came out at the highest of the doubled
+    rates whose run was VALID and not overloaded. Raises InvalidMeasurement or EngineFailed when there is no floor.
+    """
+    say(f"floor: {scenario.load.rate_per_s:,}/s")
+    summary = _run_until_valid(scenario, run)
+    if (problem := _problem(summary)) is not None:
+        raise problem
+    latencies = summary["latency_ms"]
+    ceiling_per_s, stopped_by = _ceiling(scenario, run, summary["rate_per_s"]["output"], say)
+    return {
+        "scenario": f"{scenario.study}/{scenario.name}",
+        "pipeline": scenario.pipeline,
+        "rate_per_s": scenario.load.rate_per_s,
+        "measured_s": scenario.load.measured_s,
+        "at": datetime.now(UTC).isoformat(timespec="seconds"),
+        "floor_ms": {kind: {p: latencies[kind][p] for p in ("p50", "p99")} for kind in ("total", "latest")},
+        "ceiling_per_s": ceiling_per_s,
+        "ceiling_because": stopped_by,
+    }
+
+
+def _ceiling(scenario: Scenario, run: Run, output_per_s: float, say: Callable[[str], None]) -> tuple[float, str]:
+    """Output of the highest rate that held, and why the next one did not."""
+    rate_per_s = max(FIRST_RATE_PER_S, 2 * scenario.load.rate_per_s)
+    while rate_per_s <= LAST_RATE_PER_S:
+        say(f"ceiling: {rate_per_s:,}/s")
+        faster = replace(scenario, load=replace(scenario.load, rate_per_s=rate_per_s))
+        try:
+            summary = _run_until_valid(faster, run)
+        except EnvironmentProblem as problem:
+            return output_per_s, f"{rate_per_s:,}/s: {problem.what}"
+        if (failure := _problem(summary)) is not None:
+            return output_per_s, f"{rate_per_s:,}/s: {failure.got}"
+        if summary["sustained"] is False:
+            return output_per_s, f"{rate_per_s:,}/s: not sustained"
+        output_per_s = summary["rate_per_s"]["output"]
+        rate_per_s *= 2
+    return output_per_s, "no higher rate was tried"
+
+
+def _run_until_valid(scenario: Scenario, run: Run) -> Mapping[str, Any]:
+    for _ in range(ATTEMPTS):
+        summary = run(scenario)
+        if summary["verdict"] != Verdict.INVALID.value:
+            break
+    return summary
+
+
+def _problem(summary: Mapping[str, Any]) -> StreamgaugeError | None:
+    why = f"{summary['verdict']}: {'; '.join(summary['reasons'])}"
+    if summary["verdict"] == Verdict.INVALID.value:
+        hint = "streamgauge calibrate again, with nothing else running"
+        return InvalidMeasurement("the machine could not be calibrated", got=why, hint=hint)
+    if summary["verdict"] == Verdict.FAILED.value:
+        return EngineFailed("the machine could not be calibrated", got=why)
+    return None
+
+
+def _stored() -> dict[str, Any]:
+    """By machine. A file that cannot be read is as good as none: it is only ever written anew."""
+    try:
+        content = json.loads(path().read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        return {}
+    machines = content.get("machines")
+    return machines if isinstance(machines, dict) else {}

@@ -1,0 +1,300 @@
+"""The capacity search: one probe after another, each an ordinary run, until the edge is known closely enough.
+
+``OUT/probes/NN-VALUE`` are run directories, ``OUT/probes/00-drain`` is the run that gave the first guess,
+``OUT/capacity.json`` is written anew after every probe (docs/reference/capacity.md), so that an unfinished search
+goes on where it stopped.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shlex
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, cast
+
+from pydantic import ValidationError
+
+from streamgauge import registry, report
+from streamgauge.errors import EXIT_MISSED, EXIT_OK, EngineFailed, InvalidMeasurement, UsageError
+from streamgauge.evaluate import sustained
+from streamgauge.lab.blueprint import Request
+from streamgauge.lab.capacity_file import CapacityFile
+from streamgauge.lab.evaluation import Evaluator, kept_evaluator
+from streamgauge.lab.experiment import run_experiment
+from streamgauge.lab.referee import PROBE_S, STEPS, DrainReferee, ProbeReferee, is_one_to_one
+from streamgauge.lab.search import Next, Probe, Target, Word, advance
+from streamgauge.lab.watch import Watch
+from streamgauge.model import Scenario, Verdict
+
+RATE = "rate_per_s"
+BACKLOG_S = 250
+"""The backlog that is drained for the first guess, in seconds of the scenario's own rate."""
+BACKLOG_LEAST, BACKLOG_MOST = 20_000, 1_000_000
+BACKLOG_PER_S = 200_000
+"""How fast it is written, before the engine starts."""
+DRAIN_WATCHED_S = 20.0
+DRAIN_GIVEN_UP_S = 60.0
+"""Seconds without a result after which the scenario's own rate is the first guess."""
+MOST_OF_A_PARAMETER = 1024
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Hunt:
+    """What is looked for: the highest rate, or the least of a parameter (``over``) that sustains the given rate."""
+
+    request: Request
+    resolution: float
+    over: str = RATE
+
+    def __post_init__(self) -> None:
+        """Raises UsageError for a search that cannot mean anything."""
+        scenario = self.request.scenario
+        if scenario.load.shape != "constant":
+            raise UsageError("a capacity is searched with a constant load", got=f"shape {scenario.load.shape}")
+        if scenario.sustained is None and not scenario.slo:
+            raise UsageError(
+                "nothing says when a rate is sustained", expected="a rule or an SLO", hint="--rule slope, or --slo …"
+            )
+        self.scenario_at(self.start)
+
+    @property
+    def start(self) -> int:
+        """The scenario's own value of what is searched."""
+        scenario = self.request.scenario
+        if self.over == RATE:
+            return scenario.load.rate_per_s
+        known: dict[str, Any] = {"partitions": scenario.partitions, **scenario.engine_options}
+        whole = [key for key, value in known.items() if type(value) is int]
+        if self.over not in whole:
+            raise registry.unknown("whole number to search over", self.over, [*whole, RATE])
+        value: int = known[self.over]
+        return max(value, 1)
+
+    def target(self, guess: int) -> Target:
+        if self.over == RATE:
+            return Target(guess, self.resolution)
+        most = os.cpu_count() or 1 if self.over == "cores" else MOST_OF_A_PARAMETER
+        return Target(guess, self.resolution, highest=max(most, guess), more_helps=True)
+
+    def scenario_at(self, value: int) -> Scenario:
+        """The scenario of a probe. Raises UsageError for a value that the engine refuses."""
+        scenario = self.request.scenario
+        if self.over == RATE:
+            return replace(scenario, load=replace(scenario.load, rate_per_s=value))
+        if self.over == "partitions":
+            return replace(scenario, partitions=value)
+        options = {**scenario.engine_options, self.over: value}
+        try:
+            checked = registry.engine(scenario.engine).options.model_validate(options)
+        except ValidationError as problem:
+            raise UsageError(f"{self.over} cannot be {value}", got=problem.errors()[0]["msg"]) from None
+        return replace(scenario, engine_options=checked.model_dump())
+
+    def settings(self) -> dict[str, Any]:
+        """Everything that must be the same for a search to go on."""
+        request, scenario = self.request, self.request.scenario
+        load = scenario.load
+        return {
+            "scenario": f"{scenario.study}/{scenario.name}",
+            "profile": scenario.profile,
+            "stage": scenario.stage,
+            "engine": scenario.engine,
+            "options": dict(scenario.engine_options),
+            "rule": scenario.sustained,
+            "slo": list(scenario.slo),
+            "resolution": self.resolution,
+            "over": self.over,
+            "start": self.start,
+            "rate_per_s": load.rate_per_s,
+            "warmup_s": load.warmup_s,
+            "measured_s": load.measured_s,
+            "arrivals": load.arrivals,
+            "keys": scenario.keys,
+            "generators": scenario.generators,
+            "partitions": scenario.partitions,
+            "out_of_order_ms": scenario.out_of_order_ms,
+            "drain_deadline_s": scenario.drain_deadline_s,
+            "seed": scenario.seed,
+            "bootstrap": request.bootstrap,
+            "program": list(request.program),
+        }
+
+
+def find_capacity(hunt: Hunt, watch: Watch, show: Callable[[Row], None] = lambda row: None) -> dict[str, Any]:
+    """Search below ``hunt.request.out``; returns the content of ``capacity.json``. ``show`` gets every probe's row.
+
+    An unfinished search with the same settings goes on. Raises UsageError when the directory holds anything else,
+    EngineFailed when the system under test failed, and whatever stops a single run; what was found until then stays.
+    """
+    out = hunt.request.out
+    file = CapacityFile.open(out, hunt.settings())
+    for row in file.probes:
+        show(row)
+    if file.finished:
+        return file.content
+    if file.guess is None:
+        file.set_guess(_first_guess(hunt, watch))
+    target = hunt.target(file.guess or hunt.start)
+    load = hunt.request.scenario.load
+    records = round(target.guess * (load.warmup_s + load.measured_s)) if hunt.over == RATE else load.records
+    with kept_evaluator(f"capacity-{secrets.token_hex(4)}", out / "logs", hunt.request.master, records) as evaluator:
+        while isinstance(step := advance(target, _searched(file)), Next):
+            watch.phase(f"probe {file.next_number}: {step.value:,} {unit(hunt.over)} ({step.purpose})")
+            row = _probe(hunt, step, file, watch, evaluator)
+            file.add(row)
+            show(row)
+            if row["verdict"] == "failed":
+                raise EngineFailed(
+                    f"the system under test failed at {step.value:,} {unit(hunt.over)}",
+                    where=out / row["directory"],
+                    got=row["reason"],
+                )
+    file.finish(step)
+    return file.content
+
+
+def unit(over: str) -> str:
+    return "records/s" if over == RATE else over
+
+
+def exit_code(capacity: Mapping[str, Any]) -> int:
+    """What the command that made this file ends with (docs/reference/exit-codes.md)."""
+    outcome = capacity["outcome"]
+    if outcome == "invalid":
+        return InvalidMeasurement.exit_code
+    return EXIT_MISSED if outcome == "missed" else EXIT_OK
+
+
+def _searched(file: CapacityFile) -> list[Probe]:
+    words = ("sustained", "not sustained", "undecided", "invalid")
+    return [
+        Probe(row["value"], cast(Word, row["verdict"]), row["purpose"])
+        for row in file.probes
+        if row["verdict"] in words
+    ]
+
+
+def _first_guess(hunt: Hunt, watch: Watch) -> int:
+    """The rate at which a backlog drains; the scenario's own rate when that cannot be seen."""
+    if hunt.over != RATE:
+        return hunt.start
+    scenario = hunt.request.scenario
+    load = scenario.load
+    backlog = min(max(BACKLOG_S * load.rate_per_s, BACKLOG_LEAST), BACKLOG_MOST)
+    burst_s = max(1.0, backlog / BACKLOG_PER_S)
+    watched_s = min(DRAIN_WATCHED_S, max(load.measured_s, 5.0))
+    draining = replace(
+        load,
+        shape="single-burst",
+        burst_records=backlog,
+        burst_s=burst_s,
+        warmup_s=burst_s,
+        measured_s=DRAIN_GIVEN_UP_S + watched_s,
+    )
+    referee = DrainReferee(is_one_to_one(scenario), watched_s, DRAIN_GIVEN_UP_S)
+    request = replace(
+        hunt.request,
+        scenario=replace(scenario, load=draining, sustained=None, slo=()),
+        out=_fresh(hunt.request.out / "probes" / "00-drain"),
+        load_first=True,
+    )
+    watch.phase(f"draining a backlog of {backlog:,} records for a first guess")
+    directory, summary = run_experiment(request, watch, None, referee)
+    if summary["verdict"] == Verdict.FAILED.value:
+        raise EngineFailed(
+            "the system under test failed while it drained a backlog",
+            where=directory.path,
+            got="; ".join(summary["reasons"]),
+        )
+    drained_per_s = referee.rate_per_s()
+    return max(1, round(drained_per_s)) if drained_per_s else load.rate_per_s
+
+
+def _probe(hunt: Hunt, step: Next, file: CapacityFile, watch: Watch, evaluator: Evaluator) -> Row:
+    """One run at that value, and what it shows."""
+    scenario = hunt.scenario_at(step.value)
+    measured_s = scenario.load.measured_s
+    probe_s = min(measured_s, PROBE_S)
+    load = replace(scenario.load, measured_s=max(measured_s, STEPS * probe_s))
+    least_s = max(measured_s, 2 * probe_s) if step.purpose == "confirm" else probe_s
+    referee = ProbeReferee(is_one_to_one(scenario), probe_s, least_s)
+    out = _fresh(hunt.request.out / "probes" / f"{file.next_number:02d}-{step.value}")
+    request = replace(
+        hunt.request,
+        scenario=replace(scenario, load=load),
+        out=out,
+        command=_command(hunt.request.command, {hunt.over: step.value, "measured_s": load.measured_s}),
+    )
+    began = time.monotonic()
+    directory, summary = run_experiment(request, watch, evaluator, referee)
+    report.write(directory)
+    verdict, reason, weak = judge(summary, scenario.sustained, referee.given_up)
+    latency = summary["latency_ms"].get("total") or {}
+    return {
+        "value": step.value,
+        "rate": load.rate_per_s,
+        "purpose": step.purpose,
+        "verdict": verdict,
+        "reason": reason,
+        "weak": weak,
+        "seconds": round(time.monotonic() - began, 1),
+        "seconds_saved": round(referee.saved_s, 1),
+        "directory": str(out.relative_to(hunt.request.out)),
+        "total_p50": latency.get("p50"),
+        "total_p99": latency.get("p99"),
+    }
+
+
+def judge(summary: Mapping[str, Any], rule: str | None, given_up: str = "") -> tuple[str, str, bool]:
+    """Verdict on a probe, its reason, and whether it is weak: by the point estimate, since its rule could not tell.
+
+    ``given_up`` is why the referee stopped it, if it did.
+    """
+    if summary["verdict"] == Verdict.INVALID.value:
+        return "invalid", "; ".join(summary["reasons"]), False
+    if summary["verdict"] == Verdict.FAILED.value:
+        return "failed", "; ".join(summary["reasons"]), False
+    if given_up:
+        return "not sustained", given_up, False
+    missed = [_missed(slo) for slo in summary["slo"] if not slo["passed"]]
+    if summary["sustained"] is False:
+        overloaded = [text for text in summary["warnings"] if text.startswith("overloaded")] or summary["warnings"]
+        return "not sustained", "; ".join([*overloaded[:1], *missed]), False
+    if missed:
+        return "not sustained", "; ".join(missed), False
+    if summary["sustained"] or rule is None:
+        return "sustained", "", False
+    slope_per_s = summary["backlog"]["slope_per_s"]
+    if slope_per_s is None:
+        return "undecided", "the rule had too little to go by", True
+    limit = sustained.SLOPE_SHARE * summary["rate_per_s"]["offered"]
+    estimate = f"undecided; by the point estimate the backlog grew by {slope_per_s:.1f} records/s, limit {limit:.1f}"
+    return "sustained" if slope_per_s < limit else "not sustained", estimate, True
+
+
+def _missed(slo: Mapping[str, Any]) -> str:
+    return f"SLO missed: {slo.get('slo') or slo.get('text')}, was {slo.get('value')}"
+
+
+def _command(command: str, changes: Mapping[str, Any]) -> str:
+    """The command that repeats one probe: later settings win over earlier ones."""
+    words = shlex.split(command)
+    end = words.index("--") if "--" in words else len(words)
+    settings = [word for key, value in changes.items() for word in ("--set", f"{key}={value}")]
+    return shlex.join([*words[:end], *settings, *words[end:]])
+
+
+def _fresh(path: Path) -> Path:
+    """That directory, or one beside it when a probe that was cut off has left something there."""
+    taken = 1
+    candidate = path
+    while candidate.exists():
+        taken += 1
+        candidate = path.with_name(f"{path.name}-{taken}")
+    return candidate

@@ -1,0 +1,147 @@
+"""``capacity.json``: what a search has found so far, and all that is needed to go on with it.
+
+Format history
+--------------
+1   first
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from streamgauge.errors import UsageError
+from streamgauge.lab.search import Answer
+from streamgauge.rundir import write_json
+
+FORMAT = 1
+NAME = "capacity.json"
+
+
+class CapacityFile:
+    """The file of one search, written whole after every change."""
+
+    def __init__(self, path: Path, content: dict[str, Any]) -> None:
+        self._path = path
+        self.content = content
+
+    @classmethod
+    def open(cls, out: Path, settings: Mapping[str, Any]) -> CapacityFile:
+        """The file of an unfinished or finished search with these settings, or a new one.
+
+        Raises UsageError when the directory holds something else, or a search with other settings.
+        """
+        path = out / NAME
+        if path.is_file():
+            content = _read(path)
+            _check_same(path, content.get("settings", {}), settings)
+            return cls(path, content)
+        if out.exists() and (not out.is_dir() or any(out.iterdir())):
+            raise UsageError(
+                "the directory of the search is not empty",
+                where=out,
+                expected=f"a new or empty directory, or one with {NAME}",
+                hint="another --out, or remove it yourself",
+            )
+        (out / "probes").mkdir(parents=True, exist_ok=True)
+        (out / "logs").mkdir(exist_ok=True)
+        file = cls(path, _fresh(settings))
+        file._write()
+        return file
+
+    @property
+    def probes(self) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = self.content["probes"]
+        return found
+
+    @property
+    def finished(self) -> bool:
+        return self.content["outcome"] is not None
+
+    @property
+    def guess(self) -> int | None:
+        found: int | None = self.content["guess"]
+        return found
+
+    @property
+    def next_number(self) -> int:
+        return len(self.probes) + 1
+
+    def set_guess(self, guess: int) -> None:
+        self.content["guess"] = guess
+        self._write()
+
+    def add(self, probe: Mapping[str, Any]) -> None:
+        self.probes.append(dict(probe))
+        self.content["seconds"] = round(sum(row["seconds"] for row in self.probes), 1)
+        self.content["seconds_saved"] = round(sum(row["seconds_saved"] for row in self.probes), 1)
+        self._write()
+
+    def finish(self, answer: Answer) -> None:
+        best = [row for row in self.probes if row["value"] == answer.best and row["verdict"] == "sustained"]
+        self.content |= {
+            "outcome": answer.outcome,
+            "interval": [answer.best, answer.beyond],
+            "confirmed": answer.confirmed,
+            "note": answer.note,
+            # The confirming run is the last of them, and the longest.
+            "best_latency_ms": {p: best[-1][f"total_{p}"] for p in ("p50", "p99")} if best else None,
+        }
+        self._write()
+
+    def _write(self) -> None:
+        write_json(self._path, self.content)
+
+
+def read(out: Path) -> dict[str, Any]:
+    """The content of a search's file. Raises UsageError when there is none that this version reads."""
+    path = out / NAME
+    if not path.is_file():
+        raise UsageError(
+            "not the directory of a capacity search", where=out, got=f"no {NAME}", hint="streamgauge capacity"
+        )
+    return _read(path)
+
+
+def _fresh(settings: Mapping[str, Any]) -> dict[str, Any]:
+    over = settings["over"]
+    return {
+        "format": FORMAT,
+        **{key: settings[key] for key in ("scenario", "engine", "rule", "slo", "resolution", "over")},
+        "unit": "records/s" if over == "rate_per_s" else over,
+        "outcome": None,
+        "interval": [None, None],
+        "confirmed": False,
+        "note": "",
+        "best_latency_ms": None,
+        "guess": None,
+        "probes": [],
+        "seconds": 0.0,
+        "seconds_saved": 0.0,
+        "settings": dict(settings),
+    }
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as problem:
+        raise UsageError(f"{NAME} is no JSON", where=path, got=str(problem)) from None
+    found = content.get("format") if isinstance(content, dict) else None
+    if found != FORMAT:
+        raise UsageError(f"{NAME} has a format that this version does not read", where=path, got=found, expected=FORMAT)
+    return dict(content)
+
+
+def _check_same(path: Path, before: Mapping[str, Any], now: Mapping[str, Any]) -> None:
+    for key in now:
+        if before.get(key) != now[key]:
+            raise UsageError(
+                f"the search there has another {key}",
+                where=path,
+                got=now[key],
+                expected=before.get(key),
+                hint="another --out, or the same settings as before",
+            )

@@ -1,0 +1,178 @@
+"""Who may end a load early: a probe whose verdict is certain, and a backlog whose draining has been seen.
+
+A live lag is the inputs appended whose result is not out yet, where a record has one result; else the inputs that the
+engine has not consumed. It only decides when to stop: the verdict on a probe that came to its end is the evaluation's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from streamgauge import registry
+from streamgauge.evaluate import sustained
+from streamgauge.evaluate.metrics.trend import LEAST_SECONDS, Slope
+from streamgauge.lab.watch import Call, Seen
+from streamgauge.model import Scenario
+
+PROBE_S = 30.0
+STEPS = 4
+"""An undecided probe goes on, one length at a time, up to so many."""
+HOPELESS_AFTER_S = 5.0
+HOPELESS_SHARE = 0.03
+"""Of the offered rate: three times what the rule allows the lag to grow by."""
+HOPELESS_MOVES = 5
+"""The lag right after the engine moved is what counts, so that one long micro-batch is no trend; so many are needed."""
+MOVED_SHARE = 0.1
+"""Of the offered rate: an engine that is slower than this from one look to the next has not moved."""
+HOPELESS_STEADY = 0.8
+"""Share of the growth that must still be there in the last third: an engine that warms up falls behind ever less."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """What one look showed: when, how many records were done, how many were waiting."""
+
+    at_s: float
+    done: int
+    lag: int
+
+
+def point(seen: Seen, one_to_one: bool) -> Point | None:
+    """None where the lag is not known."""
+    done = seen.output if one_to_one else seen.consumed
+    return None if done is None else Point(seen.measured_s, done, max(seen.appended - done, 0))
+
+
+def is_one_to_one(scenario: Scenario) -> bool:
+    """Whether each record has one result, known by its number."""
+    return "n_seq" in registry.pipeline(scenario.pipeline).key
+
+
+def trend(points: Sequence[Point]) -> Slope | None:
+    """How fast the lag grows: Theil–Sen with its 95 % interval; None when there are too few points."""
+    from scipy.stats import theilslopes
+
+    if len(points) < LEAST_SECONDS:
+        return None
+    found = theilslopes([point.lag for point in points], [point.at_s for point in points], alpha=0.95)
+    return Slope(float(found.slope), float(found.low_slope), float(found.high_slope))
+
+
+def is_decided(points: Sequence[Point], offered_per_s: float) -> bool:
+    """Whether the rule ``slope`` has an answer for this lag."""
+    evidence = sustained.Evidence(offered_per_s=offered_per_s, slope=trend(points), median_ms=0.0)
+    return sustained.slope(evidence).held is not None
+
+
+def why_hopeless(points: Sequence[Point], offered_per_s: float) -> str | None:
+    """Why the rate is certainly not sustained; None while that is not certain.
+
+    Looked at are the lags right after the engine moved (the lower edge of a sawtooth). They must grow by more than
+    three times what the rule allows, hardly slower in the last third than before, and in all by more load than arrives
+    during the longest batch and a second: batches of unequal length alone cannot do that.
+    """
+    if not points or points[-1].at_s - points[0].at_s < HOPELESS_AFTER_S:
+        return None
+    edge = [now for before, now in pairwise(points) if _moved(before, now, offered_per_s)]
+    if len(edge) < HOPELESS_MOVES:
+        return None
+    longest_s = max(now.at_s - before.at_s for before, now in pairwise(edge))
+    whole_per_s, late_per_s = _growth_per_s(edge), _growth_per_s(edge[-max(len(edge) // 3, 2) :])
+    grown = edge[-1].lag - edge[0].lag
+    if grown < (longest_s + 1) * offered_per_s or late_per_s < HOPELESS_STEADY * whole_per_s:
+        return None
+    slope = trend(edge)
+    if slope is None or slope.low < HOPELESS_SHARE * offered_per_s:
+        return None
+    return (
+        f"the lag grew by {slope.per_s:,.0f} records/s (at least {slope.low:,.0f}) to "
+        f"{edge[-1].lag / offered_per_s:.1f} s of load"
+    )
+
+
+def _moved(before: Point, now: Point, offered_per_s: float) -> bool:
+    """A trickle out of the middle of a batch is not its end."""
+    return now.done - before.done >= MOVED_SHARE * offered_per_s * (now.at_s - before.at_s)
+
+
+def _growth_per_s(points: Sequence[Point]) -> float:
+    """The straight way from the first point to the last."""
+    return (points[-1].lag - points[0].lag) / max(points[-1].at_s - points[0].at_s, 1e-9)
+
+
+@dataclass
+class ProbeReferee:
+    """Ends a probe that is decided, at its length and every length after that, and a hopeless one at once."""
+
+    one_to_one: bool
+    probe_s: float
+    least_s: float
+    """Measured seconds before which it is never *enough*."""
+    call: Call | None = None
+    called_s: float = 0.0
+    """Measured seconds when it was called."""
+    _points: list[Point] = field(default_factory=list)
+    _due: int = 1
+
+    def look(self, seen: Seen) -> Call | None:
+        found = point(seen, self.one_to_one)
+        if self.call is not None or found is None or seen.measured_s < 0:
+            return None
+        self._points.append(found)
+        if reason := why_hopeless(self._points, seen.offered_per_s):
+            self.call = Call("hopeless", reason)
+        elif seen.measured_s >= self._due * self.probe_s:
+            self._due = int(seen.measured_s // self.probe_s) + 1
+            if seen.measured_s >= self.least_s and is_decided(self._points, seen.offered_per_s):
+                self.call = Call("enough")
+        if self.call is not None:
+            self.called_s = seen.measured_s
+        return self.call
+
+    @property
+    def given_up(self) -> str:
+        """Why the probe was hopeless; empty when it was not."""
+        return self.call.reason if self.call is not None and self.call.word == "hopeless" else ""
+
+    @property
+    def saved_s(self) -> float:
+        """Measured seconds that a hopeless probe was spared, against one of its ordinary length."""
+        return max(self.least_s - self.called_s, 0.0) if self.given_up else 0.0
+
+
+@dataclass
+class DrainReferee:
+    """Watches a backlog drain for a while, counted from the first record that was done."""
+
+    one_to_one: bool
+    watch_s: float
+    give_up_s: float
+    """Measured seconds after which nothing is waited for any more."""
+    _points: list[Point] = field(default_factory=list)
+
+    def look(self, seen: Seen) -> Call | None:
+        found = point(seen, self.one_to_one)
+        if found is not None and found.done:
+            self._points.append(found)
+            empty = found.lag < seen.offered_per_s
+            over = empty or found.at_s - self._points[0].at_s >= self.watch_s
+        else:
+            over = seen.measured_s >= self.give_up_s
+        return Call("hopeless", "the backlog was only drained to see how fast that goes") if over else None
+
+    def rate_per_s(self) -> float | None:
+        """How fast it drained (Theil–Sen), without the first half of the time: there a JVM still compiles.
+
+        None when it was not seen.
+        """
+        from scipy.stats import theilslopes
+
+        if len(self._points) < 2:
+            return None
+        begin_s, end_s = self._points[0].at_s, self._points[-1].at_s
+        settled = [point for point in self._points if point.at_s >= begin_s + (end_s - begin_s) / 2]
+        points = settled if len(settled) > 1 else self._points
+        speed = float(theilslopes([point.done for point in points], [point.at_s for point in points]).slope)
+        return speed if speed > 0 else None

@@ -1,0 +1,192 @@
+"""Looks for the edge between what is sustained and what is not: pure, from the probes so far to the next one.
+
+The load is searched upwards (the highest rate that is sustained); a resource, of which more helps, downwards (the
+smallest value that sustains the load). Below, *harder* means a higher rate or less of the resource.
+
+1. Two probes round the first guess, so far apart that one more between them is enough if the guess is right.
+2. While the edge is not between two probes: steps that grow, away from the guess.
+3. The geometric middle, until the interval is as narrow as the resolution or no whole number lies inside.
+4. The *not sustained* that bounds the interval, once more if it is within 10 % of the best sustained one.
+5. A confirming run of full length of the best sustained one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import takewhile
+from typing import Literal
+
+Word = Literal["sustained", "not sustained", "undecided", "invalid"]
+Purpose = Literal["bracket", "bisect", "repeat", "confirm"]
+Outcome = Literal["found", "missed", "ceiling", "invalid"]
+
+NEAR = 1.10
+"""A *not sustained* closer to the best sustained value than this factor is repeated once."""
+MOST_STEP = 2.0
+"""The largest step towards the harder side, where a wrong probe costs the most."""
+MOST_STEPS = 64
+"""The largest step towards the easier side, in powers of the resolution."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """What is searched: where to begin, between which values, how closely, and in which direction."""
+
+    guess: int
+    resolution: float
+    lowest: int = 1
+    highest: int = 10_000_000
+    more_helps: bool = False
+
+
+@dataclass(frozen=True)
+class Probe:
+    value: int
+    word: Word
+    purpose: Purpose = "bracket"
+
+
+@dataclass(frozen=True)
+class Next:
+    """The value to probe now."""
+
+    value: int
+    purpose: Purpose
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The end of the search: the best sustained value and the nearest one that was not; None: there is none."""
+
+    outcome: Outcome
+    best: int | None
+    beyond: int | None
+    confirmed: bool
+    note: str = ""
+
+
+def advance(target: Target, probes: Sequence[Probe]) -> Next | Answer:
+    """What to do after these probes. The same probes always give the same answer."""
+    return _Search(target, probes).advance()
+
+
+class _Search:
+    def __init__(self, target: Target, probes: Sequence[Probe]) -> None:
+        self._target = target
+        self._probes = probes
+        self._sign = -1 if target.more_helps else 1
+        last_word = {probe.value: probe.word for probe in probes if probe.word != "invalid"}
+        sustained = [value for value, word in last_word.items() if word == "sustained"]
+        self._sustained = sorted(sustained, key=self._strain)
+        self._best = self._sustained[-1] if sustained else None
+        failed = [
+            value
+            for value, word in last_word.items()
+            if word != "sustained" and (self._best is None or self._strain(value) > self._strain(self._best))
+        ]
+        self._beyond = min(failed, key=self._strain) if failed else None
+        self._spoilt = next((p.value for p in probes if self._invalid_searching(p.value) > 1), None)
+
+    def advance(self) -> Next | Answer:
+        if self._probes and self._probes[-1].purpose == "confirm":
+            return self._after_confirming()
+        if self._spoilt is not None:
+            return self._confirm() if self._best is not None else self._invalid(self._spoilt)
+        return self._go_on()
+
+    def _go_on(self) -> Next | Answer:
+        if self._probes and self._probes[-1].word == "invalid":
+            return Next(self._probes[-1].value, self._probes[-1].purpose)
+        if (middle := self._middle()) is not None:
+            return Next(middle, "bisect")
+        if self._best is not None and self._beyond is not None:
+            return self._settle(self._best, self._beyond)
+        if (outward := self._outward()) is not None:
+            return Next(outward, "bracket")
+        if self._best is not None:
+            return self._confirm()
+        return Answer("missed", None, self._beyond, False, f"not sustained even at {self._beyond}")
+
+    def _middle(self) -> int | None:
+        """The geometric middle of a bracket that is still too wide; None when there is none."""
+        if self._best is None or self._beyond is None:
+            return None
+        low, high = sorted((self._best, self._beyond))
+        # Both ends of a rate were rounded to whole numbers: that must not cost a probe. Of ten cores one counts.
+        rounding = 0 if self._target.more_helps else 1
+        if high <= low * (1 + self._target.resolution) + rounding or high - low < 2:
+            return None
+        return min(max(round(math.sqrt(low * high)), low + 1), high - 1)
+
+    def _outward(self) -> int | None:
+        """The next value on the way to a bracket; None at the end of the range."""
+        first = 1 + self._target.resolution
+        if self._best is None and self._beyond is None:
+            return self._within(self._scaled(self._target.guess, 1 / first))
+        towards_harder = self._best is not None
+        base = self._best if self._best is not None else self._beyond
+        assert base is not None
+        factor = first ** min(2.0 ** self._steps_outward(), MOST_STEPS)
+        moved = self._scaled(base, min(factor, MOST_STEP) if towards_harder else 1 / factor)
+        if moved == base:
+            moved += self._sign if towards_harder else -self._sign
+        outward = self._within(moved)
+        return outward if outward != base else None
+
+    def _steps_outward(self) -> int:
+        """How many of the last probes went the same way without finding the other side; at least 1."""
+        ended = [probe for probe in self._probes if probe.word != "invalid"]
+        last = ended[-1]
+        steps = takewhile(lambda probe: (probe.word, probe.purpose) == (last.word, "bracket"), reversed(ended))
+        return max(1, len(list(steps)))
+
+    def _settle(self, best: int, beyond: int) -> Next | Answer:
+        near = max(best, beyond) <= NEAR * min(best, beyond)
+        if near and sum(probe.value == beyond and probe.word != "invalid" for probe in self._probes) == 1:
+            return Next(beyond, "repeat")
+        return self._confirm()
+
+    def _confirm(self) -> Next:
+        assert self._best is not None
+        return Next(self._best, "confirm")
+
+    def _after_confirming(self) -> Next | Answer:
+        last = self._probes[-1]
+        if last.word == "sustained":
+            return self._confirmed(last.value)
+        if last.word == "invalid":
+            tries = sum((probe.value, probe.purpose) == (last.value, "confirm") for probe in self._probes)
+            if tries < 2:
+                return self._confirm()
+            return Answer("found", self._best, self._beyond, False, "the confirming run was INVALID, twice")
+        if self._best is not None:
+            note = f"{last.value} was not sustained in the confirming run, so the interval fell to the next one"
+            return Answer("found", self._best, self._beyond, False, note)
+        return self._go_on()
+
+    def _confirmed(self, best: int) -> Answer:
+        if self._beyond is None:
+            end = "the end of the range" if self._spoilt is None else "the generator's ceiling"
+            return Answer("ceiling", best, None, True, f"at least {best} ({end})")
+        spoilt = self._spoilt
+        note = "" if spoilt is None else f"the probes at {spoilt} were INVALID, twice: the interval stayed wide"
+        return Answer("found", best, self._beyond, True, note)
+
+    def _invalid(self, value: int) -> Answer:
+        return Answer("invalid", None, self._beyond, False, f"the probes at {value} were INVALID, twice")
+
+    def _invalid_searching(self, value: int) -> int:
+        """How often a value was INVALID, confirming runs apart."""
+        return sum(p.value == value and p.word == "invalid" and p.purpose != "confirm" for p in self._probes)
+
+    def _strain(self, value: int) -> int:
+        return self._sign * value
+
+    def _scaled(self, value: int, factor: float) -> int:
+        """``value`` made harder by a factor; easier when the factor is below 1."""
+        return round(value * factor**self._sign)
+
+    def _within(self, value: int) -> int:
+        return min(max(value, self._target.lowest), self._target.highest)

@@ -1,0 +1,132 @@
+"""The page of a capacity search: the answer first, latency against rate, every probe."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from streamgauge.report import text
+from streamgauge.report.draw import Figure, figure, line, logarithmic
+from streamgauge.report.page import _csp_hash, _packaged, as_script_data
+
+Probe = Mapping[str, Any]
+
+_STYLES = {"found": "valid", "ceiling": "valid", "missed": "failed", "invalid": "invalid", None: "invalid"}
+_MARKS = {"valid": "✓", "failed": "✕", "invalid": "!"}
+
+
+def write_capacity(out: Path) -> Path:
+    """Write ``report.html`` beside ``capacity.json``, whole or not at all, and return its path."""
+    page = render(json.loads((out / "capacity.json").read_text(encoding="utf-8")))
+    target = out / "report.html"
+    part = target.with_name(target.name + ".part")
+    part.write_text(page, encoding="utf-8")
+    part.replace(target)
+    return target
+
+
+def render(capacity: Mapping[str, Any]) -> str:
+    """The whole page. The same search gives the same bytes."""
+    import jinja2
+    from markupsafe import Markup
+    from plotly.offline import get_plotlyjs
+
+    drawn = latency_against_value(capacity)
+    figures = {} if drawn is None else {"latency": drawn}
+    scripts = {"plotly_js": get_plotlyjs() if figures else "", "draw_js": _packaged("page.js")}
+    environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    environment.filters.update(number=text.number, plain=text.plain)
+    word, sentence = headline(capacity)
+    style = _STYLES.get(capacity["outcome"], "invalid")
+    return environment.from_string(_packaged("capacity.html.j2")).render(
+        css=Markup(_packaged("page.css")),  # noqa: S704  the package's own files
+        **{name: Markup(script) for name, script in scripts.items()},  # noqa: S704  the packages' own files
+        script_hashes=[_csp_hash(script) for script in scripts.values()],
+        figures=figures,
+        figures_json=Markup(as_script_data(figures)),  # noqa: S704  escaped there
+        capacity=capacity,
+        word=word,
+        sentence=sentence,
+        style=style,
+        mark=_MARKS[style],
+    )
+
+
+def headline(capacity: Mapping[str, Any]) -> tuple[str, str]:
+    """One word and one sentence."""
+    best, beyond = capacity["interval"]
+    unit, outcome = capacity["unit"], capacity["outcome"]
+    confirmed = "confirmed" if capacity["confirmed"] else "not confirmed"
+    if outcome == "found":
+        sustained = f"{best:,} {unit} sustained, {beyond:,} not ({confirmed})"
+        return "FOUND", sustained
+    if outcome == "ceiling":
+        least = "at least" if capacity["over"] == "rate_per_s" else "at most"
+        return "FOUND", f"{least} {best:,} {unit} sustained ({confirmed}), the edge was not reached"
+    if outcome == "missed":
+        return "MISSED", f"nothing is sustained, not even {beyond:,} {unit}"
+    if outcome == "invalid":
+        return "INVALID", "the measurements cannot be trusted"
+    return "UNFINISHED", "the search has not come to its end"
+
+
+def latency_against_value(capacity: Mapping[str, Any]) -> Figure | None:
+    """p50 and p99 of every probe that has them, and the zone shaded in which nothing is sustained."""
+    shown = [p for p in capacity["probes"] if p["verdict"] in ("sustained", "not sustained", "undecided")]
+    # Of several probes at one value the last: the repeated one, or the confirming run.
+    last = {p["value"]: p for p in shown if (p["total_p50"] or 0) > 0}
+    timed = [last[value] for value in sorted(last)]
+    if not timed:
+        return None
+    values = [p["value"] for p in timed]
+    traces = []
+    for name, color in (("p50", "--s1"), ("p99", "--s2")):
+        latencies = [p[f"total_{name}"] for p in timed]
+        symbols = ["circle" if p["verdict"] == "sustained" else "x" for p in timed]
+        trace = line(name, values, latencies, color, "ms")
+        traces.append({**trace, "mode": "lines+markers", "marker": {"color": color, "size": 9, "symbol": symbols}})
+    unit = capacity["unit"]
+    x_axis = logarithmic(unit, [p["value"] for p in shown])
+    # The searched range is mostly narrower than from one round number to the next.
+    ticks = sorted({values[0], values[-1], capacity["interval"][0] or values[0]})
+    x_axis |= {"tickvals": ticks, "ticktext": [text.number(tick) for tick in ticks]}
+    shapes, notes = _unsustainable(capacity, shown, x_axis["range"])
+    y_axis = logarithmic("total latency (ms)", [v for trace in traces for v in trace["y"]])
+    return figure(traces, x_axis, y_axis, shapes=shapes, annotations=notes, hovermode="closest")
+
+
+def _unsustainable(
+    capacity: Mapping[str, Any], shown: Sequence[Probe], x_range: Sequence[float]
+) -> tuple[list[Figure], list[Figure]]:
+    failed = [p["value"] for p in shown if p["verdict"] != "sustained"]
+    beyond = capacity["interval"][1]
+    if beyond is None and not failed:
+        return [], []
+    upwards = capacity["over"] == "rate_per_s"
+    edge = beyond if beyond is not None else min(failed) if upwards else max(failed)
+    ends = (edge, 10 ** x_range[1]) if upwards else (10 ** x_range[0], edge)
+    zone = {
+        "type": "rect",
+        "layer": "below",
+        "yref": "paper",
+        "x0": ends[0],
+        "x1": ends[1],
+        "y0": 0,
+        "y1": 1,
+        "fillcolor": "--band",
+        "line": {"width": 0},
+    }
+    note = {
+        "xref": "paper",
+        "x": 0.99 if upwards else 0.01,
+        "xanchor": "right" if upwards else "left",
+        "yref": "paper",
+        "y": 0.98,
+        "yanchor": "top",
+        "text": "not sustained",
+        "showarrow": False,
+        "font": {"size": 11, "color": "--muted"},
+    }
+    return [zone], [note]

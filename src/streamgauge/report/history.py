@@ -1,0 +1,173 @@
+"""Earlier runs of a scenario over time: a list, and one HTML page that opens without a network."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from streamgauge.errors import UsageError
+from streamgauge.model import NS_PER_S
+from streamgauge.report import draw, text
+from streamgauge.report.page import _csp_hash, _packaged, as_script_data
+from streamgauge.rundir import RunDir
+
+CAPACITY_FILE = "capacity.json"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One earlier run, as the list shows it."""
+
+    directory: Path
+    at: datetime
+    scenario: str
+    engine: str
+    stage: str
+    offered_per_s: float | None
+    verdict: str
+    state: str | None
+    p50_ms: float | None
+    p99_ms: float | None
+    output_per_s: float | None
+
+    @property
+    def usable(self) -> bool:
+        return self.verdict == "VALID"
+
+    @property
+    def series(self) -> str:
+        """Runs of one line: what differs in stage or rate is not the same measurement."""
+        return f"{self.engine} · {self.stage} · {text.number(self.offered_per_s)}/s"
+
+
+def find(root: Path, scenario: str | None = None) -> tuple[list[Entry], list[str]]:
+    """The runs below ``root``, oldest first, and a note for each directory that could not be read.
+
+    Probes of a capacity search are left out: they are meant to be short and to fail.
+    """
+    entries, notes = [], []
+    for directory in _run_directories(root):
+        try:
+            entry = _read(directory)
+        except (UsageError, OSError, KeyError, TypeError, AttributeError, ValueError) as problem:
+            why = problem.what if isinstance(problem, UsageError) else f"{type(problem).__name__}: {problem}"
+            notes.append(f"{directory}: skipped, {why}")
+            continue
+        if scenario is None or entry.scenario == scenario:
+            entries.append(entry)
+    return sorted(entries, key=lambda entry: (entry.at, str(entry.directory))), notes
+
+
+def write(entries: Sequence[Entry], notes: Sequence[str], target: Path) -> Path:
+    """Write the page, whole or not at all, and return its path."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    part = target.with_name(target.name + ".part")
+    part.write_text(render(entries, notes), encoding="utf-8")
+    part.replace(target)
+    return target
+
+
+def render(entries: Sequence[Entry], notes: Sequence[str]) -> str:
+    """The whole page. The same runs give the same bytes."""
+    import jinja2
+    from markupsafe import Markup
+    from plotly.offline import get_plotlyjs
+
+    sections = [_section(position, name, entries) for position, name in enumerate(_scenarios(entries))]
+    drawn = {key: made for section in sections for key, made in section["figures"].items()}
+    scripts = {"plotly_js": get_plotlyjs() if drawn else "", "draw_js": _packaged("page.js")}
+    environment = jinja2.Environment(
+        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters.update(number=text.number, plain=text.plain)
+    return environment.from_string(_packaged("history.html.j2")).render(
+        css=Markup(_packaged("page.css")),  # noqa: S704  the package's own file
+        **{name: Markup(script) for name, script in scripts.items()},  # noqa: S704  the packages' own files
+        script_hashes=[_csp_hash(script) for script in scripts.values()],
+        figures_json=Markup(as_script_data(drawn)),  # noqa: S704  escaped there
+        sections=sections,
+        notes=notes,
+    )
+
+
+def _scenarios(entries: Sequence[Entry]) -> list[str]:
+    return sorted({entry.scenario for entry in entries})
+
+
+def _section(position: int, scenario: str, entries: Sequence[Entry]) -> dict[str, Any]:
+    mine = [entry for entry in entries if entry.scenario == scenario]
+    figures = {}
+    for name, title, unit, field in (
+        ("p50", "Median of the total latency, ms", "ms", "p50_ms"),
+        ("p99", "99th percentile of the total latency, ms", "ms", "p99_ms"),
+        ("rate", "Results per second", "/s", "output_per_s"),
+    ):
+        if made := _figure(mine, title, unit, field):
+            figures[f"{position}-{name}"] = made
+    titles = {key: made["layout"]["yaxis"]["title"]["text"] for key, made in figures.items()}
+    return {"scenario": scenario, "entries": mine, "figures": figures, "titles": titles}
+
+
+def _figure(entries: Sequence[Entry], title: str, unit: str, field: str) -> draw.Figure | None:
+    """One line per series over time, of VALID runs only; None when there is no point to draw."""
+    points = [entry for entry in entries if entry.usable and getattr(entry, field) is not None]
+    traces = []
+    for position, series in enumerate(dict.fromkeys(entry.series for entry in points)):
+        mine = [entry for entry in points if entry.series == series]
+        look = draw.series_look(position)
+        moments = [entry.at.isoformat(timespec="seconds") for entry in mine]
+        trace = draw.line(series, moments, [getattr(entry, field) for entry in mine], look.pop("color"), unit, **look)
+        traces.append({**trace, "mode": "lines+markers"})
+    if not traces:
+        return None
+    return draw.figure(traces, {"type": "date", "title": {"text": "run started (UTC)"}}, draw.linear(title))
+
+
+def _run_directories(root: Path) -> Iterator[Path]:
+    for place, folders, files in os.walk(root):
+        if "manifest.json" in files or CAPACITY_FILE in files:
+            folders.clear()
+        if "manifest.json" in files:
+            yield Path(place)
+
+
+def _read(directory: Path) -> Entry:
+    run = RunDir.open(directory)
+    manifest, summary = run.manifest(), run.summary()
+    scenario = manifest["scenario"]
+    total = summary["latency_ms"].get("total") or {}
+    rates = summary["rate_per_s"]
+    return Entry(
+        directory=directory,
+        at=_moment(run, manifest),
+        scenario=f"{scenario['study']}/{scenario['name']}",
+        engine=str(manifest["engine"]["name"]),
+        stage=str(scenario["stage"]),
+        offered_per_s=_number(scenario["load"].get("rate_per_s")),
+        verdict=str(summary["verdict"]),
+        state=summary["state"],
+        p50_ms=_number(total.get("p50")),
+        p99_ms=_number(total.get("p99")),
+        output_per_s=_number(rates.get("output")),
+    )
+
+
+def _moment(run: RunDir, manifest: Mapping[str, Any]) -> datetime:
+    """When its load started; where it never did, when the run got its name."""
+    start_ns = run.outcome().get("load_start_ns") if run.outcome_path.is_file() else None
+    if start_ns is not None:
+        return datetime.fromtimestamp(start_ns / NS_PER_S, UTC)
+    named = re.search(r"(\d{8}-\d{6})-[0-9a-f]+$", manifest["run"])
+    if named is None:
+        raise ValueError("nothing tells when it ran")
+    return datetime.strptime(named[1], "%Y%m%d-%H%M%S").replace(tzinfo=UTC)
+
+
+def _number(value: Any) -> float | None:
+    return float(value) if isinstance(value, int | float) and math.isfinite(value) else None

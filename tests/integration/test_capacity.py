@@ -1,0 +1,95 @@
+"""One short search, as a user starts it, against an engine whose capacity is known."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+from driving import STREAMGAUGE, streamgauge
+
+ATTEMPTS = 3
+CAP_PER_S = 1000
+SHORT = (
+    *("capacity", "ospbench/throughput", "--engine", "echo", "--set", f"cap_per_s={CAP_PER_S}"),
+    *("--set", "stage=ingest", "--rate", "300/s", "--for", "5s", "--warmup", "2s", "--resolution", "25%"),
+)
+
+
+def begin_and_interrupt(out: Path) -> int:
+    """Start the search and press Ctrl-C as soon as its first probe has begun; returns the exit code."""
+    command = [STREAMGAUGE, *SHORT, "--out", str(out)]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as search:
+        assert search.stderr is not None
+        for line in search.stderr:
+            if "probe 1:" in line:
+                search.send_signal(signal.SIGINT)
+                break
+        search.stderr.read()
+    return search.returncode
+
+
+def go_on(out: Path) -> subprocess.CompletedProcess[str]:
+    command = [STREAMGAUGE, *SHORT, "--json", "--out", str(out)]
+    return subprocess.run(command, text=True, capture_output=True, timeout=700, check=False)
+
+
+@pytest.mark.timeout(900)
+def test_a_known_capacity_is_found_also_after_an_interruption(tmp_path: Path) -> None:
+    # A search that the machine spoilt (exit code 3) is repeated.
+    for attempt in range(ATTEMPTS):
+        out = tmp_path / str(attempt)
+        assert begin_and_interrupt(out) == 130
+        begun = json.loads((out / "capacity.json").read_text())
+        done = go_on(out)
+        if done.returncode != 3:
+            break
+    assert begun["outcome"] is None
+    assert begun["probes"] == []
+    # The backlog that it drained says what the engine can do.
+    assert begun["guess"] == pytest.approx(CAP_PER_S, rel=0.15)
+
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found == json.loads((out / "capacity.json").read_text())
+    assert found["guess"] == begun["guess"]
+    assert "draining a backlog" not in done.stderr
+    assert found["outcome"] == "found"
+    best, beyond = found["interval"]
+    # A busy machine may make the engine slower than its cap, never faster.
+    assert best <= 1.02 * CAP_PER_S
+    assert beyond > best
+    above = [probe for probe in found["probes"] if probe["value"] >= 1.2 * CAP_PER_S]
+    assert above
+    # A probe that the machine spoilt is repeated; the others must not take overload for anything else.
+    assert {probe["verdict"] for probe in above} - {"invalid"} == {"not sustained"}
+    for probe in found["probes"]:
+        summary = json.loads((out / probe["directory"] / "summary.json").read_text())
+        assert (summary["verdict"] == "INVALID") == (probe["verdict"] == "invalid")
+    assert found["probes"][-1]["purpose"] == "confirm"
+    assert "FOUND" in done.stderr
+    assert "FOUND" in (out / "report.html").read_text()
+
+    again = go_on(out)
+    assert again.returncode == 0
+    assert json.loads(again.stdout) == found
+
+    other = streamgauge(*SHORT, "--seed", "5", "--out", str(out))
+    assert other.returncode == 2
+    assert "another seed" in other.stderr
+
+
+def test_ways_to_ask_wrongly(tmp_path: Path) -> None:
+    for arguments, says in (
+        (("--resolution", "fine"), "10%"),
+        (("--rule", "slop"), "did you mean 'slope'"),
+        (("--over", "coars"), "unknown whole number to search over"),
+        (("--rule", "none"), "nothing says when a rate is sustained"),
+    ):
+        done = streamgauge(*SHORT, *arguments, "--out", str(tmp_path / "none"))
+        assert done.returncode == 2, done.stderr
+        assert says in done.stderr
+        assert "Traceback" not in done.stderr
+    assert not (tmp_path / "none").exists()

@@ -1,0 +1,38 @@
+"""Results near the floor or the ceiling of the machine are marked."""
+
+from __future__ import annotations
+
+import pytest
+
+from streamgauge.evaluate.calibration import warnings
+
+CALIBRATION = {
+    "floor_ms": {"total": {"p50": 5.0, "p99": 9.0}, "latest": {"p50": 3.0, "p99": None}},
+    "ceiling_per_s": 100_000.0,
+}
+
+
+@pytest.mark.parametrize(
+    ("total_ms", "latest_ms", "rate", "marked"),
+    [
+        (6.0, 100.0, 400.0, ["total"]),
+        (6.1, 3.5, 400.0, ["latest"]),
+        (6.1, 3.7, 79_999.0, []),
+        (None, None, 80_000.0, ["ceiling"]),
+        (None, None, None, []),
+        (1.0, 1.0, 200_000.0, ["total", "latest", "ceiling"]),
+    ],
+)
+def test_marks(total_ms: float | None, latest_ms: float | None, rate: float | None, marked: list[str]) -> None:
+    said = warnings(CALIBRATION, total_p50_ms=total_ms, latest_p50_ms=latest_ms, rate_per_s=rate)
+    assert len(said) == len(marked)
+    assert all(mark in sentence for mark, sentence in zip(marked, said, strict=True))
+
+
+def test_a_machine_without_calibration() -> None:
+    assert warnings(None, total_p50_ms=0.1, latest_p50_ms=0.1, rate_per_s=1e9) == []
+
+
+def test_a_floor_that_is_not_known() -> None:
+    unknown = {"floor_ms": {kind: {"p50": None, "p99": None} for kind in ("total", "latest")}, "ceiling_per_s": 1e5}
+    assert warnings(unknown, total_p50_ms=1.0, latest_p50_ms=1.0, rate_per_s=10.0) == []

@@ -1,0 +1,193 @@
+"""The search's own parts that need no run: what a probe shows, what is searched, going on with a search."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from streamgauge.errors import UsageError
+from streamgauge.lab.blueprint import Request
+from streamgauge.lab.capacity import Hunt, _command, exit_code, find_capacity, judge
+from streamgauge.lab.capacity_file import CapacityFile
+from streamgauge.lab.search import Answer
+from streamgauge.lab.watch import Nobody
+from streamgauge.studies import scenario as scenarios
+
+
+def hunt(
+    out: Path, *, resolution: float = 0.10, over: str = "rate_per_s", engine: str = "echo", **changes: str
+) -> Hunt:
+    scenario = scenarios.resolve("ospbench/throughput", engine=engine, changes=changes)
+    return Hunt(Request(scenario, out, command="streamgauge run ospbench/throughput"), resolution, over)
+
+
+def summary(**changes: Any) -> dict[str, Any]:
+    return {
+        "verdict": "VALID",
+        "sustained": True,
+        "reasons": [],
+        "warnings": [],
+        "slo": [],
+        "backlog": {"slope_per_s": 0.0},
+        "rate_per_s": {"offered": 1000.0},
+        **changes,
+    }
+
+
+def row(value: int, verdict: str = "sustained", **changes: Any) -> dict[str, Any]:
+    return {
+        "value": value,
+        "rate": value,
+        "purpose": "bracket",
+        "verdict": verdict,
+        "reason": "",
+        "weak": False,
+        "seconds": 40.0,
+        "seconds_saved": 0.0,
+        "directory": f"probes/01-{value}",
+        "total_p50": 2.0,
+        "total_p99": 5.0,
+        **changes,
+    }
+
+
+MISSED = {"slo": "latency.p99 < 2s", "value": 2400.0, "limit": 2000.0, "unit": "ms", "passed": False}
+
+
+@pytest.mark.parametrize(
+    ("found", "verdict", "weak"),
+    [
+        (summary(), "sustained", False),
+        (summary(sustained=False, warnings=["x", "overloaded: the backlog grew"]), "not sustained", False),
+        (summary(slo=[MISSED]), "not sustained", False),
+        (summary(sustained=None, backlog={"slope_per_s": 9.0}), "sustained", True),
+        (summary(sustained=None, backlog={"slope_per_s": 10.0}), "not sustained", True),
+        (summary(sustained=None, backlog={"slope_per_s": None}), "undecided", True),
+        (summary(verdict="INVALID", sustained=False, reasons=["the generator was late"]), "invalid", False),
+        (summary(verdict="FAILED", reasons=["3 results are wrong"]), "failed", False),
+    ],
+)
+def test_what_a_probe_shows(found: dict[str, Any], verdict: str, weak: bool) -> None:
+    word, reason, is_weak = judge(found, "slope")
+    assert (word, is_weak) == (verdict, weak)
+    assert bool(reason) == (found != summary())
+
+
+def test_the_reason_is_the_one_that_counts() -> None:
+    found = summary(sustained=False, warnings=["busy machine", "overloaded: the backlog grew"], slo=[MISSED])
+    assert judge(found, "slope")[1] == "overloaded: the backlog grew; SLO missed: latency.p99 < 2s, was 2400.0"
+
+
+def test_the_reason_of_a_probe_that_was_given_up_is_the_referee_s() -> None:
+    found = summary(sustained=False, warnings=["busy machine", "the lag grew"])
+    assert judge(found, "slope", "the lag grew") == ("not sustained", "the lag grew", False)
+    assert judge({**found, "verdict": "INVALID", "reasons": ["late"]}, "slope", "the lag grew")[0] == "invalid"
+
+
+def test_without_a_rule_the_objectives_alone_decide() -> None:
+    assert judge(summary(sustained=None), None) == ("sustained", "", False)
+    assert judge(summary(sustained=None, slo=[MISSED]), None)[0] == "not sustained"
+
+
+def test_what_is_searched_is_changed_and_nothing_else(tmp_path: Path) -> None:
+    rate = hunt(tmp_path)
+    assert rate.scenario_at(1234).load.rate_per_s == 1234
+    assert replace(rate.scenario_at(1234), load=rate.request.scenario.load) == rate.request.scenario
+    cores = hunt(tmp_path, over="cores", engine="spark")
+    assert cores.start == 2
+    assert cores.scenario_at(3).engine_options["cores"] == 3
+    assert cores.scenario_at(3).load == cores.request.scenario.load
+    assert cores.target(2).more_helps
+    assert hunt(tmp_path, over="partitions").scenario_at(7).partitions == 7
+
+
+@pytest.mark.parametrize(
+    ("over", "changes", "says"),
+    [
+        ("core", {}, "did you mean"),
+        ("delay", {}, "unknown"),
+        ("rate_per_s", {"sustained": "none"}, "nothing says when a rate is sustained"),
+        ("rate_per_s", {"shape": "ramp", "to_per_s": "10"}, "constant load"),
+    ],
+)
+def test_a_search_that_cannot_mean_anything_is_refused(
+    tmp_path: Path, over: str, changes: dict[str, str], says: str
+) -> None:
+    with pytest.raises(UsageError, match=says):
+        hunt(tmp_path, over=over, engine="spark" if over == "core" else "echo", **changes)
+
+
+def test_the_command_that_repeats_a_probe() -> None:
+    command = _command("streamgauge run a/b --set seed=1 -- python job.py", {"rate_per_s": 5, "measured_s": 120.0})
+    assert command == "streamgauge run a/b --set seed=1 --set rate_per_s=5 --set measured_s=120.0 -- python job.py"
+
+
+def test_a_search_goes_on_only_with_the_same_settings(tmp_path: Path) -> None:
+    settings = hunt(tmp_path).settings()
+    begun = CapacityFile.open(tmp_path, settings)
+    begun.set_guess(1000)
+    begun.add(row(909))
+    again = CapacityFile.open(tmp_path, settings)
+    assert again.guess == 1000
+    assert again.probes == begun.probes
+    assert again.next_number == 2
+    with pytest.raises(UsageError, match=r"another resolution(.|\n)*got: 0.05(.|\n)*expected: 0.1"):
+        CapacityFile.open(tmp_path, hunt(tmp_path, resolution=0.05).settings())
+    with pytest.raises(UsageError, match="another options"):
+        CapacityFile.open(tmp_path, hunt(tmp_path, delay_ms="5.0").settings())
+
+
+def test_every_setting_that_changes_a_result_is_compared(tmp_path: Path) -> None:
+    """A scenario value that the settings leave out would let two searches be mixed."""
+    plain = hunt(tmp_path).settings()
+    changes = {
+        "stage": "ingest",
+        "rate_per_s": "401",
+        "warmup_s": "3.0",
+        "measured_s": "7.0",
+        "partitions": "3",
+        "out_of_order_ms": "7",
+        "drain_deadline_s": "9.0",
+        "arrivals": "poisson",
+        "keys": "zipf",
+        "generators": "2",
+        "sustained": "ospbench",
+        "seed": "99",
+        "cap_per_s": "5",
+    }
+    same = [key for key, value in changes.items() if hunt(tmp_path, **{key: value}).settings() == plain]
+    assert same == []
+
+
+def test_a_directory_with_something_else_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "mine.txt").write_text("mine")
+    with pytest.raises(UsageError, match="not empty"):
+        CapacityFile.open(tmp_path, hunt(tmp_path).settings())
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
+
+
+def test_a_finished_search_is_shown_and_not_run_again(tmp_path: Path) -> None:
+    wanted = hunt(tmp_path)
+    file = CapacityFile.open(tmp_path, wanted.settings())
+    file.set_guess(1000)
+    for found in (row(909), row(1000, "not sustained"), row(909, purpose="confirm", total_p50=3.0, total_p99=7.0)):
+        file.add(found)
+    file.finish(Answer("found", 909, 1000, True))
+    before = (tmp_path / "capacity.json").read_bytes()
+    shown: list[Any] = []
+    content = find_capacity(wanted, Nobody(), shown.append)
+    assert content["interval"] == [909, 1000]
+    assert content["best_latency_ms"] == {"p50": 3.0, "p99": 7.0}
+    assert content["seconds"] == 120.0
+    assert len(shown) == 3
+    assert (tmp_path / "capacity.json").read_bytes() == before
+    assert json.loads(before) == content
+
+
+@pytest.mark.parametrize(("outcome", "code"), [("found", 0), ("ceiling", 0), ("missed", 1), ("invalid", 3)])
+def test_exit_codes(outcome: str, code: int) -> None:
+    assert exit_code({"outcome": outcome}) == code

@@ -1,0 +1,169 @@
+"""When a probe is ended early: on series as engines really show them."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterable, Iterator
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from streamgauge.lab.referee import DrainReferee, ProbeReferee
+from streamgauge.lab.watch import Call, Seen
+
+RATE = 4000
+
+
+def seen(at_s: float, lag: float, *, rate: float = RATE, warmup_s: float = 10.0) -> Seen:
+    appended = round(rate * (at_s + warmup_s))
+    done = max(appended - round(lag), 0)
+    return Seen(at_s, rate, appended, appended, done, done, 0.0)
+
+
+def judged(series: Iterable[Seen], referee: ProbeReferee) -> ProbeReferee:
+    for look in series:
+        if referee.look(look) is not None:
+            break
+    return referee
+
+
+def smooth(share: float, seconds: int = 120, start: float = 0.0) -> Iterator[Seen]:
+    """An engine that falls behind by a share of the rate, from the start of the warm-up on."""
+    return (seen(t, start + share * RATE * (t + 10)) for t in range(-10, seconds))
+
+
+def micro_batches(
+    batch_s: float, growth: float = 0.0, seconds: int = 120, seed: int = 1, jitter: float = 0.3
+) -> Iterator[Seen]:
+    """The result of a batch comes out at its end: a sawtooth between one batch and two, plus a growth."""
+    noise = random.Random(seed)
+    ends, at = [-10.0], -10.0
+    while at < seconds:
+        at += batch_s * noise.uniform(1 - jitter, 1 + jitter)
+        ends.append(at)
+    for t in range(-10, seconds):
+        now = t + noise.uniform(0, 0.05)
+        past = [end for end in ends if end <= now]
+        # What had arrived when the last finished batch began.
+        covered = past[-2] if len(past) > 1 else -10.0
+        yield seen(now, (now - covered) * RATE + growth * RATE * (now + 10))
+
+
+def referee(probe_s: float = 30.0, *, least_s: float = 0.0) -> ProbeReferee:
+    return ProbeReferee(one_to_one=True, probe_s=probe_s, least_s=least_s or probe_s)
+
+
+@pytest.mark.parametrize("share", [0.25, 0.5, 1.0, 3.0])
+def test_a_rate_far_above_the_capacity_is_hopeless_within_seconds(share: float) -> None:
+    rated = 1 - 1 / (1 + share)
+    ended = judged(smooth(rated), referee())
+    assert ended.call is not None and ended.call.word == "hopeless"
+    assert "records/s" in ended.call.reason
+    assert ended.called_s <= 12
+    assert ended.saved_s == pytest.approx(30 - ended.called_s)
+
+
+def test_five_per_cent_too_much_is_found_at_the_probe_s_length() -> None:
+    ended = judged(smooth(0.05), referee())
+    assert ended.call is not None
+    assert ended.called_s <= 31
+
+
+def test_a_steady_engine_is_enough_at_the_probe_s_length() -> None:
+    ended = judged(smooth(0.0, start=200.0), referee())
+    assert ended.call == Call("enough")
+    assert ended.called_s == 30
+    assert ended.saved_s == 0
+
+
+def test_the_confirming_run_goes_to_its_end() -> None:
+    assert judged(smooth(0.0, start=200.0), referee(least_s=120.0)).call is None
+
+
+def test_a_hopeless_confirming_run_ends_early_all_the_same() -> None:
+    ended = judged(smooth(0.4), referee(least_s=120.0))
+    assert ended.call is not None and ended.call.word == "hopeless"
+    assert ended.saved_s == pytest.approx(120 - ended.called_s)
+
+
+def test_nothing_is_said_in_the_warm_up() -> None:
+    assert judged((look for look in smooth(0.9) if look.measured_s < 0), referee()).call is None
+
+
+@given(st.floats(0.1, 6.0), st.integers(0, 1000))
+def test_micro_batches_that_keep_up_are_never_hopeless(batch_s: float, seed: int) -> None:
+    ended = judged(micro_batches(batch_s, seed=seed), referee())
+    assert ended.call in (None, Call("enough"))
+
+
+@given(st.floats(8.0, 60.0), st.integers(0, 1000))
+def test_a_batch_that_takes_long_is_not_a_trend(batch_s: float, seed: int) -> None:
+    ended = judged(micro_batches(batch_s, seed=seed), referee())
+    assert ended.call is None or ended.call.word == "enough"
+
+
+@pytest.mark.parametrize("batch_s", [0.5, 1.0])
+def test_micro_batches_that_fall_behind_are_hopeless(batch_s: float) -> None:
+    ended = judged(micro_batches(batch_s, growth=0.3), referee())
+    assert ended.call is not None and ended.call.word == "hopeless"
+    assert ended.called_s < 30
+
+
+@given(st.floats(2.0, 15.0), st.floats(0.1, 1.0))
+def test_an_engine_that_still_warms_up_is_not_hopeless(settles_s: float, slowness: float) -> None:
+    """Its lag rises ever more slowly, to as much as five seconds of load, and is worked off later."""
+
+    def warming() -> Iterator[Seen]:
+        for t in range(-2, 60):
+            rising = slowness * settles_s / 3 * RATE * (1 - math.exp(-(t + 2) / settles_s * 3))
+            yield seen(t, max(rising - 0.02 * RATE * max(t, 0), 0.0), warmup_s=2)
+
+    assert judged(warming(), referee()).call in (None, Call("enough"))
+
+
+def test_an_undecided_probe_goes_on_in_steps() -> None:
+    """A slow sawtooth is too wide for 30 s; whatever is called is called at the end of a step."""
+    calls = [judged(micro_batches(3.0, seed=seed), referee()) for seed in range(20)]
+    assert {round(ended.called_s) // 30 * 30 for ended in calls} > {30}
+    assert all(ended.called_s % 30 < 1.1 for ended in calls if ended.call)
+
+
+def test_without_a_known_lag_nothing_is_called() -> None:
+    windowed = ProbeReferee(one_to_one=False, probe_s=30.0, least_s=30.0)
+    blind = (Seen(t, RATE, t * RATE, t * RATE, None, 0, 0.0) for t in range(120))
+    assert judged(blind, windowed).call is None
+
+
+def test_what_was_consumed_counts_where_a_record_has_no_result_of_its_own() -> None:
+    windowed = ProbeReferee(one_to_one=False, probe_s=30.0, least_s=30.0)
+    series = (Seen(t, RATE, 0, (t + 10) * RATE, (t + 10) * RATE // 2, 0, 0.0) for t in range(120))
+    ended = judged(series, windowed)
+    assert ended.call is not None and ended.call.word == "hopeless"
+
+
+def drained(per_s: Iterable[float], backlog: int = 1_000_000) -> DrainReferee:
+    watching = DrainReferee(one_to_one=True, watch_s=12.0, give_up_s=60.0)
+    done = 0.0
+    for t, speed in enumerate(per_s):
+        done = min(done + speed, backlog)
+        if watching.look(Seen(t, 400, backlog, backlog, None, round(done), 0.0)) is not None:
+            break
+    return watching
+
+
+def test_the_drain_s_rate_leaves_out_the_slow_start() -> None:
+    found = drained([0, 0, *[1000] * 5, *[5000] * 30]).rate_per_s()
+    assert found == pytest.approx(5000, rel=0.02)
+
+
+def test_the_drain_ends_when_enough_was_seen_or_the_backlog_is_gone() -> None:
+    assert len(drained([5000] * 100)._points) == 13
+    assert len(drained([5000] * 100, backlog=20_000)._points) == 4
+
+
+def test_a_drain_in_which_nothing_came_out_gives_no_rate() -> None:
+    watching = drained([0] * 59)
+    assert watching.rate_per_s() is None
+    assert watching.look(Seen(60, 400, 1000, 1000, None, 0, 0.0)) is not None
