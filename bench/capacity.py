@@ -26,7 +26,13 @@ SHARE = 0.8
 
 
 def search(out: Path, cap_per_s: int, resolution: float, seconds: float, seed: int) -> dict[str, Any]:
-    changes = {"cap_per_s": str(cap_per_s), "seed": str(seed), "stage": "ingest", "measured_s": str(seconds)}
+    changes = {
+        "cap_per_s": str(cap_per_s),
+        "seed": str(seed),
+        "stage": "ingest",
+        "warmup_s": "5",
+        "measured_s": str(seconds),
+    }
     scenario = scenarios.resolve("ospbench/throughput", engine="echo", changes=changes)
     return find_capacity(Hunt(Request(scenario, out), resolution), Nobody(), show)
 

@@ -129,6 +129,9 @@ def _measure(run: RunDir, facts: Facts, moments: Moments, tally: Tally, ledger: 
     latencies = latency.distributions(tally)
     kind = "total" if total_known else "latest"
     median_ms = latencies[kind].median
+    if median_ms is None:
+        # Of a run that was given up nothing is evaluated; what its lag told must do.
+        median_ms = facts.outcome.get("hopeless_latency_ms")
     backlog = lag.backlog_per_second(tally, moments.seconds)
     backlog_measured = Series.of(backlog, moments.measured_seconds()) if recorded else NO_SERIES
     medians = latency.medians_ms(tally, kind, tally.second, moments.seconds)

@@ -86,6 +86,7 @@ class _Outcome:
     load_error: str | None = None
     hopeless: str | None = None
     """Why a referee stopped the run."""
+    hopeless_latency_ms: float | None = None
 
 
 class Experiment:
@@ -230,7 +231,7 @@ class Experiment:
         if call is None:
             return False
         if call.word == "hopeless":
-            outcome.hopeless = call.reason
+            outcome.hopeless, outcome.hopeless_latency_ms = call.reason, call.latency_ms
             outcome.measured_end_ns = outcome.load_end_ns = max(now_ns, outcome.measured_start_ns)
             return True
         outcome.measured_end_ns = max(now_ns, outcome.measured_start_ns)

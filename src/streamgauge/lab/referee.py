@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from statistics import median
 
 from streamgauge import registry
 from streamgauge.evaluate import sustained
@@ -92,6 +93,11 @@ def why_hopeless(points: Sequence[Point], offered_per_s: float) -> str | None:
     )
 
 
+def latency_ms(points: Sequence[Point], offered_per_s: float) -> float:
+    """How long a record waits behind the median lag (Little's law)."""
+    return 1000 * median(point.lag for point in points) / offered_per_s
+
+
 def _moved(before: Point, now: Point, offered_per_s: float) -> bool:
     """A trickle out of the middle of a batch is not its end."""
     return now.done - before.done >= MOVED_SHARE * offered_per_s * (now.at_s - before.at_s)
@@ -100,6 +106,25 @@ def _moved(before: Point, now: Point, offered_per_s: float) -> bool:
 def _growth_per_s(points: Sequence[Point]) -> float:
     """The straight way from the first point to the last."""
     return (points[-1].lag - points[0].lag) / max(points[-1].at_s - points[0].at_s, 1e-9)
+
+
+def why_too_slow(points: Sequence[Point], offered_per_s: float, probe_s: float) -> str | None:
+    """Why the median latency will certainly be above what any rule allows; None while that is not certain.
+
+    Looked at after a third of the probe. The wait behind a lag is the lag over the speed at which the engine takes
+    records. Had it been too long all the time and went down as fast as it can have (lower bound of the lag's trend), it
+    would still be too long in the middle of the probe: half of the records wait too long.
+    """
+    slope = trend(points)
+    if slope is None or points[-1].at_s < probe_s / 3:
+        return None
+    speed_per_s = (points[-1].done - points[0].done) / (points[-1].at_s - points[0].at_s)
+    limit = max(speed_per_s, offered_per_s) * sustained.MEDIAN_LIMIT_MS / 1000
+    in_the_middle = points[-1].lag + min(slope.low, 0.0) * max(probe_s / 2 - points[-1].at_s, 0.0)
+    if min(point.lag for point in points) < limit or in_the_middle < limit:
+        return None
+    limit_s = sustained.MEDIAN_LIMIT_MS / 1000
+    return f"records wait {points[-1].lag / limit * limit_s:.1f} s; the limit of the median is {limit_s:g} s"
 
 
 @dataclass
@@ -121,8 +146,8 @@ class ProbeReferee:
         if self.call is not None or found is None or seen.measured_s < 0:
             return None
         self._points.append(found)
-        if reason := why_hopeless(self._points, seen.offered_per_s):
-            self.call = Call("hopeless", reason)
+        if reason := self._why_certain(seen.offered_per_s):
+            self.call = Call("hopeless", reason, latency_ms(self._points, seen.offered_per_s))
         elif seen.measured_s >= self._due * self.probe_s:
             self._due = int(seen.measured_s // self.probe_s) + 1
             if seen.measured_s >= self.least_s and is_decided(self._points, seen.offered_per_s):
@@ -130,6 +155,9 @@ class ProbeReferee:
         if self.call is not None:
             self.called_s = seen.measured_s
         return self.call
+
+    def _why_certain(self, offered_per_s: float) -> str | None:
+        return why_hopeless(self._points, offered_per_s) or why_too_slow(self._points, offered_per_s, self.probe_s)
 
     @property
     def given_up(self) -> str:

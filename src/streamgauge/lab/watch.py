@@ -42,6 +42,8 @@ class Call:
 
     word: Literal["enough", "hopeless"]
     reason: str = ""
+    latency_ms: float | None = None
+    """About how long a record waits, as far as the lag tells: nobody evaluates a hopeless run."""
 
 
 class Referee(Protocol):

@@ -100,8 +100,9 @@ def test_micro_batches_that_keep_up_are_never_hopeless(batch_s: float, seed: int
 
 @given(st.floats(8.0, 60.0), st.integers(0, 1000))
 def test_a_batch_that_takes_long_is_not_a_trend(batch_s: float, seed: int) -> None:
+    """Its records do wait for more than 10 s in the median, which may be said; a trend may not."""
     ended = judged(micro_batches(batch_s, seed=seed), referee())
-    assert ended.call is None or ended.call.word == "enough"
+    assert ended.call is None or ended.call.word == "enough" or ended.call.reason.startswith("records wait")
 
 
 @pytest.mark.parametrize("batch_s", [0.5, 1.0])
@@ -167,3 +168,27 @@ def test_a_drain_in_which_nothing_came_out_gives_no_rate() -> None:
     watching = drained([0] * 59)
     assert watching.rate_per_s() is None
     assert watching.look(Seen(60, 400, 1000, 1000, None, 0, 0.0)) is not None
+
+
+def waiting(lag_s: float, change_per_s: float) -> Iterator[Seen]:
+    """An engine that keeps up, behind a lag worth ``lag_s`` of load that changes by this share of the rate a second."""
+    for t in range(-5, 60):
+        appended = 10_000 * RATE + t * RATE
+        yield Seen(t, RATE, appended, appended, None, round(appended - RATE * (lag_s + change_per_s * t)), 0.0)
+
+
+def test_records_that_wait_too_long_are_seen_after_a_third_of_the_probe() -> None:
+    ended = judged(waiting(14.0, 0.0), referee())
+    assert ended.call is not None and ended.call.word == "hopeless"
+    assert ended.called_s == 10
+    assert "records wait 14.0 s" in ended.call.reason
+    assert ended.call.latency_ms == pytest.approx(14_000, rel=0.01)
+
+
+def test_a_lag_that_goes_down_in_time_is_not_too_long() -> None:
+    """14 s of load at the start, 10 s of it after a third, and less in the middle."""
+    assert judged(waiting(14.0, -0.35), referee()).call in (None, Call("enough"))
+
+
+def test_a_lag_below_the_limit_is_no_reason() -> None:
+    assert judged(waiting(9.0, 0.0), referee()).call in (None, Call("enough"))
