@@ -231,8 +231,8 @@ class Experiment:
         if call is None:
             return False
         if call.word == "hopeless":
+            # The planned ends stay: the load is cut short, and what it did not send any more is not its fault.
             outcome.hopeless, outcome.hopeless_latency_ms = call.reason, call.latency_ms
-            outcome.measured_end_ns = outcome.load_end_ns = max(now_ns, outcome.measured_start_ns)
             return True
         outcome.measured_end_ns = max(now_ns, outcome.measured_start_ns)
         outcome.load_end_ns = outcome.measured_end_ns + round(load.tail_s * NS_PER_S)
