@@ -17,7 +17,7 @@ def list_everything() -> None:
         typer.echo(f"  {name:<22} {described.title}; stages: {', '.join(described.stages)}")
         for key, field in scenarios.Values.model_fields.items():
             values = {profile: scenarios.profile_values(name, profile)[key] for profile in scenarios.PROFILES}
-            same = len(set(values.values())) == 1
+            same = len({str(value) for value in values.values()}) == 1
             shown = str(values["laptop"]) if same else ", ".join(f"{value} ({at})" for at, value in values.items())
             typer.echo(f"      {key} = {shown}: {field.description}")
     typer.echo("pipelines")

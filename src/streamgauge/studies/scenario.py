@@ -143,12 +143,13 @@ def parse_file(text: str, where: str) -> _File:
 
 
 def profile_values(name: str, profile: str) -> dict[str, Any]:
-    """The values of a scenario as a profile has them."""
+    """The values of a scenario as a profile has them, those that it leaves to their defaults included."""
     file = describe(name)
     if profile not in PROFILES:
         raise registry.unknown("profile", profile, PROFILES)
     chosen: _Profile = getattr(file, profile)
-    return {**(file.common.model_extra or {}), **(chosen.model_extra or {})}
+    defaults = {key: field.default for key, field in Values.model_fields.items() if not field.is_required()}
+    return {**defaults, **(file.common.model_extra or {}), **(chosen.model_extra or {})}
 
 
 def resolve(
