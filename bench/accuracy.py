@@ -16,7 +16,8 @@ from typing import Any
 
 from streamgauge.conformance.suite import Bench, bench
 from streamgauge.lab.blueprint import Request
-from streamgauge.lab.experiment import Nobody, run_experiment
+from streamgauge.lab.experiment import run_experiment
+from streamgauge.lab.watch import Nobody
 from streamgauge.studies import scenario as scenarios
 
 CASES: dict[str, tuple[dict[str, str], float, float]] = {

@@ -17,7 +17,7 @@ from typing import Any
 
 from streamgauge.lab.blueprint import Request
 from streamgauge.lab.capacity import Hunt, find_capacity
-from streamgauge.lab.experiment import Nobody
+from streamgauge.lab.watch import Nobody
 from streamgauge.studies import scenario as scenarios
 
 OFF = 0.05

@@ -16,8 +16,8 @@ from typing import Any
 
 from streamgauge.lab.blueprint import Request
 from streamgauge.lab.comparison import compare
-from streamgauge.lab.experiment import Nobody
 from streamgauge.lab.repetition import run_interleaved
+from streamgauge.lab.watch import Nobody
 from streamgauge.studies import scenario as scenarios
 
 SETS = {"first": "250", "second": "250", "slow": "275"}

@@ -9,7 +9,8 @@ from driving import Measure
 
 from streamgauge.conformance.suite import Bench
 from streamgauge.lab.blueprint import Request
-from streamgauge.lab.experiment import Nobody, run_experiment
+from streamgauge.lab.experiment import run_experiment
+from streamgauge.lab.watch import Nobody
 from streamgauge.rundir import RunDir
 from streamgauge.studies import scenario as scenarios
 

@@ -12,8 +12,9 @@ from driving import Measure
 from streamgauge.conformance.suite import Bench
 from streamgauge.evaluate.verdict import exit_code
 from streamgauge.lab.blueprint import Request, draw, run_name
-from streamgauge.lab.experiment import Experiment, Tick
+from streamgauge.lab.experiment import Experiment
 from streamgauge.lab.supervisor import Supervisor
+from streamgauge.lab.watch import Tick
 from streamgauge.rundir import RunDir
 from streamgauge.studies import scenario as scenarios
 

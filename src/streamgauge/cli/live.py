@@ -11,7 +11,7 @@ from rich.live import Live
 from rich.markup import escape
 from rich.table import Table
 
-from streamgauge.lab.experiment import Tick
+from streamgauge.lab.watch import Tick
 
 LINE_EVERY_S = 5.0
 

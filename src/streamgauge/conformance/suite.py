@@ -19,10 +19,11 @@ from streamgauge.lab import blueprint as blueprints
 from streamgauge.lab import proctable, reaping
 from streamgauge.lab.blueprint import Request
 from streamgauge.lab.evaluation import Evaluator
-from streamgauge.lab.experiment import Experiment, Tick, remove_topics
+from streamgauge.lab.experiment import Experiment, remove_topics
 from streamgauge.lab.process import Running
 from streamgauge.lab.proctable import Identity
 from streamgauge.lab.supervisor import Supervisor
+from streamgauge.lab.watch import Tick
 from streamgauge.model import LoadPlan, Scenario
 from streamgauge.rundir import RunDir
 from streamgauge.studies import scenario as scenarios

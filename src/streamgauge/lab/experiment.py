@@ -19,12 +19,7 @@ from streamgauge.lab.evaluation import Evaluator
 from streamgauge.lab.manifest import describe
 from streamgauge.lab.sampling import Sampler, machine_sample
 from streamgauge.lab.supervisor import Supervisor
-from streamgauge.lab.watch import Call as Call
-from streamgauge.lab.watch import Nobody as Nobody
-from streamgauge.lab.watch import Referee as Referee
-from streamgauge.lab.watch import Seen as Seen
-from streamgauge.lab.watch import Tick as Tick
-from streamgauge.lab.watch import Watch as Watch
+from streamgauge.lab.watch import Referee, Seen, Tick, Watch
 from streamgauge.model import NS_PER_S, LoadPlan
 from streamgauge.rundir import RunDir
 

@@ -11,8 +11,8 @@ from written_runs import write_run
 from streamgauge.errors import UsageError
 from streamgauge.evaluate.verdict import exit_code
 from streamgauge.lab.blueprint import Request
-from streamgauge.lab.experiment import Nobody
 from streamgauge.lab.repetition import read_runs, run_repeated, write_set
+from streamgauge.lab.watch import Nobody
 from streamgauge.studies import scenario as scenarios
 
 
