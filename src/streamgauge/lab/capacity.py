@@ -202,7 +202,6 @@ def _first_guess(hunt: Hunt, watch: Watch) -> int:
         hunt.request,
         scenario=replace(scenario, load=draining, sustained=None, slo=()),
         out=_fresh(hunt.request.out / "probes" / "00-drain"),
-        load_first=True,
     )
     watch.phase(f"draining a backlog of {backlog:,} records for a first guess")
     directory, summary = run_experiment(request, watch, None, referee)

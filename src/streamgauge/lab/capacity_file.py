@@ -95,16 +95,6 @@ class CapacityFile:
         write_json(self._path, self.content)
 
 
-def read(out: Path) -> dict[str, Any]:
-    """The content of a search's file. Raises UsageError when there is none that this version reads."""
-    path = out / NAME
-    if not path.is_file():
-        raise UsageError(
-            "not the directory of a capacity search", where=out, got=f"no {NAME}", hint="streamgauge capacity"
-        )
-    return _read(path)
-
-
 def _fresh(settings: Mapping[str, Any]) -> dict[str, Any]:
     over = settings["over"]
     return {

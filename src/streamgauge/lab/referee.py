@@ -11,9 +11,11 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from statistics import median
 
+import numpy as np
+
 from streamgauge import registry
 from streamgauge.evaluate import sustained
-from streamgauge.evaluate.metrics.trend import LEAST_SECONDS, Slope
+from streamgauge.evaluate.metrics.trend import Series, Slope
 from streamgauge.lab.watch import Call, Seen
 from streamgauge.model import Scenario
 
@@ -52,18 +54,18 @@ def is_one_to_one(scenario: Scenario) -> bool:
 
 
 def trend(points: Sequence[Point]) -> Slope | None:
-    """How fast the lag grows: Theil–Sen with its 95 % interval; None when there are too few points."""
-    from scipy.stats import theilslopes
+    """How fast the lag grows, by the evaluation's own measure; None when there are too few points."""
+    return _series(points).slope()
 
-    if len(points) < LEAST_SECONDS:
-        return None
-    found = theilslopes([point.lag for point in points], [point.at_s for point in points], alpha=0.95)
-    return Slope(float(found.slope), float(found.low_slope), float(found.high_slope))
+
+def _series(points: Sequence[Point]) -> Series:
+    return Series(np.array([point.at_s for point in points]), np.array([float(point.lag) for point in points]))
 
 
 def is_decided(points: Sequence[Point], offered_per_s: float) -> bool:
     """Whether the rule ``slope`` has an answer for this lag."""
-    evidence = sustained.Evidence(offered_per_s=offered_per_s, slope=trend(points), median_ms=0.0)
+    lag = _series(points)
+    evidence = sustained.Evidence(offered_per_s=offered_per_s, slope=lag.slope(), median_ms=0.0, backlog=lag)
     return sustained.slope(evidence).held is not None
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from streamgauge.report import text
 from streamgauge.report.draw import Figure, figure, line, logarithmic
-from streamgauge.report.page import _csp_hash, _packaged, as_script_data
+from streamgauge.report.page import as_script_data, csp_hash, packaged
 
 Probe = Mapping[str, Any]
 
@@ -35,15 +35,15 @@ def render(capacity: Mapping[str, Any]) -> str:
 
     drawn = latency_against_value(capacity)
     figures = {} if drawn is None else {"latency": drawn}
-    scripts = {"plotly_js": get_plotlyjs() if figures else "", "draw_js": _packaged("page.js")}
+    scripts = {"plotly_js": get_plotlyjs() if figures else "", "draw_js": packaged("page.js")}
     environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
     environment.filters.update(number=text.number, plain=text.plain)
     word, sentence = headline(capacity)
     style = _STYLES.get(capacity["outcome"], "invalid")
-    return environment.from_string(_packaged("capacity.html.j2")).render(
-        css=Markup(_packaged("page.css")),  # noqa: S704  the package's own files
+    return environment.from_string(packaged("capacity.html.j2")).render(
+        css=Markup(packaged("page.css")),  # noqa: S704  the package's own files
         **{name: Markup(script) for name, script in scripts.items()},  # noqa: S704  the packages' own files
-        script_hashes=[_csp_hash(script) for script in scripts.values()],
+        script_hashes=[csp_hash(script) for script in scripts.values()],
         figures=figures,
         figures_json=Markup(as_script_data(figures)),  # noqa: S704  escaped there
         capacity=capacity,

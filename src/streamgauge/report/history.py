@@ -14,7 +14,7 @@ from typing import Any
 from streamgauge.errors import UsageError
 from streamgauge.model import NS_PER_S
 from streamgauge.report import draw, text
-from streamgauge.report.page import _csp_hash, _packaged, as_script_data
+from streamgauge.report.page import as_script_data, csp_hash, packaged
 from streamgauge.rundir import RunDir
 
 CAPACITY_FILE = "capacity.json"
@@ -81,15 +81,15 @@ def render(entries: Sequence[Entry], notes: Sequence[str]) -> str:
 
     sections = [_section(position, name, entries) for position, name in enumerate(_scenarios(entries))]
     drawn = {key: made for section in sections for key, made in section["figures"].items()}
-    scripts = {"plotly_js": get_plotlyjs() if drawn else "", "draw_js": _packaged("page.js")}
+    scripts = {"plotly_js": get_plotlyjs() if drawn else "", "draw_js": packaged("page.js")}
     environment = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters.update(number=text.number, plain=text.plain)
-    return environment.from_string(_packaged("history.html.j2")).render(
-        css=Markup(_packaged("page.css")),  # noqa: S704  the package's own file
+    return environment.from_string(packaged("history.html.j2")).render(
+        css=Markup(packaged("page.css")),  # noqa: S704  the package's own file
         **{name: Markup(script) for name, script in scripts.items()},  # noqa: S704  the packages' own files
-        script_hashes=[_csp_hash(script) for script in scripts.values()],
+        script_hashes=[csp_hash(script) for script in scripts.values()],
         figures_json=Markup(as_script_data(drawn)),  # noqa: S704  escaped there
         sections=sections,
         notes=notes,

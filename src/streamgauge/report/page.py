@@ -44,7 +44,7 @@ def render(source: Source) -> str:
     from plotly.offline import get_plotlyjs
 
     figures = all_figures(source)
-    scripts = {"plotly_js": get_plotlyjs() if figures else "", "draw_js": _packaged("page.js")}
+    scripts = {"plotly_js": get_plotlyjs() if figures else "", "draw_js": packaged("page.js")}
     environment = jinja2.Environment(
         autoescape=True,
         undefined=jinja2.ChainableUndefined,  # a run that died early lacks what others have
@@ -59,10 +59,10 @@ def render(source: Source) -> str:
         scaled=text.scaled,
     )
     environment.tests["records"] = _is_records
-    return environment.from_string(_packaged("page.html.j2")).render(
-        css=Markup(_packaged("page.css")),  # noqa: S704  the package's own files
+    return environment.from_string(packaged("page.html.j2")).render(
+        css=Markup(packaged("page.css")),  # noqa: S704  the package's own files
         **{name: Markup(script) for name, script in scripts.items()},  # noqa: S704  the packages' own files
-        script_hashes=[_csp_hash(script) for script in scripts.values()],
+        script_hashes=[csp_hash(script) for script in scripts.values()],
         figures=figures,
         figures_json=Markup(as_script_data(figures)),  # noqa: S704  escaped there
         **context(source),
@@ -115,12 +115,12 @@ def as_script_data(content: Any) -> str:
     return json.dumps(content, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
 
 
-def _csp_hash(script: str) -> str:
+def csp_hash(script: str) -> str:
     digest = hashlib.sha256(script.encode()).digest()
     return f"'sha256-{base64.b64encode(digest).decode()}'"
 
 
-def _packaged(name: str) -> str:
+def packaged(name: str) -> str:
     return resources.files(__package__ or "").joinpath(name).read_text(encoding="utf-8")
 
 

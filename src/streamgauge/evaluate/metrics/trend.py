@@ -28,7 +28,7 @@ class Slope:
 class Series:
     """One value a second, in order. Seconds without a value are left out."""
 
-    seconds: Ints
+    seconds: Ints | Floats
     values: Floats
 
     @classmethod
