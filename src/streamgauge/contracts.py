@@ -121,14 +121,22 @@ class Pipeline(ABC):
     inputs: ClassVar[tuple[str, ...]]
     key: ClassVar[tuple[str, ...]]
     values: ClassVar[tuple[str, ...]]
-    window_s: ClassVar[float] = 0.0
+    stateful: ClassVar[bool] = False
+    """Whether a result needs more than one record, so that an engine must remember some."""
+    parameters: ClassVar[tuple[str, ...]] = ()
+    """Values of the scenario that the pipeline depends on; engine and reference get them by these names."""
+
+    def settles_s(self, parameters: Mapping[str, Any]) -> float:
+        """Event time that must pass after the last input of a result before nothing can be added to it."""
+        return 0.0
 
     @abstractmethod
     def reference(self, inputs: Mapping[str, DataFrame], parameters: Mapping[str, Any]) -> DataFrame:
         """The right answer.
 
         Each input has key, value (strings), partition, offset, appended_ms, n_seq, intended_ns. The answer has the
-        key columns, the value columns, n, appended_max_ms, appended_mean_ms, intended_max_ns.
+        key columns, the value columns, inputs (the number of records behind it), appended_max_ms, appended_mean_ms,
+        intended_max_ns.
         """
 
     @abstractmethod

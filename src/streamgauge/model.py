@@ -162,6 +162,18 @@ class ProcessSpec:
 
 
 @dataclass(frozen=True)
+class Limit:
+    """A combination of options with which an engine does not run some pipelines, and the engine's own reason."""
+
+    pipelines: frozenset[str]
+    options: Mapping[str, Any]
+    reason: str
+
+    def applies(self, pipeline: str, options: Mapping[str, Any]) -> bool:
+        return pipeline in self.pipelines and all(options.get(key) == value for key, value in self.options.items())
+
+
+@dataclass(frozen=True)
 class Traits:
     """What an engine can do and what it promises."""
 
@@ -170,6 +182,8 @@ class Traits:
     transports: frozenset[str] = frozenset({"kafka"})
     gaps: Mapping[str, str] = field(default_factory=dict)
     """Pipelines that the engine does not run, each with its reason."""
+    limits: tuple[Limit, ...] = ()
+    """Pipelines that it runs, but not with every option."""
     needs_java: bool = True
     jar_groups: tuple[str, ...] = ()
     needs_program: bool = False

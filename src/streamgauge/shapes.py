@@ -10,8 +10,8 @@ Every shape is a row of segments in which records lie evenly::
     fluctuating      high, low, high: thirds of the measured interval
     unlimited        no schedule: that many records, as fast as they can be sent
 
-The warm-up has the rate with which the measured interval begins, the tail the one with which it ends. Poisson arrivals
-take the place of even spacing in any shape but the last.
+The warm-up has the rate with which the measured interval begins, or rises to it; the tail has the one with which it
+ends. Poisson arrivals take the place of even spacing in any shape but the last.
 """
 
 from __future__ import annotations
@@ -32,6 +32,8 @@ NS_PER_S = 1_000_000_000
 NS_PER_MS = 1_000_000
 
 STAIR_S = 0.1
+RISING_SHARE = 2 / 3
+"""Of a rising warm-up: how much of it rises. The rest is for the engine to settle at the full rate."""
 POISSON_BLOCK = 1024
 """So many records fall at random into the time that an even spacing would give them together."""
 
@@ -82,6 +84,8 @@ class LoadPlan:
     burst_records: int = 0
     burst_s: float = 0.0
     burst_every_s: float = 0.0
+    rising_warmup: bool = False
+    """Not of the bursts, whose load begins at once, nor of unlimited."""
     seed: int = 0
     """Of Poisson arrivals."""
 
@@ -99,6 +103,11 @@ class LoadPlan:
         """Whether each record has a moment of its own."""
         return self.shape != "unlimited"
 
+    @property
+    def is_one_rate(self) -> bool:
+        """Whether the rate is the same from the first record to the last."""
+        return self.shape == "constant" and not self.rising_warmup
+
     @_Once
     def records(self) -> int:
         """How many records leave before the load ends."""
@@ -109,7 +118,7 @@ class LoadPlan:
 
     @_Once
     def segments(self) -> tuple[Segment, ...]:
-        if self.shape == "constant":
+        if self.is_one_rate:
             # Whole seconds, so that record n leaves at n / rate whatever the duration; ``records`` cuts it off.
             seconds = max(1, -(-round(self.duration_s * NS_PER_S) // NS_PER_S))
             return (Segment(0, seconds * NS_PER_S, 0, seconds * self.rate_per_s),)
@@ -126,19 +135,21 @@ class LoadPlan:
     def _parts(self) -> Iterator[tuple[float, float]]:
         """Length in seconds and number of records of each part, in order."""
         rate, measured_s = float(self.rate_per_s), self.measured_s
-        if self.shape == "steps":
-            yield self.warmup_s, self.warmup_s * self.steps_per_s[0]
+        if self.shape == "constant":
+            yield from self._warm_up(rate)
+            yield measured_s + self.tail_s, (measured_s + self.tail_s) * rate
+        elif self.shape == "steps":
+            yield from self._warm_up(self.steps_per_s[0])
             part_s = measured_s / len(self.steps_per_s)
             yield from ((part_s, part_s * step) for step in self.steps_per_s)
             yield self.tail_s, self.tail_s * self.steps_per_s[-1]
         elif self.shape == "ramp":
-            yield self.warmup_s, self.warmup_s * rate
-            stairs = max(1, round(measured_s / STAIR_S))
-            part_s, rise = measured_s / stairs, (self.to_per_s - rate) / stairs
-            yield from ((part_s, part_s * (rate + rise * (stair + 0.5))) for stair in range(stairs))
+            yield from self._warm_up(rate)
+            yield from _stairs(measured_s, rate, self.to_per_s)
             yield self.tail_s, self.tail_s * self.to_per_s
         elif self.shape == "fluctuating":
-            yield self.warmup_s + measured_s / 3, (self.warmup_s + measured_s / 3) * rate
+            yield from self._warm_up(rate)
+            yield measured_s / 3, measured_s / 3 * rate
             yield measured_s / 3, measured_s / 3 * self.to_per_s
             yield measured_s / 3 + self.tail_s, (measured_s / 3 + self.tail_s) * rate
         elif self.shape == "single-burst":
@@ -153,6 +164,11 @@ class LoadPlan:
                 if left_s > calm_s:
                     yield self.burst_s, self.burst_s * rate + self.burst_records
                 left_s -= self.burst_every_s
+
+    def _warm_up(self, rate: float) -> Iterator[tuple[float, float]]:
+        rising_s = RISING_SHARE * self.warmup_s if self.rising_warmup else 0.0
+        yield from _stairs(rising_s, 0.0, rate)
+        yield self.warmup_s - rising_s, (self.warmup_s - rising_s) * rate
 
     def offset_ns(self, n_seq: int) -> int:
         """Nanoseconds after the start at which record ``n_seq`` should leave; 0 where there is no schedule."""
@@ -252,3 +268,10 @@ class LoadPlan:
             following = self._many_evenly(np.minimum(block * POISSON_BLOCK + whole + 1, self.records - 1))
             known[block] = here + ((place - whole) * np.maximum(following - here, 0)).astype(np.int64)
         return known[block]
+
+
+def _stairs(length_s: float, from_per_s: float, to_per_s: float) -> Iterator[tuple[float, float]]:
+    """A straight way from one rate to another."""
+    stairs = max(1, round(length_s / STAIR_S))
+    part_s, rise = length_s / stairs, (to_per_s - from_per_s) / stairs
+    yield from ((part_s, part_s * (from_per_s + rise * (stair + 0.5))) for stair in range(stairs))

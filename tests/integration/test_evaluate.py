@@ -324,8 +324,9 @@ class _Averages:
 
 def test_floats_match_within_a_billionth(spark: Any) -> None:
     answer = spark.createDataFrame(
-        [(n, 2, 1000.0, 5, 4.5, 10) for n in range(5)],
-        "id bigint, n int, mean double, appended_max_ms bigint, appended_mean_ms double, intended_max_ns bigint",
+        [(n, 2, 1000.0, 2, 5, 4.5, 10) for n in range(5)],
+        "id bigint, n int, mean double, inputs int, "
+        "appended_max_ms bigint, appended_mean_ms double, intended_max_ns bigint",
     )
     found = spark.createDataFrame(
         [(0, 2, 1000.0), (1, 2, 1000.0000009), (2, 2, 1000.000002), (3, 3, 1000.0), (4, 2, None)],

@@ -24,8 +24,16 @@ SHAPES: dict[str, dict[str, Any]] = {
 }
 
 
-def make(shape: str, arrivals: str = "even", rate: int = 400, seed: int = 1, measured_s: float = 30.0) -> LoadPlan:
-    return LoadPlan(rate, 2.0, measured_s, 0.5, shape=shape, arrivals=arrivals, seed=seed, **SHAPES[shape])  # type: ignore[arg-type]
+def make(
+    shape: str,
+    arrivals: str = "even",
+    rate: int = 400,
+    seed: int = 1,
+    measured_s: float = 30.0,
+    rising_warmup: bool = False,
+) -> LoadPlan:
+    values: dict[str, Any] = {"shape": shape, "arrivals": arrivals, "seed": seed, **SHAPES[shape]}
+    return LoadPlan(rate, 2.0, measured_s, 0.5, rising_warmup=rising_warmup and "burst" not in shape, **values)
 
 
 plans = st.builds(
@@ -35,6 +43,7 @@ plans = st.builds(
     rate=st.integers(1, 3_000),
     seed=st.integers(0, 2**60),
     measured_s=st.floats(1.0, 30.0),
+    rising_warmup=st.booleans(),
 )
 
 
@@ -81,6 +90,16 @@ def test_hand_worked_shapes() -> None:
         100,
         400,
     )
+
+
+@pytest.mark.parametrize("shape", ["constant", "steps", "ramp", "fluctuating"])
+def test_a_warm_up_that_rises_leaves_the_rest_as_it_is(shape: str) -> None:
+    flat = LoadPlan(400, 30.0, 30.0, 0.5, shape=shape, **SHAPES[shape])  # type: ignore[arg-type]
+    rising = LoadPlan(400, 30.0, 30.0, 0.5, shape=shape, rising_warmup=True, **SHAPES[shape])  # type: ignore[arg-type]
+    seconds, first = rising.per_second(), 100 if shape == "steps" else 400
+    assert seconds[20:] == flat.per_second()[20:]
+    rises = (first / 40, first * 21 / 40, first * 39 / 40)
+    assert (seconds[0], seconds[10], seconds[19]) == pytest.approx(rises, abs=1)
 
 
 def test_a_periodic_burst_has_its_records_within_its_width() -> None:

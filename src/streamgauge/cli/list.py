@@ -34,3 +34,6 @@ def list_everything() -> None:
             typer.echo(f"      {option} = {default!r}: {field.description}")
         for pipeline, reason in engine.traits.gaps.items():
             typer.echo(f"      does not run {pipeline}: {reason}")
+        for limit in engine.traits.limits:
+            settings = ", ".join(f"{key}={value}" for key, value in limit.options.items())
+            typer.echo(f"      with {settings} does not run {', '.join(sorted(limit.pipelines))}: {limit.reason}")

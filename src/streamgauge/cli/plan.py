@@ -66,7 +66,12 @@ def _shape(load: LoadPlan) -> str:
         "periodic-burst": f"{load.burst_records:,} records within {load.burst_s:g} s, every {load.burst_every_s:g} s",
         "unlimited": "as fast as they can be sent; the times above do not apply",
     }
-    words = [f"shape {load.shape}", values.get(load.shape), "Poisson arrivals" if load.arrivals == "poisson" else None]
+    words = [
+        f"shape {load.shape}",
+        values.get(load.shape),
+        "the warm-up rises" if load.rising_warmup else None,
+        "Poisson arrivals" if load.arrivals == "poisson" else None,
+    ]
     return ", ".join(word for word in words if word)
 
 

@@ -44,7 +44,7 @@ def intended(run: RunDir, facts: Facts, moments: Moments) -> Column:
     from pyspark.sql import functions as f
 
     plan = facts.plan
-    if plan.shape == "constant" and plan.arrivals == "even":
+    if plan.is_one_rate and plan.arrivals == "even":
         # As LoadPlan.offset_ns, without a way through Python.
         return f.expr(f"{moments.load_start_ns} + n_seq * {NS_PER_S} div {plan.rate_per_s}")
     schedule = plan if plan.scheduled else WhenSent.read(run, moments)

@@ -80,7 +80,7 @@ def compare(answer: DataFrame, found: DataFrame, pipeline: Pipeline) -> DataFram
         *key,
         _digest([f.col(name) for name in exact]).alias("right_digest"),
         *(f.col(name).alias(f"right_{name}") for name in floats),
-        "n",
+        "inputs",
         "appended_max_ms",
         "appended_mean_ms",
         "intended_max_ns",
@@ -104,7 +104,7 @@ def compare(answer: DataFrame, found: DataFrame, pipeline: Pipeline) -> DataFram
     return pairs.groupBy(*key).agg(
         f.min("answer_id").alias("first_answer"),
         f.max("answer_id").alias("last_answer"),
-        f.max("n").alias("n"),
+        f.max("inputs").alias("inputs"),
         f.max("appended_max_ms").alias("appended_max_ms"),
         f.max("appended_mean_ms").alias("appended_mean_ms"),
         f.max("intended_max_ns").alias("intended_max_ns"),
@@ -169,8 +169,8 @@ def count(keys: DataFrame, moments: Moments) -> DataFrame:
     )
     return keys.groupBy(*groups).agg(
         f.count("*").alias("rows"),
-        f.sum("n").alias("inputs"),
-        f.sum(f.when(open_at_end, f.col("n"))).alias("open_at_end"),
+        f.sum("inputs").alias("inputs"),
+        f.sum(f.when(open_at_end, f.col("inputs"))).alias("open_at_end"),
         f.sum("outputs").alias("outputs"),
         f.sum("duplicates").alias("duplicates"),
         f.sum("intermediate").alias("intermediate"),

@@ -31,12 +31,13 @@ from streamgauge.lab.watch import Watch
 from streamgauge.model import Scenario, Verdict
 
 RATE = "rate_per_s"
-BACKLOG_S = 250
+BACKLOG_S = 750
 """The backlog that is drained for the first guess, in seconds of the scenario's own rate."""
-BACKLOG_LEAST, BACKLOG_MOST = 20_000, 1_000_000
+BACKLOG_LEAST, BACKLOG_MOST = 20_000, 3_000_000
+"""The most is half a minute for a fast engine: a JVM that still compiles would be taken for a slow one."""
 BACKLOG_PER_S = 200_000
 """How fast it is written, before the engine starts."""
-DRAIN_WATCHED_S = 20.0
+DRAIN_WATCHED_S = 30.0
 DRAIN_GIVEN_UP_S = 60.0
 """Seconds without a result after which the scenario's own rate is the first guess."""
 MOST_OF_A_PARAMETER = 1024
@@ -113,6 +114,7 @@ class Hunt:
             "start": self.start,
             "rate_per_s": load.rate_per_s,
             "warmup_s": load.warmup_s,
+            "rising_warmup": load.rising_warmup,
             "measured_s": load.measured_s,
             "arrivals": load.arrivals,
             "keys": scenario.keys,
@@ -192,6 +194,7 @@ def _first_guess(hunt: Hunt, watch: Watch) -> int:
     draining = replace(
         load,
         shape="single-burst",
+        rising_warmup=False,
         burst_records=backlog,
         burst_s=burst_s,
         warmup_s=burst_s,

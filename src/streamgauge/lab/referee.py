@@ -74,7 +74,7 @@ def why_hopeless(points: Sequence[Point], offered_per_s: float) -> str | None:
 
     Looked at are the lags right after the engine moved (the lower edge of a sawtooth). They must grow by more than
     three times what the rule allows, hardly slower in the last third than before, and in all by more load than arrives
-    during the longest batch and a second: batches of unequal length alone cannot do that.
+    during the longest batch: batches of unequal length alone cannot do that.
     """
     if not points or points[-1].at_s - points[0].at_s < HOPELESS_AFTER_S:
         return None
@@ -84,7 +84,7 @@ def why_hopeless(points: Sequence[Point], offered_per_s: float) -> str | None:
     longest_s = max(now.at_s - before.at_s for before, now in pairwise(edge))
     whole_per_s, late_per_s = _growth_per_s(edge), _growth_per_s(edge[-max(len(edge) // 3, 2) :])
     grown = edge[-1].lag - edge[0].lag
-    if grown < (longest_s + 1) * offered_per_s or late_per_s < HOPELESS_STEADY * whole_per_s:
+    if grown < longest_s * offered_per_s or late_per_s < HOPELESS_STEADY * whole_per_s:
         return None
     slope = trend(edge)
     if slope is None or slope.low < HOPELESS_SHARE * offered_per_s:
@@ -193,7 +193,7 @@ class DrainReferee:
         return Call("hopeless", "the backlog was only drained to see how fast that goes") if over else None
 
     def rate_per_s(self) -> float | None:
-        """How fast it drained (Theil–Sen), without the first half of the time: there a JVM still compiles.
+        """How fast it drained (Theil–Sen) in the last third of the time: before, a JVM still compiles.
 
         None when it was not seen.
         """
@@ -202,7 +202,7 @@ class DrainReferee:
         if len(self._points) < 2:
             return None
         begin_s, end_s = self._points[0].at_s, self._points[-1].at_s
-        settled = [point for point in self._points if point.at_s >= begin_s + (end_s - begin_s) / 2]
+        settled = [point for point in self._points if point.at_s >= begin_s + (end_s - begin_s) * 2 / 3]
         points = settled if len(settled) > 1 else self._points
         speed = float(theilslopes([point.done for point in points], [point.at_s for point in points]).slope)
         return speed if speed > 0 else None

@@ -87,7 +87,7 @@ def _one_input() -> list[Column]:
     from pyspark.sql import functions as f
 
     return [
-        f.lit(1).alias("n"),
+        f.lit(1).alias("inputs"),
         f.col("appended_ms").alias("appended_max_ms"),
         f.col("appended_ms").cast("double").alias("appended_mean_ms"),
         f.col("intended_ns").alias("intended_max_ns"),

@@ -45,6 +45,9 @@ class Values(Strict):
     out_of_order_ms: Annotated[int, Field(ge=0, le=3_600_000)] = Field(
         description="how late a record may be against event time"
     )
+    join_bound_ms: Annotated[int, Field(ge=0, le=3_600_000)] = Field(
+        default=1000, description="flow and speed of one lane belong together when appended at most so far apart"
+    )
     drain_deadline_s: Annotated[float, Field(ge=1, le=WEEK_S)] = Field(
         description="longest wait for results after the load"
     )
@@ -60,6 +63,9 @@ class Values(Strict):
     )
     burst_every_s: Annotated[float, Field(ge=0, le=WEEK_S)] = Field(
         default=0.0, description="seconds between the starts of two bursts"
+    )
+    rising_warmup: bool = Field(
+        default=False, description="the warm-up rises from nothing to its rate, which a cold engine can follow"
     )
     keys: Literal["dataset", "uniform", "normal", "zipf", "one"] = Field(
         default="dataset", description="how records are spread over the keys"
@@ -84,6 +90,8 @@ class Values(Strict):
             raise ValueError("burst_s must be shorter than burst_every_s")
         if self.shape == "unlimited" and self.arrivals != "even":
             raise ValueError("shape unlimited has no arrivals to spread: it has no schedule")
+        if self.rising_warmup and self.shape in ("single-burst", "periodic-burst", "unlimited"):
+            raise ValueError(f"shape {self.shape} has no warm-up that could rise (rising_warmup)")
         return self
 
 
@@ -179,8 +187,17 @@ def resolve(
     if pipeline not in system.traits.pipelines:
         reason = system.traits.gaps.get(pipeline, "it does not list it")
         raise UsageError(f"engine {system.name} does not run {pipeline}", got=reason, hint="streamgauge list")
+    for limit in system.traits.limits:
+        if limit.applies(pipeline, options):
+            settings = ", ".join(f"{key}={value}" for key, value in limit.options.items())
+            raise UsageError(
+                f"engine {system.name} does not run {pipeline} with {settings}",
+                got=limit.reason,
+                hint="streamgauge list",
+            )
+    computed = registry.pipeline(pipeline)
+    parameters = {key: getattr(checked, key) for key in computed.parameters}
     trigger_s = float(options.get("trigger_ms", 0)) / 1000
-    window_s = registry.pipeline(pipeline).window_s
     return Scenario(
         study=study,
         name=scenario,
@@ -194,7 +211,7 @@ def resolve(
             rate_per_s=checked.rate_per_s,
             warmup_s=checked.warmup_s,
             measured_s=checked.measured_s,
-            tail_s=window_s + checked.out_of_order_ms / 1000 + 2 * trigger_s,
+            tail_s=computed.settles_s(parameters) + checked.out_of_order_ms / 1000 + 2 * trigger_s,
             shape=checked.shape,
             arrivals=checked.arrivals,
             steps_per_s=tuple(checked.steps_per_s),
@@ -202,6 +219,7 @@ def resolve(
             burst_records=checked.burst_records,
             burst_s=checked.burst_s,
             burst_every_s=checked.burst_every_s,
+            rising_warmup=checked.rising_warmup,
             seed=checked.seed,
         ),
         partitions=checked.partitions,
@@ -213,6 +231,7 @@ def resolve(
         keys=checked.keys,
         generators=checked.generators,
         slo=tuple(slo),
+        parameters=parameters,
         scaled=_scaled(checked, profile_values(name, "paper")),
     )
 

@@ -29,6 +29,7 @@ def test_every_value_can_be_set() -> None:
         "measured_s": "7.5",
         "partitions": "4",
         "out_of_order_ms": "100",
+        "join_bound_ms": "700",
         "drain_deadline_s": "20",
         "sustained": "none",
         "seed": "9",
@@ -41,7 +42,7 @@ def test_every_value_can_be_set() -> None:
         "keys": "zipf",
         "generators": "2",
     }
-    others = {"steps_per_s": "[100, 200]", "to_per_s": "50"}
+    others = {"steps_per_s": "[100, 200]", "to_per_s": "50", "rising_warmup": "true"}
     assert {*changes, *others, "engine"} == set(scenarios.Values.model_fields)
     found = scenarios.resolve("ospbench/latency", engine="echo", changes=changes)
     assert (found.stage, found.load.rate_per_s, found.load.warmup_s, found.load.measured_s) == (
@@ -57,6 +58,7 @@ def test_every_value_can_be_set() -> None:
     for shape, key in (("steps", "steps_per_s"), ("fluctuating", "to_per_s")):
         load = scenarios.resolve("ospbench/latency", changes={"shape": shape, key: others[key]}).load
         assert getattr(load, key) == ((100, 200) if shape == "steps" else 50)
+    assert scenarios.resolve("ospbench/latency", changes={"rising_warmup": "true"}).load.rising_warmup
 
 
 @pytest.mark.parametrize(
@@ -70,6 +72,7 @@ def test_every_value_can_be_set() -> None:
             "burst_s must be shorter than burst_every_s",
         ),
         ({"shape": "unlimited", "arrivals": "poisson"}, "shape unlimited has no arrivals to spread"),
+        ({"shape": "unlimited", "rising_warmup": "true"}, "shape unlimited has no warm-up that could rise"),
         ({"shape": "saw"}, "shape: "),
     ],
 )
