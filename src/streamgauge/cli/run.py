@@ -66,6 +66,8 @@ def _print_repetitions(summary: dict[str, Any], *, to_stderr: bool) -> None:
         figures = (number(row[key], 1) for key in ("total_p50", "total_p99", "rate_output"))
         table.add_row(row["directory"] + marked, row["verdict"], row["state"] or "–", *figures)
     console.print(table)
+    if again := summary["repeated"]:
+        console.print(f"repeated, since the first attempt was INVALID: run {', '.join(again)}")
     if interval := summary["interval"]["total_p50"]:
         low, high = (number(bound, 1) for bound in interval)
         console.print(f"median of the VALID runs: 95 % interval {low} to {high} ms", soft_wrap=True)

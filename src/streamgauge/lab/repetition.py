@@ -1,7 +1,8 @@
 """The same run several times, each in fresh processes, and what they say together.
 
 A *set of repetitions* is a directory with the runs ``1``, ``2``, … (ordinary run directories), ``summary.json`` (that
-of the median run, with every run's figures and the interval of the median), ``report.html`` and ``set.json``.
+of the median run, with every run's figures and the interval of the median), ``report.html`` and ``set.json``. An
+INVALID run is repeated once; it stays beside the others, as ``3-invalid``.
 """
 
 from __future__ import annotations
@@ -61,9 +62,20 @@ def run_interleaved(requests: Sequence[Request], runs: int, watch: Watch) -> lis
             for position, request in turns if number % 2 else reversed(turns):
                 side = f" of {chr(ord('A') + position)}" if len(requests) > 1 else ""
                 watch.phase(f"run {number} of {runs}{side}")
-                run, _ = run_experiment(replace(request, out=request.out / str(number)), watch, evaluator)
+                one = replace(request, out=request.out / str(number))
+                run, summary = run_experiment(one, watch, evaluator)
                 report.write(run)
+                if summary["verdict"] == Verdict.INVALID.value:
+                    watch.warn(f"run {number} is INVALID and is repeated once: {'; '.join(summary['reasons'])}")
+                    run.path.rename(_invalid(one.out))
+                    run, _ = run_experiment(one, watch, evaluator)
+                    report.write(run)
     return [write_set(request.out, runs) for request in requests]
+
+
+def _invalid(run: Path) -> Path:
+    """Where the first attempt at a run lies that had to be repeated."""
+    return run.with_name(f"{run.name}-invalid")
 
 
 def write_set(path: Path, runs: int) -> Summary:
@@ -72,6 +84,7 @@ def write_set(path: Path, runs: int) -> Summary:
     summaries = {name: run.summary() for name, run in found.items()}
     median = median_run(summaries)
     summary = summarize(summaries, median)
+    summary["repeated"] = [name for name in found if _invalid(path / name).is_dir()]
     write_json(path / "summary.json", summary)
     page = render(replace(read(found[median]), summary=summary))
     (path / "report.html").write_text(page, encoding="utf-8")

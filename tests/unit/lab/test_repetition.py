@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from written_runs import write_run
 
 from streamgauge.errors import UsageError
 from streamgauge.evaluate.verdict import exit_code
+from streamgauge.lab import repetition
 from streamgauge.lab.blueprint import Request
 from streamgauge.lab.repetition import read_runs, run_repeated, write_set
 from streamgauge.lab.watch import Nobody
+from streamgauge.rundir import RunDir
 from streamgauge.studies import scenario as scenarios
 
 
@@ -78,3 +81,20 @@ def test_nothing_is_overwritten(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="not empty"):
         run_repeated(request, 2, Nobody())
     assert [entry.name for entry in tmp_path.iterdir()] == ["precious"]
+
+
+def test_an_invalid_run_is_repeated_once_and_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    verdicts = iter(["VALID", "INVALID", "INVALID", "INVALID", "VALID"])
+
+    def run(request: Request, *_: object) -> tuple[RunDir, dict[str, Any]]:
+        write_run(request.out, 100.0, verdict=next(verdicts))
+        made = RunDir.open(request.out)
+        return made, made.summary()
+
+    monkeypatch.setattr(repetition, "run_experiment", run)
+    request = Request(scenarios.resolve("ospbench/latency", engine="echo"), tmp_path / "set")
+    _, summary = run_repeated(request, 3, Nobody())
+    assert summary["repeated"] == ["2", "3"]
+    assert [row["verdict"] for row in summary["repetitions"]] == ["VALID", "INVALID", "VALID"]
+    assert {"1", "2", "2-invalid", "3", "3-invalid"} <= {entry.name for entry in (tmp_path / "set").iterdir()}
+    assert exit_code(summary) == 3, "one stayed INVALID"
