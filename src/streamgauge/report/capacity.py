@@ -92,14 +92,15 @@ def latency_against_value(capacity: Mapping[str, Any]) -> Figure | None:
     # The searched range is mostly narrower than from one round number to the next.
     ticks = sorted({values[0], values[-1], capacity["interval"][0] or values[0]})
     x_axis |= {"tickvals": ticks, "ticktext": [text.number(tick) for tick in ticks]}
-    shapes, notes = _unsustainable(capacity, shown, x_axis["range"])
+    shapes, notes = unsustainable(capacity, shown, x_axis["range"])
     y_axis = logarithmic("total latency (ms)", [v for trace in traces for v in trace["y"]])
     return figure(traces, x_axis, y_axis, shapes=shapes, annotations=notes, hovermode="closest")
 
 
-def _unsustainable(
+def unsustainable(
     capacity: Mapping[str, Any], shown: Sequence[Probe], x_range: Sequence[float]
 ) -> tuple[list[Figure], list[Figure]]:
+    """The zone beyond the edge as a shape, and its label; nothing while no probe has failed."""
     failed = [p["value"] for p in shown if p["verdict"] != "sustained"]
     beyond = capacity["interval"][1]
     if beyond is None and not failed:
@@ -123,8 +124,9 @@ def _unsustainable(
         "x": 0.99 if upwards else 0.01,
         "xanchor": "right" if upwards else "left",
         "yref": "paper",
-        "y": 0.98,
-        "yanchor": "top",
+        # Below: what is not sustained has its markers above.
+        "y": 0.02,
+        "yanchor": "bottom",
         "text": "not sustained",
         "showarrow": False,
         "font": {"size": 11, "color": "--muted"},
