@@ -136,7 +136,8 @@ class Pipeline(ABC):
 
         Each input has key, value (strings), partition, offset, appended_ms, n_seq, intended_ns. The answer has the
         key columns, the value columns, inputs (the number of records behind it), appended_max_ms, appended_mean_ms,
-        intended_max_ns.
+        intended_max_ns. Where a record is behind several rows, it also has new_inputs: how many are behind no earlier
+        one, so that the backlog counts each record once.
         """
 
     @abstractmethod

@@ -4,6 +4,7 @@
 
     StreamgaugeError
     ├── UsageError          2    the command line or a scenario is wrong
+    │   └── Unsupported     2    the engine does not run what is asked for
     ├── InvalidMeasurement  3    the run cannot be trusted
     ├── EngineFailed        4    the system under test died or gave wrong answers
     ├── EnvironmentProblem  5    Java, ports, memory, disk, jars, a broker that does not answer
@@ -60,6 +61,10 @@ class UsageError(StreamgaugeError):
     """The command line, a scenario or an option is wrong."""
 
     exit_code = 2
+
+
+class Unsupported(UsageError):
+    """The engine does not run this pipeline, or not with these options; ``got`` is its reason."""
 
 
 class InvalidMeasurement(StreamgaugeError):

@@ -38,6 +38,22 @@ class Stream:
 
 
 @dataclass(frozen=True)
+class JobFile:
+    """A reader's own PySpark pipeline, in the place of the stage (docs/tutorial/own-job.md)."""
+
+    path: str
+    sha256: str
+    key: tuple[str, ...] = ()
+    """The columns that tell the rows of its reference answer apart; empty: it has none, so nothing is checked."""
+    settles_s: float = 0.0
+    """Seconds of load that must follow a result's last input before the result is sure to be out."""
+
+    @property
+    def name(self) -> str:
+        return Path(self.path).name
+
+
+@dataclass(frozen=True)
 class Scenario:
     """What is to be run, with every value resolved."""
 
@@ -64,6 +80,8 @@ class Scenario:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     scaled: Mapping[str, tuple[Any, Any]] = field(default_factory=dict)
     """Values that differ from the paper's: here, and there."""
+    job: JobFile | None = None
+    """The reader's own pipeline, which takes the place of the stage."""
 
     @property
     def pipeline(self) -> str:
@@ -99,6 +117,8 @@ class Job:
     options: Mapping[str, Any]
     seed: int
     program: Sequence[str] = ()
+    own_job: Mapping[str, str] | None = None
+    """The reader's own pipeline: ``copy``, the file to run, and ``path``, where he has it."""
 
     @property
     def file(self) -> Path:
@@ -118,6 +138,7 @@ class Job:
             "checkpoint_dir": str(self.checkpoint_dir),
             "options": dict(self.options),
             "seed": self.seed,
+            **({"own_job": dict(self.own_job)} if self.own_job else {}),
         }
 
 
@@ -188,5 +209,7 @@ class Traits:
     jar_groups: tuple[str, ...] = ()
     needs_program: bool = False
     """The user's own program is given on the command line, after ``--``."""
+    takes_job: bool = False
+    """It runs a job file of the reader's (``--job``)."""
     memory_mb: int = 256
     """What its processes need besides a heap (option ``heap_mb``); a run is refused when the machine has less."""

@@ -11,17 +11,21 @@ Format history
 ``ledger/``         one row per slice that a load worker sent: ``first`` (n_seq), ``count``, ``sent_ns``,
                     ``acked_n`` (the record whose acknowledgement was stamped), ``acked_ns`` (0: none), ``errors``
 ``recorded/``       the topics: key, value, partition, offset, appended_ms; inputs also n_seq
+``job.py``          the reader's own job file, where the run had one; ``reference.py``: one that was given later, for
+                    its reference answer alone
 ``measures/``       what the evaluation found, for the report: ``seconds`` and ``latency``
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from streamgauge.errors import UsageError
+from streamgauge.model import JobFile
 
 FORMAT = 1
 
@@ -78,6 +82,10 @@ class RunDir:
     outcome_path = property(lambda self: self.path / "outcome.json")
     summary_path = property(lambda self: self.path / "summary.json")
     report_path = property(lambda self: self.path / "report.html")
+    recorded_path = property(lambda self: self.path / "recorded")
+
+    job_path = property(lambda self: self.path / "job.py")
+    reference_path = property(lambda self: self.path / "reference.py")
 
     def log(self, role: str) -> Path:
         return self.path / "logs" / f"{role}.log"
@@ -86,7 +94,7 @@ class RunDir:
         return self.path / "ledger" / f"worker-{worker}.parquet"
 
     def recorded(self, stream: str) -> Path:
-        return self.path / "recorded" / stream
+        return Path(self.recorded_path / stream)
 
     def measures(self, name: str) -> Path:
         return self.path / "measures" / f"{name}.parquet"
@@ -108,6 +116,19 @@ class RunDir:
 
     def write_summary(self, content: Mapping[str, Any]) -> None:
         write_json(self.summary_path, content)
+
+    def keep_job(self, job: JobFile) -> None:
+        """Copy the job file. Raises UsageError when it is no longer the one that was asked for."""
+        content = Path(job.path).read_bytes()
+        if (found := hashlib.sha256(content).hexdigest()) != job.sha256:
+            raise UsageError(
+                "the job file was changed while it was measured",
+                where=job.path,
+                got=f"sha256 {found}",
+                expected=job.sha256,
+                hint="run it again",
+            )
+        self.job_path.write_bytes(content)
 
     def append_samples(self, kind: str, samples: Sequence[Mapping[str, Any]]) -> None:
         with self._samples(kind).open("a", encoding="utf-8") as file:

@@ -108,6 +108,19 @@ class LoadPlan:
         """Whether the rate is the same from the first record to the last."""
         return self.shape == "constant" and not self.rising_warmup
 
+    @property
+    def bursts(self) -> tuple[Segment, ...]:
+        """single-burst: the backlog. periodic-burst: each burst, with the base rate beneath it. Else none."""
+        if self.shape == "single-burst":
+            return self.segments[:1]
+        return self.segments[1::2] if self.shape == "periodic-burst" else ()
+
+    @property
+    def busiest_per_s(self) -> int:
+        """The rate of the second with the most records of a burst; where there are no bursts, the plan's rate."""
+        burst_per_s = round(self.burst_records / max(self.burst_s, 1.0))
+        return max(self.rate_per_s, burst_per_s + (self.rate_per_s if self.shape == "periodic-burst" else 0))
+
     @_Once
     def records(self) -> int:
         """How many records leave before the load ends."""

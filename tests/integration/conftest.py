@@ -1,13 +1,20 @@
-"""Runs on the shared broker, evaluated by the shared evaluator."""
+"""Runs on the shared broker, evaluated by the shared evaluator; and a Spark session for a module of tests."""
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from driving import Measure
 
 from streamgauge.conformance.suite import Bench
+from streamgauge.evaluate import process
+from streamgauge.jvm.java import find_java
+from streamgauge.jvm.spark import connect
 from streamgauge.lab.blueprint import Request
 from streamgauge.lab.experiment import run_experiment
 from streamgauge.lab.watch import Nobody
@@ -35,3 +42,27 @@ def measure(shared: Bench) -> Measure:
                 return directory, summary
 
     return run
+
+
+@pytest.fixture(scope="module")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """A session on the JVM of the evaluator's own plan."""
+    from pyspark import SparkContext
+
+    work_dir = tmp_path_factory.mktemp("evaluate")
+    spec = process.plan(find_java().path, work_dir, (), "local[2]", 1024, records=1000)[0]
+    environment, on_interrupt = dict(os.environ), signal.getsignal(signal.SIGINT)
+    with (work_dir / "jvm.log").open("w") as log:
+        jvm = subprocess.Popen(spec.argv, env={**os.environ, **spec.env}, stdin=subprocess.PIPE, stdout=log, stderr=log)
+        assert jvm.stdin is not None
+        try:
+            session = connect(work_dir / "connection")
+            yield session
+            session.stop()
+        finally:
+            jvm.stdin.close()
+            jvm.wait(30)
+            os.environ.clear()
+            os.environ.update(environment)
+            SparkContext._gateway = SparkContext._jvm = None  # the next session of this process needs a JVM of its own
+            signal.signal(signal.SIGINT, on_interrupt)  # Spark's own cancels jobs

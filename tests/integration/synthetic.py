@@ -8,7 +8,7 @@ is emitted ``20 + n`` ms after the intended moment. 1 s of warm-up (records 0–
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +49,7 @@ class SyntheticRun:
 
     load: LoadPlan = field(default_factory=lambda: LoadPlan(10, 1.0, 2.0, 1.0))
     pipeline: str = "ospbench/ingest"
+    parameters: dict[str, Any] = field(default_factory=dict)
     delivery: str = "at-least-once"
     sustained: str | None = None
     drain: str | None = "quiet"
@@ -56,6 +57,8 @@ class SyntheticRun:
     ended: Sequence[dict[str, Any]] = ()
     load_error: str | None = None
     interrupted: bool = False
+    engine_start_s: float | None = None
+    """Since the start of the load."""
     broker_ahead_ms: int = 0
     """The broker's clock against everybody else's."""
     late_ms: dict[int, float] = field(default_factory=dict)
@@ -96,14 +99,9 @@ class SyntheticRun:
                 "name": "latency",
                 "profile": "laptop",
                 "pipeline": self.pipeline,
-                "parameters": {},
+                "parameters": self.parameters,
                 "sustained": self.sustained,
-                "load": {
-                    "rate_per_s": self.load.rate_per_s,
-                    "warmup_s": self.load.warmup_s,
-                    "measured_s": self.load.measured_s,
-                    "tail_s": self.load.tail_s,
-                },
+                "load": asdict(self.load),
             },
             "engine": {"name": "echo", "version": "1", "delivery": self.delivery, "options": {}},
             "transport": {"name": "kafka", "own": True, "bootstrap": "127.0.0.1:1"},
@@ -126,6 +124,7 @@ class SyntheticRun:
             "ends": {},
             "ended": list(self.ended),
             "load_error": self.load_error,
+            "engine_start_ns": None if (at := self.engine_start_s) is None else START_NS + round(at * NS_PER_S),
         }
 
     def _write_ledger(self, run: RunDir) -> None:

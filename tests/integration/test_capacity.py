@@ -68,9 +68,14 @@ def test_a_known_capacity_is_found_also_after_an_interruption(tmp_path: Path) ->
     for probe in found["probes"]:
         summary = json.loads((out / probe["directory"] / "summary.json").read_text())
         assert (summary["verdict"] == "INVALID") == (probe["verdict"] == "invalid")
+        assert not (out / probe["directory"] / "recorded").exists()
     assert found["probes"][-1]["purpose"] == "confirm"
     assert "FOUND" in done.stderr
     assert "FOUND" in (out / "report.html").read_text()
+
+    evaluated = streamgauge("evaluate", str(out / found["probes"][-1]["directory"]))
+    assert evaluated.returncode == 2
+    assert "the records of this run were deleted" in evaluated.stderr
 
     again = go_on(out)
     assert again.returncode == 0

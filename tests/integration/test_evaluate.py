@@ -4,48 +4,22 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import socket
 import struct
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from pyspark import SparkContext
 from synthetic import Output, SyntheticRun, clock_sample, message
 
 from streamgauge.evaluate import evaluate, process
 from streamgauge.evaluate.match import compare, judge
 from streamgauge.jvm.java import find_java
-from streamgauge.jvm.spark import connect
 from streamgauge.model import LoadPlan
-
-
-@pytest.fixture(scope="module")
-def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """A session on the JVM of the evaluator's own plan."""
-    work_dir = tmp_path_factory.mktemp("evaluate")
-    spec = process.plan(find_java().path, work_dir, (), "local[2]", 1024, records=1000)[0]
-    environment, on_interrupt = dict(os.environ), signal.getsignal(signal.SIGINT)
-    with (work_dir / "jvm.log").open("w") as log:
-        jvm = subprocess.Popen(spec.argv, env={**os.environ, **spec.env}, stdin=subprocess.PIPE, stdout=log, stderr=log)
-        assert jvm.stdin is not None
-        try:
-            session = connect(work_dir / "connection")
-            yield session
-            session.stop()
-        finally:
-            jvm.stdin.close()
-            jvm.wait(30)
-            os.environ.clear()
-            os.environ.update(environment)
-            SparkContext._gateway = SparkContext._jvm = None  # the next session of this process needs a JVM of its own
-            signal.signal(signal.SIGINT, on_interrupt)  # Spark's own cancels jobs
 
 
 @pytest.fixture
@@ -56,9 +30,9 @@ def judged(spark: Any, tmp_path: Path) -> Any:
     return write_and_evaluate
 
 
-def counts(**given: int) -> dict[str, int]:
+def counts(**given: int) -> dict[str, float | None]:
     names = ["expected", "matched", "wrong", "lost", "unfinished", "duplicates", "intermediate", "unexpected"]
-    return dict.fromkeys(names, 0) | given
+    return dict.fromkeys(names, 0) | given | {"inputs_per_result": 1.0 if given.get("matched") else None}
 
 
 def test_perfect_run(judged: Any, tmp_path: Path) -> None:
@@ -97,6 +71,23 @@ def test_perfect_run(judged: Any, tmp_path: Path) -> None:
     latency = pq.read_table(tmp_path / "run/measures/latency.parquet").to_pylist()
     total = [(row["value_ms"], row["count"]) for row in latency if row["kind"] == "total"]
     assert total == [(float(ms), 1) for ms in range(30, 50)]
+
+
+def test_a_backlog_and_when_it_was_caught_up_with(judged: Any) -> None:
+    """Records 0–9 are the backlog, sent in the first second; the engine starts at 1.5 s and answers from 2 s on."""
+    load = LoadPlan(10, 1.0, 2.0, 1.0, shape="single-burst", burst_records=10, burst_s=1.0)
+    made = SyntheticRun(load, engine_start_s=1.5)
+    at_ms = {n: 2000 + 10 * n if n < 10 else 2500 + 60 * (n - 10) for n in made.inputs}
+    made.outputs = [Output(n, at_ms[n] - 100 * n, message(n)) for n in made.inputs]
+    # Record 4 is first answered wrongly; record 10 is due when the backlog has ended, and belongs to it no more.
+    made.outputs[4] = Output(4, 2700 - 400, message(4))
+    made.outputs += [Output(4, 1900 - 400, message(4, amount=8)), Output(9, 2800 - 900, message(9))]
+    summary = judged(made)
+    assert (summary["verdict"], summary["reasons"]) == ("VALID", [])
+    assert summary["results"] == counts(expected=30, matched=30, duplicates=1, intermediate=1)
+    assert summary["burst"] == {"kind": "single", "records": 10, "first_output_s": 0.4, "caught_up_s": 1.2}
+    assert summary["latency_ms"]["total"]["count"] == 20, "of the base rate only"
+    assert any("waited for it" in warning for warning in summary["warnings"])
 
 
 def test_evaluating_again_gives_the_same_bytes(spark: Any, tmp_path: Path) -> None:
@@ -324,16 +315,19 @@ class _Averages:
 
 def test_floats_match_within_a_billionth(spark: Any) -> None:
     answer = spark.createDataFrame(
-        [(n, 2, 1000.0, 2, 5, 4.5, 10) for n in range(5)],
+        [(n, 2, 1000.0, 2, 5, 4.5, 10) for n in range(7)],
         "id bigint, n int, mean double, inputs int, "
         "appended_max_ms bigint, appended_mean_ms double, intended_max_ns bigint",
     )
     found = spark.createDataFrame(
-        [(0, 2, 1000.0), (1, 2, 1000.0000009), (2, 2, 1000.000002), (3, 3, 1000.0), (4, 2, None)],
+        [
+            *((0, 2, 1000.0), (1, 2, 1000.0000009), (2, 2, 1000.000002), (3, 3, 1000.0), (4, 2, None)),
+            *((5, 2, float("inf")), (6, 2, float("nan"))),
+        ],
         "id bigint, n int, mean double",
     ).selectExpr("*", "20L AS emitted_ms", "0 AS partition", "id AS offset")
     fates = judge(compare(answer, found, _Averages())).select("id", "fate").collect()  # type: ignore[arg-type]
-    assert sorted(tuple(row) for row in fates) == [(0, 0), (1, 0), (2, 1), (3, 1), (4, 1)]
+    assert sorted(tuple(row) for row in fates) == [(0, 0), (1, 0), (2, 1), (3, 1), (4, 1), (5, 1), (6, 1)]
 
 
 def test_the_evaluators_process(tmp_path: Path) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import sys
+
 import numpy as np
 import pyarrow.parquet as pq
 from driving import Measure
@@ -24,6 +27,18 @@ def sent(run: RunDir) -> list[int]:
     )
 
 
+def sent_within_ms(run: RunDir, plan: LoadPlan, from_s: float, to_s: float) -> float:
+    """From the first to the last record that was due then."""
+    ledger = Ledger.read(run)
+    due_s = plan.offsets_ns(np.arange(plan.records)) / 1e9
+    sent_ns = [
+        sent_ns
+        for first, count, sent_ns in zip(ledger.first, ledger.count, ledger.sent_ns, strict=True)
+        if ((from_s <= due_s[first : first + count]) & (due_s[first : first + count] < to_s)).any()
+    ]
+    return round((max(sent_ns) - min(sent_ns)) / 1e6, 3)
+
+
 def test_two_workers_share_a_bursty_load_with_random_arrivals_and_skewed_keys(measure: Measure) -> None:
     run, summary = measure(
         shape="periodic-burst", burst_records=300, burst_s=0.2, burst_every_s=2, arrivals="poisson", keys="zipf",
@@ -40,6 +55,8 @@ def test_two_workers_share_a_bursty_load_with_random_arrivals_and_skewed_keys(me
     # The anchors that Spark worked out are the plan's, record by record: no result is early by them.
     assert summary["latency_ms"]["generator_share"]["count"] == summary["latency_ms"]["total"]["count"]
     assert pq.read_table(run.measures("latency")).column("value_ms").to_numpy().min() >= 0
+    widths_ms = [(burst["start_s"], burst["width_ms"]) for burst in summary["burst"]["bursts"]]
+    assert widths_ms == [(start_s, sent_within_ms(run, plan, start_s, start_s + 0.2)) for start_s in (1.8, 3.8)]
 
 
 def test_a_load_without_a_schedule_is_measured_from_when_records_left(measure: Measure) -> None:
@@ -52,13 +69,53 @@ def test_a_load_without_a_schedule_is_measured_from_when_records_left(measure: M
     assert pq.read_table(run.measures("latency")).column("value_ms").to_numpy().min() >= 0
 
 
-def test_a_single_burst_is_there_before_the_engine(measure: Measure) -> None:
-    run, summary = measure(shape="single-burst", burst_records=3_000, burst_s=1.0, warmup_s=2)
+def test_a_single_burst_is_there_before_the_engine_which_catches_up(measure: Measure) -> None:
+    """The engine takes 1,500 records/s and holds each for 300 ms: it needs two seconds for what came in one."""
+    run, summary = measure(
+        shape="single-burst", burst_records=3_000, burst_s=1.0, warmup_s=2, cap_per_s=1_500, delay_ms=300.0
+    )
     assert summary["verdict"] == "VALID", summary["reasons"]
     assert summary["results"]["matched"] == summary["results"]["expected"] == 3_000 + 5 * 500
     emitted = pq.read_table(run.recorded("output")).column("appended_ms").to_numpy()
     appended = np.concatenate([pq.read_table(run.recorded(name)).column("appended_ms") for name in ("flow", "speed")])
     assert emitted.min() >= np.sort(appended)[2_999], "no result came before the whole burst was there"
+    started_ms = run.outcome()["engine_start_ns"] / 1e6
+    of_burst_ms = [
+        row["appended_ms"]
+        for row in pq.read_table(run.recorded("output")).to_pylist()
+        if json.loads(row["value"])["n_seq"] < 3_000
+    ]
+    assert len(of_burst_ms) == 3_000
+    assert summary["burst"] == {
+        "kind": "single",
+        "records": 3_000,
+        "first_output_s": round((emitted.min() - started_ms) / 1000, 3),
+        "caught_up_s": round((max(of_burst_ms) - started_ms) / 1000, 3),
+    }
+    # What the engine is known to do: it holds the first record, and the last one comes at its pace.
+    assert summary["burst"]["first_output_s"] >= 0.3
+    assert summary["burst"]["caught_up_s"] >= 3_000 / 1_500
+
+
+READY_WHEN_SAMPLED = """
+import json, pathlib, sys, time
+started_ns, samples = time.time_ns(), pathlib.Path(sys.argv[1])
+while not any(json.loads(line)["t_ns"] > started_ns for line in samples.read_text().split("\\n")[:-1]):
+    time.sleep(0.02)
+print(json.dumps({"event": "ready"}), flush=True)
+sys.exit(3)
+"""
+
+
+def test_an_engine_that_starts_under_load_is_sampled_meanwhile(shared: Bench) -> None:
+    """The engine says that it is ready when it finds a sample that is younger than itself, and then ends."""
+    changes = {"shape": "single-burst", "burst_records": "500", "burst_s": "0.5", "warmup_s": "1", "measured_s": "4"}
+    out = shared.out("command")
+    program = (sys.executable, "-c", READY_WHEN_SAMPLED, str(out / "samples" / "machine.jsonl"))
+    scenario = scenarios.resolve("ospbench/latency", engine="command", changes=changes)
+    request = Request(scenario, out, bootstrap=shared.bootstrap, program=program)
+    run, _ = run_experiment(request, Nobody(), shared.evaluator)
+    assert [process["exit_code"] for process in run.outcome()["ended"]] == [3]
 
 
 class EndsIt:

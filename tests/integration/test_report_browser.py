@@ -44,7 +44,7 @@ def browser() -> Iterator[Browser]:
 def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """The address of the report of each kind of run."""
     found = {}
-    for kind in ("valid", "invalid", "failed"):
+    for kind in ("valid", "invalid", "failed", "bursts"):
         run = SYNTHETIC[f"write_{kind}"](tmp_path_factory.mktemp("runs") / kind)
         found[kind] = report.write(run).as_uri()
     hostile = SYNTHETIC["write_valid"](tmp_path_factory.mktemp("runs") / "hostile")
@@ -84,7 +84,9 @@ class Opened:
 
 
 @pytest.mark.parametrize("width", [400, 1280])
-@pytest.mark.parametrize(("kind", "figures"), [("valid", 12), ("invalid", 12), ("failed", 6), ("hostile", 12)])
+@pytest.mark.parametrize(
+    ("kind", "figures"), [("valid", 12), ("invalid", 12), ("failed", 6), ("hostile", 12), ("bursts", 14)]
+)
 def test_report_draws_and_fits(browser: Browser, reports: dict[str, str], kind: str, figures: int, width: int) -> None:
     opened = Opened(browser, reports[kind], width)
     marks = opened.marks()

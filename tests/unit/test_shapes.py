@@ -135,3 +135,15 @@ def test_a_long_and_fast_plan_does_not_overflow() -> None:
     plan = LoadPlan(1_000_000, 300.0, 1500.0, 1.0)
     last = plan.records - 1
     assert plan.offsets_ns(np.array([last]))[0] == plan.offset_ns(last) == last * 1_000
+
+
+def test_bursts_and_the_busiest_second() -> None:
+    single, periodic = make("single-burst"), make("periodic-burst")
+    assert [(burst.start_ns, burst.first, burst.records) for burst in single.bursts] == [(0, 0, 5000)]
+    # Every 5 s, at the end of each period, over 0.175 s × 400/s of the base rate.
+    assert [burst.start_ns for burst in periodic.bursts] == [round((5 * n - 0.175) * NS_PER_S) for n in range(1, 7)]
+    assert {burst.records for burst in periodic.bursts} == {770}
+    assert (single.busiest_per_s, periodic.busiest_per_s) == (2500, 1100)
+    assert (max(single.per_second()), max(periodic.per_second())) == (2500, 1100)
+    for shape in ("constant", "steps", "ramp", "fluctuating"):
+        assert (make(shape).bursts, make(shape).busiest_per_s) == ((), 400)

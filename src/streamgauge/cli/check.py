@@ -23,23 +23,29 @@ def engine(
     program: Annotated[
         list[str] | None, typer.Argument(metavar="[-- PROGRAM ARGS]", help="Your program, for `command`.")
     ] = None,
+    pipeline: Annotated[
+        list[str] | None, typer.Option(help="Only this pipeline, e.g. ospbench/parse; can be given several times.")
+    ] = None,
 ) -> None:
     """Run an engine through every check that its traits call for, on a real broker."""
     from streamgauge import registry
     from streamgauge.conformance.suite import bench, check_engine
     from streamgauge.lab.supervisor import signals_as_interrupt
 
-    registry.engine(name)
+    known = registry.engine(name).traits.pipelines
+    for asked in pipeline or ():
+        if asked not in known:
+            raise registry.unknown("pipeline of that engine", asked, known)
 
     def say(finding: Finding) -> None:
         mark = "ok    " if finding.problem is None else "FAILED"
         typer.echo(
-            f"{mark}  {finding.subject:<20} {finding.check}" + (f": {finding.problem}" if finding.problem else "")
+            f"{mark}  {finding.subject:<32} {finding.check}" + (f": {finding.problem}" if finding.problem else "")
         )
 
     typer.echo("starting a broker …", err=True)
     with signals_as_interrupt(), bench() as shared:
-        findings = check_engine(shared, name, tuple(program or ()), say)
+        findings = check_engine(shared, name, tuple(program or ()), say, pipeline or ())
     failed = sum(finding.problem is not None for finding in findings)
     typer.echo(f"{name}: {len(findings) - failed} checks passed, {failed} failed")
     raise typer.Exit(4 if failed else 0)

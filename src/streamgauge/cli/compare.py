@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from streamgauge.lab.blueprint import Request
+    from streamgauge.rundir import RunDir
 
 _COLOURS = {"faster": "green", "slower": "red", "same": "green", "cannot tell": "yellow"}
 
@@ -58,16 +59,21 @@ def _run_again(a: Path, b: Path, runs: int, out: Path) -> tuple[Path, Path]:
     # Before hours are spent. The machine is this one for both.
     check_alike(old_a, [old_b], [key for key in CHECKED if key.startswith("scenario.")])
     sets = out / "a", out / "b"
-    requests = [request_of(run.manifest()["command"], target) for run, target in zip((old_a, old_b), sets, strict=True)]
+    requests = [_request_again(run, target) for run, target in zip((old_a, old_b), sets, strict=True)]
     with signals_as_interrupt(), LiveView() as view:
         run_interleaved(requests, runs, view)
     return sets
 
 
-def request_of(command: str, out: Path) -> Request:
+def _request_again(run: RunDir, out: Path) -> Request:
+    manifest = run.manifest()
+    return request_of(manifest["command"], out, (manifest["scenario"].get("job") or {}).get("sha256"))
+
+
+def request_of(command: str, out: Path, job_sha256: str | None = None) -> Request:
     """The request behind a manifest's ``command``, read by the options of `run` themselves; no shell sees it.
 
-    Raises UsageError when this version does not understand the command.
+    Raises UsageError when this version does not understand the command, or its job file is no longer ``job_sha256``.
     """
     from typer.main import get_command
 
@@ -92,7 +98,16 @@ def request_of(command: str, out: Path) -> Request:
         if not hasattr(refusal, "format_message"):
             raise
         raise UsageError(problem, where=command, got=refusal.format_message()) from None
-    return built[0]
+    (request,) = built
+    if request.scenario.job is not None and request.scenario.job.sha256 != job_sha256:
+        raise UsageError(
+            "the job file was changed since the run",
+            where=request.scenario.job.path,
+            got=f"sha256 {request.scenario.job.sha256}",
+            expected=job_sha256,
+            hint="streamgauge run with it, and compare that run",
+        )
+    return request
 
 
 def _fresh_directory() -> Path:

@@ -13,18 +13,28 @@ from streamgauge.cli.result import AsJson, finish
 def evaluate(
     run: Annotated[Path, typer.Argument(help="A run directory.")],
     master: Annotated[str, typer.Option(metavar="URL", help="The Spark that evaluates.")] = "local[*]",
+    job: Annotated[
+        Path | None,
+        typer.Option(
+            "--job",
+            metavar="FILE",
+            help="A job file, mended, whose reference the answers of a run with --job are checked against from now on.",
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Evaluate a run directory again, and write its summary and report anew."""
     from streamgauge import report
     from streamgauge.cli.live import LiveView
     from streamgauge.jvm.spark import check_master
-    from streamgauge.lab.evaluation import evaluate_again
+    from streamgauge.lab.evaluation import evaluate_again, keep_reference
     from streamgauge.lab.supervisor import signals_as_interrupt
     from streamgauge.rundir import RunDir
 
     check_master(master)
     directory = RunDir.open(run)
+    if job is not None:
+        keep_reference(directory, job)
     with signals_as_interrupt(), LiveView() as view:
         summary = evaluate_again(directory, master, view.phase)
         view.phase("writing the report")

@@ -56,8 +56,11 @@ class LiveView:
             self._print(_line(tick))
 
     def warn(self, text: str) -> None:
+        self.say(f"warning: {text}")
+
+    def say(self, text: str) -> None:
         """Stays on the screen."""
-        self._console.print(f"warning: {text}", markup=False, soft_wrap=True)
+        self._console.print(text, markup=False, soft_wrap=True)
 
     def _print(self, text: str) -> None:
         elapsed_s = time.monotonic() - self._started

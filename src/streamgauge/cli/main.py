@@ -22,6 +22,7 @@ from streamgauge.cli.list import list_everything
 from streamgauge.cli.lock import lock
 from streamgauge.cli.plan import plan
 from streamgauge.cli.report import report
+from streamgauge.cli.reproduce import reproduce
 from streamgauge.cli.run import run
 from streamgauge.errors import EnvironmentProblem, StreamgaugeError
 
@@ -63,6 +64,7 @@ app.command("list")(list_everything)
 app.command()(plan)
 app.command()(run)
 app.command()(capacity)
+app.command()(reproduce)
 app.command()(evaluate)
 app.command()(report)
 app.command()(compare)

@@ -30,6 +30,9 @@ def plan(request: Request) -> None:
     echo = typer.echo
     echo(f"{resolved.study}/{resolved.name} ({resolved.profile}): {resolved.title}")
     echo(f"pipeline     {resolved.pipeline} on {resolved.engine}")
+    if job := resolved.job:
+        checked = f"answers checked by {', '.join(job.key)}" if job.key else "unvalidated: it has no reference"
+        echo(f"             replaced by your own: {job.path}, {checked}")
     echo(
         f"load         {load.rate_per_s:,}/s, {load.records:,} records: warm-up {load.warmup_s:g} s, "
         f"measured {load.measured_s:g} s, tail {load.tail_s:g} s, drain at most {resolved.drain_deadline_s:g} s"

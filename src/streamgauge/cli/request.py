@@ -17,14 +17,17 @@ if TYPE_CHECKING:
 LOCAL = "local[*]"
 
 
-def takes_request(command: Callable[..., None]) -> Callable[..., None]:
-    """A command whose first parameter, ``request``, is built from the options of ``build``; it may add its own."""
+def takes_request(command: Callable[..., None], make: Callable[..., Any] | None = None) -> Callable[..., None]:
+    """A command whose first parameter is built from the options of ``build``; it may add its own.
+
+    ``make`` takes those options in place of ``build``.
+    """
     shared = _parameters(build)
     _, *own = _parameters(command)
 
     def parsed(**given: Any) -> None:
         extra = {parameter.name: given.pop(parameter.name) for parameter in own}
-        command(build(**given), **extra)
+        command((make or build)(**given), **extra)
 
     parsed.__name__, parsed.__doc__ = command.__name__, command.__doc__
     # What typer reads to make options of it.
@@ -62,6 +65,14 @@ def build(
     out: Annotated[Path | None, typer.Option(help="The run directory to write; new or empty.")] = None,
     profile: Annotated[str, typer.Option(help="laptop: two cores and a minute; paper: the study's own.")] = "laptop",
     master: Annotated[str, typer.Option(metavar="URL", help="The Spark that evaluates.")] = LOCAL,
+    job: Annotated[
+        Path | None,
+        typer.Option(
+            "--job",
+            metavar="FILE",
+            help="Your own PySpark pipeline instead of the stage (engine spark). The file is code, and it is run.",
+        ),
+    ] = None,
     bootstrap: Annotated[
         str | None, typer.Option(metavar="HOST:PORT", help="Your own Kafka broker, instead of one of ours.")
     ] = None,
@@ -70,6 +81,7 @@ def build(
     from streamgauge.errors import UsageError
     from streamgauge.jvm.spark import check_master
     from streamgauge.lab.blueprint import Request
+    from streamgauge.pipelines.job_file import inspect
     from streamgauge.studies import scenario as scenarios
 
     changes = scenarios.parse_changes(settings or [])
@@ -89,18 +101,18 @@ def build(
     if seed is not None:
         changes["seed"] = str(seed)
     if bootstrap is not None:
-        host, _, port = bootstrap.rpartition(":")
-        if not (host and port.isdigit() and int(port) < 65536):
-            raise UsageError("--bootstrap is no address", got=repr(bootstrap), expected="HOST:PORT")
+        check_bootstrap(bootstrap)
         if "broker_port" in changes:
             raise UsageError("broker_port is for a broker of ours", got="--bootstrap too", expected="one of the two")
     check_master(master)
-    resolved = scenarios.resolve(scenario, profile=profile, changes=changes, engine=engine, slo=slo or ())
+    own = None if job is None else inspect(job)
+    resolved = scenarios.resolve(scenario, profile=profile, changes=changes, engine=engine, slo=slo or (), job=own)
     words = ["streamgauge", "run", scenario, "--engine", resolved.engine, "--profile", profile]
     for key, value in {**changes, "seed": str(resolved.seed)}.items():
         words += ["--set", f"{key}={value}"]
     for condition in slo or ():
         words += ["--slo", condition]
+    words += ["--job", own.path] if own else []
     words += ["--bootstrap", bootstrap] if bootstrap else []
     words += ["--master", master] if master != LOCAL else []
     words += ["--", *program] if program else []
@@ -112,6 +124,15 @@ def build(
         program=tuple(program or ()),
         command=shlex.join(words),
     )
+
+
+def check_bootstrap(address: str) -> None:
+    """Raises UsageError for what is no ``HOST:PORT``."""
+    from streamgauge.errors import UsageError
+
+    host, _, port = address.rpartition(":")
+    if not (host and port.isdigit() and int(port) < 65536):
+        raise UsageError("--bootstrap is no address", got=repr(address), expected="HOST:PORT")
 
 
 def _fresh_directory(scenario: str, engine: str) -> Path:

@@ -34,6 +34,7 @@ def print_result(run: RunDir, summary: dict[str, Any], *, to_stderr: bool) -> No
     verdict = summary["verdict"]
     console.print(
         f"\n[bold {_COLOURS[verdict]}]{verdict}[/]",
+        *(() if summary.get("validated", True) else ("· unvalidated: no reference",)),
         "·",
         f"state {summary['state'] or 'unknown'}",
         _sustained(summary),
@@ -51,6 +52,9 @@ def print_result(run: RunDir, summary: dict[str, Any], *, to_stderr: bool) -> No
     console.print(_line("results", summary["results"]), soft_wrap=True)
     console.print(_line("rate/s", summary["rate_per_s"]), soft_wrap=True)
     console.print(_line("generator", summary["generator"]), soft_wrap=True)
+    if burst := summary.get("burst"):
+        shown = {key: len(value) if key == "bursts" else value for key, value in burst.items() if key != "kind"}
+        console.print(_line("burst", shown), soft_wrap=True)
     for objective in summary["slo"]:
         console.print(_objective(objective), markup=False, soft_wrap=True)
     if verdict != "VALID":

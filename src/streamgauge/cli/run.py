@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from streamgauge.cli.request import takes_request
 from streamgauge.cli.result import AsJson, finish, print_result
+from streamgauge.cli.stages import Stages, build_stages, run_stages
 
 if TYPE_CHECKING:
     from streamgauge.lab.blueprint import Request
@@ -16,14 +18,17 @@ if TYPE_CHECKING:
 Runs = Annotated[int, typer.Option("--runs", min=1, metavar="N", help="Repeat it, in fresh processes each time.")]
 
 
-@takes_request
-def run(request: Request, as_json: AsJson = False, runs: Runs = 1) -> None:
+@partial(takes_request, make=build_stages)
+def run(stages: Stages, as_json: AsJson = False, runs: Runs = 1) -> None:
     """Run a scenario and say whether its numbers can be trusted, then what they are."""
     from streamgauge import report
     from streamgauge.cli.live import LiveView
     from streamgauge.lab.experiment import run_experiment
     from streamgauge.lab.supervisor import signals_as_interrupt
 
+    if stages.out is not None:
+        run_stages(stages, runs, as_json)
+    (request,) = stages.requests.values()
     if runs > 1:
         _run_repeated(request, runs, as_json)
     with signals_as_interrupt(), LiveView() as view:

@@ -1,10 +1,10 @@
-"""Runs the checks of one engine on a real broker: one short run per pipeline, and what its plan alone shows."""
+"""Runs the checks of one engine on a real broker: one short run per pipeline and variant, and what its plan shows."""
 
 from __future__ import annotations
 
 import secrets
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -15,6 +15,7 @@ from streamgauge import jars, registry
 from streamgauge.conformance import checks
 from streamgauge.conformance.checks import Ended, Observed, Planned
 from streamgauge.contracts import Engine
+from streamgauge.errors import Unsupported
 from streamgauge.lab import blueprint as blueprints
 from streamgauge.lab import proctable, reaping
 from streamgauge.lab.blueprint import Request
@@ -27,9 +28,12 @@ from streamgauge.lab.watch import Tick
 from streamgauge.model import LoadPlan, Scenario
 from streamgauge.rundir import RunDir
 from streamgauge.studies import scenario as scenarios
+from streamgauge.studies.description import SETTINGS, Variant
 
 ATTEMPTS = 3
 LOAD = LoadPlan(rate_per_s=200, warmup_s=2.0, measured_s=6.0, tail_s=0.5)
+STATEFUL_LOAD = replace(LOAD, measured_s=10.0)
+"""Twelve seconds with the warm-up: some results look back nine."""
 
 
 @dataclass(frozen=True)
@@ -106,13 +110,32 @@ def _listening(pid: int) -> set[str]:
     return {f"{s.laddr.ip}:{s.laddr.port}" for s in sockets if s.status == psutil.CONN_LISTEN}
 
 
+def cases(engine: Engine) -> list[tuple[str, Variant]]:
+    """Every pipeline of an engine, in every variant that the engine has and does not refuse."""
+    return [
+        (pipeline, variant)
+        for pipeline in sorted(engine.traits.pipelines)
+        for variant, settings in SETTINGS.items()
+        if settings.keys() <= engine.options.model_fields.keys() and _is_supported(engine, pipeline, settings)
+    ]
+
+
+def _is_supported(engine: Engine, pipeline: str, settings: Mapping[str, str]) -> bool:
+    try:
+        scenario_for(engine, pipeline, settings)
+    except Unsupported:
+        return False
+    return True
+
+
 def scenario_for(engine: Engine, pipeline: str, changes: Mapping[str, str] | None = None) -> Scenario:
-    """The shortest run that shows every result of a pipeline."""
+    """The shortest run that shows every result of a pipeline: the study's first scenario with it, cut short."""
     study, _, stage = pipeline.partition("/")
-    settings = {"stage": stage, **(changes or {})}
-    resolved = scenarios.resolve(f"{study}/latency", engine=engine.name, changes=settings)
-    tail_s = max(LOAD.tail_s, resolved.load.tail_s)
-    return replace(resolved, load=replace(LOAD, tail_s=tail_s), sustained=None)
+    of_study = (name for name in scenarios.names() if name.startswith(f"{study}/"))
+    name = next(name for name in of_study if stage in scenarios.describe(name).stages)
+    resolved = scenarios.resolve(name, engine=engine.name, changes={"stage": stage, **(changes or {})})
+    load = STATEFUL_LOAD if registry.pipeline(pipeline).stateful else LOAD
+    return replace(resolved, load=replace(load, tail_s=max(load.tail_s, resolved.load.tail_s)), sustained=None)
 
 
 def observe(
@@ -187,9 +210,16 @@ def look_at_plan(engine: Engine, program: tuple[str, ...] = ()) -> Planned:
 
 
 def check_engine(
-    shared: Bench, name: str, program: tuple[str, ...] = (), say: Callable[[Finding], None] = lambda _: None
+    shared: Bench,
+    name: str,
+    program: tuple[str, ...] = (),
+    say: Callable[[Finding], None] = lambda _: None,
+    pipelines: Collection[str] = (),
 ) -> list[Finding]:
-    """All checks of an engine. Every finding is also passed to ``say`` as soon as it is there."""
+    """All checks of an engine, with these pipelines or with all that it runs.
+
+    Every finding is also passed to ``say`` as soon as it is there.
+    """
     engine = registry.engine(name)
     findings: list[Finding] = []
 
@@ -201,8 +231,10 @@ def check_engine(
     planned = look_at_plan(engine, program)
     for planned_check in checks.planned_checks():
         note(planned_check, "plan", planned_check(planned))
-    for pipeline in sorted(engine.traits.pipelines):
-        observed = observe(shared, engine, pipeline, program)
+    for pipeline, variant in cases(engine):
+        if pipelines and pipeline not in pipelines:
+            continue
+        observed = observe(shared, engine, pipeline, program, SETTINGS[variant])
         for observed_check in checks.observed_checks(engine):
-            note(observed_check, pipeline, observed_check(observed))
+            note(observed_check, f"{pipeline} {variant}", observed_check(observed))
     return findings

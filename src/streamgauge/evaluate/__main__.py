@@ -52,7 +52,7 @@ def main() -> int:
             else:
                 raise UsageError("unknown request", got=request["do"], expected="record or evaluate")
         except StreamgaugeError as problem:
-            emit("failed", message=problem.message())
+            emit("failed", message=problem.message(), usage=isinstance(problem, UsageError))
         except Exception as problem:  # the lab must hear of it, whatever it is, and may have other requests
             traceback.print_exc()
             first_line = next(iter(str(problem).splitlines()), "")

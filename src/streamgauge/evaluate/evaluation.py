@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from streamgauge import registry
-from streamgauge.evaluate import calibration, slo, sustained, verdict
+from streamgauge.evaluate import calibration, own, slo, sustained, verdict
 from streamgauge.evaluate.facts import Facts, Moments
-from streamgauge.evaluate.metrics import clock, generator, lag, latency, resources, throughput
+from streamgauge.evaluate.metrics import burst, clock, generator, lag, latency, resources, throughput
 from streamgauge.evaluate.metrics.generator import Lateness, Ledger, LedgerProblem
 from streamgauge.evaluate.metrics.trend import NO_SERIES, Series
 from streamgauge.evaluate.summary import Figures, summarize, write_measures
@@ -49,11 +48,14 @@ def evaluate(
     session = spark() if callable(spark) else spark
     rows = throughput.rows_recorded(run, facts)
     progress(f"matching {sum(rows.values())} records")
-    pipeline = registry.pipeline(facts.scenario["pipeline"])
-    table = match(session, run, facts, pipeline, sum(rows.values()))
+    with own.pipeline_of(run, facts, session) as pipeline:
+        table = match(session, run, facts, pipeline, sum(rows.values()))
+    outputs = rows[facts.output.name]
+    if not own.is_validated(own.describe(run, facts)):
+        table, outputs = own.answered(table), 0
     progress("computing figures")
     quiet = facts.outcome.get("drain") == "quiet"
-    tally = Tally.of(table, quiet=quiet, outputs=rows[facts.output.name])
+    tally = Tally.of(table, quiet=quiet, outputs=outputs)
     return _evaluate(run, facts, tally, recorded=True)
 
 
@@ -61,9 +63,14 @@ def _evaluate(run: RunDir, facts: Facts, tally: Tally, *, recorded: bool) -> dic
     invalid = _doubts(facts)
     warnings: list[str] = []
     figures: Figures | None = None
+    job = own.describe(run, facts)
+    validated = own.is_validated(job)
     if facts.moments is not None:
         ledger, ledger_problem = _ledger(run)
         figures = _measure(run, facts, facts.moments, tally, ledger, recorded=recorded)
+        if not validated:
+            figures = own.with_consumed_backlog(run, facts, facts.moments, figures)
+            warnings += own.warnings(figures)
         if ledger_problem is None:
             invalid += generator.reasons(figures.generator, facts.moments)
             warnings += generator.warnings(figures.generator)
@@ -71,6 +78,9 @@ def _evaluate(run: RunDir, facts: Facts, tally: Tally, *, recorded: bool) -> dic
             warnings.append(ledger_problem)
         else:
             invalid.append(ledger_problem)
+        if figures.burst is not None:
+            invalid += figures.burst.reasons()
+            warnings += figures.burst.warnings()
         invalid += _clock_reasons(figures)
         warnings += _warnings(run, facts, facts.moments, figures)
     # A run that was given up, or whose engine died, may lack its topics.
@@ -80,13 +90,14 @@ def _evaluate(run: RunDir, facts: Facts, tally: Tally, *, recorded: bool) -> dic
     if tally.repeated_keys:
         invalid.append(f"{tally.repeated_keys} keys of the reference answer are not unique")
     failed = verdict.failures(counts, facts.manifest["engine"]["delivery"], facts.ended("engine"))
-    state, finding = _state(facts, figures)
+    state, finding = _state(facts, figures, validated)
     if finding.why:
         warnings.append(finding.why)
     warnings += finding.notes
     if state == "drifting":
         warnings.append("the latency drifts: the medians of the four quarters go one way, by more than 25 %")
-    summary = summarize(facts, figures, counts, verdict.decide(invalid, failed), state, finding.held, warnings)
+    decision = verdict.decide(invalid, failed)
+    summary = summarize(facts, figures, counts, decision, state, finding.held, warnings, job, validated=validated)
     summary["slo"] = [slo.judge(slo.parse(text), summary) for text in facts.scenario.get("slo", ())]
     if figures is not None and facts.moments is not None:
         write_measures(run, facts, figures, facts.moments)
@@ -132,6 +143,7 @@ def _measure(run: RunDir, facts: Facts, moments: Moments, tally: Tally, ledger: 
     if median_ms is None:
         # Of a run that was given up nothing is evaluated; what its lag told must do.
         median_ms = facts.outcome.get("hopeless_latency_ms")
+    late = Lateness.of(ledger, facts, moments)
     backlog = lag.backlog_per_second(tally, moments.seconds)
     backlog_measured = Series.of(backlog, moments.measured_seconds()) if recorded else NO_SERIES
     medians = latency.medians_ms(tally, kind, tally.second, moments.seconds)
@@ -141,7 +153,7 @@ def _measure(run: RunDir, facts: Facts, moments: Moments, tally: Tally, ledger: 
         results=results(tally),
         latencies=latencies,
         total_known=total_known,
-        generator=generator.measure(ledger, Lateness.of(ledger, facts, moments), facts, moments, median_ms),
+        generator=generator.measure(ledger, late, facts, moments, median_ms),
         stamps=stamps,
         backlog=backlog,
         backlog_end=lag.backlog_at_end(tally),
@@ -152,6 +164,7 @@ def _measure(run: RunDir, facts: Facts, moments: Moments, tally: Tally, ledger: 
         clock_step_ms=clock.largest_step_ms(run.samples("clock"), moments),
         broker_bound=bound,
         resources=resources.by_group(resources.within(run.samples("resources"), moments)),
+        burst=burst.measure(facts, moments, tally, late, stamps, kind) if recorded else None,
     )
 
 
@@ -186,7 +199,9 @@ def _warnings(run: RunDir, facts: Facts, moments: Moments, figures: Figures) -> 
                 f"more than half of the total latency ({', '.join(marked)}) is the generator's share, not the engine's"
             )
         medians = latency.per_second(figures.tally, "total", moments.seconds)["p50"]
-        if advised_s := latency.advised_warmup_s(medians, facts.plan.warmup_s):
+        advised_s = latency.advised_warmup_s(medians, facts.plan.warmup_s)
+        # Where the load comes in bursts, so does the latency: no warm-up would make it even.
+        if advised_s and not facts.plan.bursts:
             said.append(f"the start of the measured interval looks unlike the rest: try --warmup {advised_s}s")
     said += calibration.warnings(
         facts.manifest.get("calibration"),
@@ -197,12 +212,14 @@ def _warnings(run: RunDir, facts: Facts, moments: Moments, figures: Figures) -> 
     return said
 
 
-def _state(facts: Facts, figures: Figures | None) -> tuple[str | None, sustained.Finding]:
+def _state(facts: Facts, figures: Figures | None, validated: bool) -> tuple[str | None, sustained.Finding]:
     if hopeless := facts.outcome.get("hopeless"):
         return "overloaded", sustained.Finding(False, str(hopeless))
-    if figures is None or facts.moments is None or not figures.results["expected"]:
+    if figures is None or facts.moments is None or (validated and not figures.results["expected"]):
         return None, sustained.Finding(None)
-    finding = sustained.apply(facts.scenario.get("sustained"), _evidence(facts, facts.moments, figures))
+    rule, evidence = facts.scenario.get("sustained"), _evidence(facts, facts.moments, figures)
+    only_backlog = not validated and evidence.median_ms is None
+    finding = sustained.by_backlog(rule, evidence) if only_backlog else sustained.apply(rule, evidence)
     if finding.held is False:
         return "overloaded", finding
     # Where the load itself rises and falls, the latency may follow it.

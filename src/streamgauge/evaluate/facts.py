@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from streamgauge.model import NS_PER_MS, NS_PER_S, LoadPlan, Stream
@@ -25,6 +25,8 @@ class Moments:
     measured_end_ns: int
     load_end_ns: int
     drain_end_ns: int
+    burst_end_ns: int | None = None
+    """When the last record of a single burst was due."""
 
     @property
     def cut_short(self) -> bool:
@@ -70,13 +72,18 @@ class Facts:
         manifest, outcome = run.manifest(), run.outcome()
         names = ("load_start_ns", "measured_start_ns", "measured_end_ns", "load_end_ns", "drain_end_ns")
         values = [outcome.get(name) for name in names]
-        known = all(value is not None for value in values)
+        plan = LoadPlan.from_json(manifest["scenario"]["load"])
+        moments = None
+        if all(value is not None for value in values):
+            moments = Moments(*(int(value) for value in values if value is not None))
+            if plan.shape == "single-burst":
+                moments = replace(moments, burst_end_ns=moments.load_start_ns + plan.bursts[0].length_ns)
         return cls(
             manifest=manifest,
             outcome=outcome,
-            plan=LoadPlan.from_json(manifest["scenario"]["load"]),
+            plan=plan,
             streams=tuple(Stream(**stream) for stream in manifest["streams"]),
-            moments=Moments(*(int(value) for value in values if value is not None)) if known else None,
+            moments=moments,
         )
 
     @property

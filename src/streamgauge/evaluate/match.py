@@ -81,6 +81,7 @@ def compare(answer: DataFrame, found: DataFrame, pipeline: Pipeline) -> DataFram
         _digest([f.col(name) for name in exact]).alias("right_digest"),
         *(f.col(name).alias(f"right_{name}") for name in floats),
         "inputs",
+        f.col("new_inputs" if "new_inputs" in kinds else "inputs").alias("new_inputs"),
         "appended_max_ms",
         "appended_mean_ms",
         "intended_max_ns",
@@ -105,6 +106,7 @@ def compare(answer: DataFrame, found: DataFrame, pipeline: Pipeline) -> DataFram
         f.min("answer_id").alias("first_answer"),
         f.max("answer_id").alias("last_answer"),
         f.max("inputs").alias("inputs"),
+        f.max("new_inputs").alias("new_inputs"),
         f.max("appended_max_ms").alias("appended_max_ms"),
         f.max("appended_mean_ms").alias("appended_mean_ms"),
         f.max("intended_max_ns").alias("intended_max_ns"),
@@ -151,6 +153,7 @@ def count(keys: DataFrame, moments: Moments) -> DataFrame:
     matched, missing = f.col("fate") == tally.MATCHED, f.col("fate") == tally.MISSING
     length_ns = moments.measured_end_ns - moments.measured_start_ns
     load_end_ms = moments.load_end_ns // NS_PER_MS
+    burst_end_ns = moments.burst_end_ns if moments.burst_end_ns is not None else moments.load_start_ns
     open_at_end = (f.col("appended_max_ms") < load_end_ms) & (missing | (f.col("answered_ms") >= load_end_ms))
     groups: Sequence[Column] = (
         f.col("fate"),
@@ -162,6 +165,7 @@ def count(keys: DataFrame, moments: Moments) -> DataFrame:
         f.expr(f"(intended_max_ns - {moments.load_start_ns}) div {NS_PER_S}").alias("second"),
         second_of("appended_max_ms").alias("appended_second"),
         second_of("answered_ms").alias("answered_second"),
+        (anchor_ns < burst_end_ns).cast("int").alias("in_burst"),
         f.when(missing, anchor_ms).alias("missing_anchor_ms"),
         f.when(matched, f.col("answered_ms") - anchor_ms).alias("total_ms"),
         f.when(matched, f.col("answered_ms") - f.col("appended_max_ms")).alias("latest_ms"),
@@ -170,12 +174,14 @@ def count(keys: DataFrame, moments: Moments) -> DataFrame:
     return keys.groupBy(*groups).agg(
         f.count("*").alias("rows"),
         f.sum("inputs").alias("inputs"),
-        f.sum(f.when(open_at_end, f.col("inputs"))).alias("open_at_end"),
+        f.sum("new_inputs").alias("new_inputs"),
+        f.sum(f.when(open_at_end, f.col("new_inputs"))).alias("open_at_end"),
         f.sum("outputs").alias("outputs"),
         f.sum("duplicates").alias("duplicates"),
         f.sum("intermediate").alias("intermediate"),
         f.sum("repeated").alias("repeated_keys"),
         f.max(anchor_ms).alias("anchor_max_ms"),
+        f.max("answered_ms").alias("answered_max_ms"),
     )
 
 
@@ -198,8 +204,8 @@ def _where(condition: str, column: str) -> Column:
     return f.expr(f"if({condition}, {column}, null)")
 
 
-def _close(one: Column, other: Column) -> Column:
+def _close(right: Column, found: Column) -> Column:
     from pyspark.sql import functions as f
 
-    largest = f.greatest(f.abs(one), f.abs(other))
-    return one.eqNullSafe(other) | (f.abs(one - other) <= largest * RELATIVE_TOLERANCE)
+    # Relative to the right one: what came out may be infinite or no number, and then everything would be near it.
+    return right.eqNullSafe(found) | (f.abs(right - found) <= f.abs(right) * RELATIVE_TOLERANCE)

@@ -19,6 +19,9 @@ CONF = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.ansi.enabled": "false",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
+    # An ordinary Python function on rows straight from Parquet hangs Spark 4.2.0 otherwise (SPARK-58241), and the
+    # reference of a job file may hold one.
+    "spark.sql.execution.pythonUDF.arrow.enabled": "false",
 }
 
 

@@ -152,7 +152,7 @@ def _value(slo: Slo, summary: Mapping[str, Any]) -> float | None:
 
 
 def _figure(summary: Mapping[str, Any], path: tuple[str, ...]) -> float | None:
-    if path[0] in ("results", "backlog") and not summary["results"]["expected"]:
+    if path[0] in ("results", "backlog") and summary["results"]["expected"] == 0:
         return None  # the zeros of a run of which nothing was checked
     found: Any = summary
     for name in path:

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from streamgauge.evaluate.facts import Facts, Moments
-from streamgauge.evaluate.metrics import latency, throughput
+from streamgauge.evaluate.metrics import burst, latency, throughput
 from streamgauge.evaluate.metrics.clock import Bound
 from streamgauge.evaluate.metrics.generator import Generator
 from streamgauge.evaluate.metrics.latency import EMPTY, KINDS, Distribution
 from streamgauge.evaluate.metrics.throughput import Stamps
 from streamgauge.evaluate.metrics.trend import Series, Slope
-from streamgauge.evaluate.tally import Ints, Tally
+from streamgauge.evaluate.tally import MATCHED, Ints, Tally
 from streamgauge.evaluate.verdict import Decision
 from streamgauge.model import NS_PER_S
 from streamgauge.rundir import RunDir
@@ -43,6 +43,7 @@ class Figures:
     clock_step_ms: float | None
     broker_bound: Bound | None
     resources: Mapping[str, Mapping[str, float | None]]
+    burst: burst.Found | None
 
 
 def summarize(
@@ -53,6 +54,9 @@ def summarize(
     state: str | None,
     sustained: bool | None,
     warnings: list[str],
+    job: Mapping[str, Any] | None = None,
+    *,
+    validated: bool = True,
 ) -> dict[str, Any]:
     """The content of summary.json: the same bytes for the same run directory."""
     scenario, engine = facts.scenario, facts.manifest["engine"]
@@ -63,24 +67,41 @@ def summarize(
         "scenario": scenario["name"],
         "profile": scenario["profile"],
         "engine": {"name": engine["name"], "version": engine["version"], "options": engine["options"]},
+        "job": job,
         "verdict": decision.verdict.value,
+        "validated": validated,
         "state": state,
         "sustained": sustained,
         "interrupted": bool(facts.outcome.get("interrupted")),
         "reasons": list(decision.reasons),
         "warnings": warnings,
-        "results": dict(results),
+        "results": _results(results, figures, validated),
         "latency_ms": _latencies(figures),
         "rate_per_s": _rates(figures, facts.moments),
         "generator": _generator(figures),
         "backlog": _backlog(figures),
         "trend": _trend(figures),
+        "burst": figures.burst.figures() if figures is not None and figures.burst is not None else None,
         "clock": _clock(figures),
         "resources": {} if figures is None else {k: _rounded(v) for k, v in figures.resources.items()},
         "repetitions": [],
         "slo": [],
         "report": "report.html",
     }
+
+
+def _results(counts: Mapping[str, int], figures: Figures | None, validated: bool) -> dict[str, Any]:
+    found = {**counts, "inputs_per_result": _inputs_per_result(figures)}
+    return found if validated else dict.fromkeys(found)
+
+
+def _inputs_per_result(figures: Figures | None) -> float | None:
+    if figures is None:
+        return None
+    tally = figures.tally
+    matched = tally.expected & (tally.fate == MATCHED)
+    results = int(tally.rows[matched].sum())
+    return _round(tally.inputs[matched].sum() / results) if results else None
 
 
 def _latencies(figures: Figures | None) -> dict[str, Any]:

@@ -173,6 +173,15 @@ def apply(rule: str | None, evidence: Evidence) -> Finding:
     return RULES[rule](evidence)
 
 
+def by_backlog(rule: str | None, evidence: Evidence) -> Finding:
+    """What the backlog alone allows to say, where no latency is known."""
+    if rule is None:
+        return Finding(None)
+    found = slope(evidence)
+    note = f"of the rule {rule} only the slope of the backlog was judged: the latency is not known"
+    return Finding(found.held, found.why, (*found.notes, note))
+
+
 def _rises(series: Series, limit: float) -> tuple[bool | None, Slope | None]:
     """Whether a series rises continuously by ``limit`` a second or more, with its trend; None: cannot tell.
 

@@ -37,12 +37,15 @@ _INTS = (
     "latest_ms",
     "rows",
     "inputs",
+    "new_inputs",
     "open_at_end",
     "outputs",
     "duplicates",
     "intermediate",
     "repeated_keys",
     "anchor_max_ms",
+    "in_burst",
+    "answered_max_ms",
 )
 
 
@@ -51,9 +54,10 @@ class Tally:
     """One element per group of equal reference rows. Latencies are those of matched rows; elsewhere they mean nothing.
 
     ``second`` is that of the anchor, ``answered_second`` that of the answer (the first right one, for a wrong row the
-    first one), all since the start of the load. ``inputs`` counts the input records behind the rows, ``open_at_end``
-    those of them that were appended but not answered when the load ended, ``unexpected`` the outputs of keys that the
-    reference does not have.
+    first one), all since the start of the load. ``inputs`` counts the input records behind the rows, ``new_inputs``
+    those of them that are behind no earlier row, ``open_at_end`` those of the new ones that were appended but not
+    answered when the load ended, ``unexpected`` the outputs of keys that the reference does not have. ``in_burst`` is 1
+    where all inputs lie in a single burst, ``answered_max_ms`` the moment of the last answer.
     """
 
     phase: Ints
@@ -67,10 +71,13 @@ class Tally:
     average_ms: Floats
     rows: Ints
     inputs: Ints
+    new_inputs: Ints
     open_at_end: Ints
     outputs: Ints
     duplicates: Ints
     intermediate: Ints
+    in_burst: Ints
+    answered_max_ms: Ints
     repeated_keys: int
     unexpected: int
 

@@ -19,7 +19,7 @@ from streamgauge.jvm.java import find_java
 from streamgauge.lab import machine
 from streamgauge.lab.evaluation import heap_need_mb
 from streamgauge.lab.ports import free_port
-from streamgauge.model import QUEUE_RECORDS_MAX, Job, ProcessSpec, Ready, Scenario, Stop, Stream
+from streamgauge.model import QUEUE_RECORDS_MAX, Job, JobFile, ProcessSpec, Ready, Scenario, Stop, Stream
 from streamgauge.rundir import RunDir
 
 RECORD_BYTES = 260
@@ -116,6 +116,7 @@ def draw(request: Request, run: str, work_dir: Path) -> Blueprint:
         options=scenario.engine_options,
         seed=scenario.seed,
         program=request.program,
+        own_job=None if scenario.job is None else _own_job(scenario.job, RunDir(request.out)),
     )
     java = find_java()
     heap_mb = heap_need_mb(scenario.load.records)
@@ -144,6 +145,10 @@ def draw(request: Request, run: str, work_dir: Path) -> Blueprint:
         memory_mb=broker_mb + max(engine_mb + load_mb, heap_mb + 600),
         disk_mb=disk_need_mb(scenario, own_broker=transport.own),
     )
+
+
+def _own_job(job: JobFile, run: RunDir) -> dict[str, str]:
+    return {"path": job.path, "copy": str(run.job_path.absolute())}
 
 
 def disk_need_mb(scenario: Scenario, *, own_broker: bool) -> int:
@@ -205,7 +210,9 @@ def _load_worker(
 ) -> ProcessSpec:
     role = "load" if scenario.generators == 1 else f"load-{index + 1}"
     settings = work_dir / role / "settings.json"
-    dataset = {"name": scenario.dataset, "seed": scenario.seed, "rate_per_s": scenario.load.rate_per_s}
+    # A burst comes from more points, not from the same ones again and again: a result then needs as many records in
+    # a burst as between two (3.17 of them in the paper).
+    dataset = {"name": scenario.dataset, "seed": scenario.seed, "rate_per_s": scenario.load.busiest_per_s}
     content = {
         "transport": transport.describe(),
         "streams": [{"name": stream.name, "topic": stream.topic} for stream in inputs],

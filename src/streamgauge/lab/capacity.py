@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import secrets
 import shlex
+import shutil
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -29,6 +30,7 @@ from streamgauge.lab.referee import PROBE_S, STEPS, DrainReferee, ProbeReferee, 
 from streamgauge.lab.search import Next, Probe, Target, Word, advance
 from streamgauge.lab.watch import Watch
 from streamgauge.model import Scenario, Verdict
+from streamgauge.rundir import RunDir
 
 RATE = "rate_per_s"
 BACKLOG_S = 750
@@ -125,6 +127,7 @@ class Hunt:
             "seed": scenario.seed,
             "bootstrap": request.bootstrap,
             "program": list(request.program),
+            "job": None if scenario.job is None else scenario.job.sha256,
         }
 
 
@@ -208,6 +211,7 @@ def _first_guess(hunt: Hunt, watch: Watch) -> int:
     )
     watch.phase(f"draining a backlog of {backlog:,} records for a first guess")
     directory, summary = run_experiment(request, watch, None, referee)
+    _delete_records(directory)
     if summary["verdict"] == Verdict.FAILED.value:
         raise EngineFailed(
             "the system under test failed while it drained a backlog",
@@ -223,8 +227,12 @@ def _probe(hunt: Hunt, step: Next, file: CapacityFile, watch: Watch, evaluator: 
     scenario = hunt.scenario_at(step.value)
     measured_s = scenario.load.measured_s
     probe_s = min(measured_s, PROBE_S)
-    load = replace(scenario.load, measured_s=max(measured_s, STEPS * probe_s))
-    least_s = max(measured_s, 2 * probe_s) if step.purpose == "confirm" else probe_s
+    if step.purpose == "confirm":
+        # Its length is fixed beforehand: a run that goes on until it likes what it sees confirms nothing.
+        least_s = longest_s = max(measured_s, 2 * probe_s)
+    else:
+        least_s, longest_s = probe_s, max(measured_s, STEPS * probe_s)
+    load = replace(scenario.load, measured_s=longest_s)
     referee = ProbeReferee(is_one_to_one(scenario), probe_s, least_s)
     out = _fresh(hunt.request.out / "probes" / f"{file.next_number:02d}-{step.value}")
     request = replace(
@@ -236,6 +244,7 @@ def _probe(hunt: Hunt, step: Next, file: CapacityFile, watch: Watch, evaluator: 
     began = time.monotonic()
     directory, summary = run_experiment(request, watch, evaluator, referee)
     report.write(directory)
+    _delete_records(directory)
     verdict, reason, weak = judge(summary, scenario.sustained, referee.given_up)
     latency = summary["latency_ms"].get("total") or {}
     return {
@@ -290,6 +299,11 @@ def _command(command: str, changes: Mapping[str, Any]) -> str:
     end = words.index("--") if "--" in words else len(words)
     settings = [word for key, value in changes.items() for word in ("--set", f"{key}={value}")]
     return shlex.join([*words[:end], *settings, *words[end:]])
+
+
+def _delete_records(run: RunDir) -> None:
+    """What a probe showed is in its summary and its measures; its records, gigabytes at high rates, are done with."""
+    shutil.rmtree(run.recorded_path)
 
 
 def _fresh(path: Path) -> Path:

@@ -43,6 +43,8 @@ CHECKED = (
 """Keys of the manifest that must agree; one that names an object stands for all keys below it."""
 UNCHECKED = ("scenario.load.tail_s",)
 """The tail follows from the engine's trigger, and engines are what one compares."""
+ONE_SIDE = ("scenario.job.sha256",)
+"""What must agree within a side only: another job in the stage's place is a thing to compare with."""
 FOUND_BY_SEARCH = ("scenario.load",)
 """A capacity search chooses the rates and the lengths of its probes itself."""
 
@@ -124,6 +126,8 @@ def _read(path: Path) -> Side:
 
 def _compare_runs(a: Side, b: Side, seed: int) -> dict[str, Any]:
     _refuse_unusable(a, b)
+    for side in (a, b):
+        check_alike(side.runs[0], side.runs[1:], ONE_SIDE)
     first, *others = [*a.runs, *b.runs]
     check_alike(first, others, hint="run both with the same scenario, load and seed, on one machine")
     every = [*a.summaries, *b.summaries]
@@ -140,7 +144,7 @@ def _compare_runs(a: Side, b: Side, seed: int) -> dict[str, Any]:
         "interval": [round(low, DECIMALS), round(high, DECIMALS)],
         "seed": seed,
         "runs_needed": comparison.runs_needed(of_a, of_b, seed) if word == "cannot tell" else None,
-        "notes": _notes(a, b),
+        "notes": [*job_notes(a.summaries[0], b.summaries[0]), *_notes(a, b)],
         "a": _described(a, of_a),
         "b": _described(b, of_b),
     }
@@ -173,6 +177,21 @@ def _values(side: Side, kind: str) -> list[float]:
             )
         values.append(value)
     return values
+
+
+def job_notes(a: Mapping[str, Any], b: Mapping[str, Any]) -> list[str]:
+    """What differs in what was run, where one of two summaries is of a reader's own job, and what nobody checked."""
+    jobs = [summary.get("job") or {} for summary in (a, b)]
+    said = []
+    if jobs[0].get("sha256") != jobs[1].get("sha256"):
+        ran = [f"the job {job['name']} ({job['sha256'][:7]})" if job else "the stage itself" for job in jobs]
+        said.append(f"A ran {ran[0]}, B {ran[1]}")
+    said += [
+        f"{name} is unvalidated: nothing says whether its answers are right"
+        for name, summary in (("A", a), ("B", b))
+        if summary.get("validated") is False
+    ]
+    return said
 
 
 def _notes(*sides: Side) -> list[str]:
@@ -213,7 +232,7 @@ def _compare_capacities(a: Path, b: Path) -> dict[str, Any]:
         "interval": [round(low, DECIMALS), None if math.isinf(high) else round(high, DECIMALS)],
         "seed": None,
         "runs_needed": None,
-        "notes": [],
+        "notes": job_notes(*(run.summary() for run in runs if run is not None)) if None not in runs else [],
         **{
             side: {"path": str(path), "engine": run and run.manifest()["engine"], "interval": found["interval"]}
             for side, path, run, found in (("a", a, runs[0], left), ("b", b, runs[1], right))

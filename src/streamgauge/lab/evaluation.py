@@ -16,6 +16,7 @@ from streamgauge.evaluate import process as evaluator
 from streamgauge.jvm.java import find_java
 from streamgauge.lab.supervisor import Supervisor
 from streamgauge.model import LoadPlan, ProcessSpec
+from streamgauge.pipelines.job_file import inspect
 from streamgauge.rundir import RunDir
 
 ROLE = "evaluate"
@@ -70,6 +71,14 @@ def evaluate_again(run: RunDir, master: str, say: Say) -> dict[str, Any]:
     """Evaluate an existing run directory anew, in processes of its own."""
     if not run.outcome_path.is_file():
         raise UsageError("the run was cut off before its outcome was written", where=run.path, hint="run it again")
+    outcome = run.outcome()
+    if outcome.get("ends") and not outcome.get("hopeless") and not run.recorded_path.is_dir():
+        raise UsageError(
+            "the records of this run were deleted, so it cannot be evaluated again",
+            where=run.recorded_path,
+            expected="the recorded topics; those of a capacity search's probes are deleted once they are evaluated",
+            hint=f"streamgauge report {run.path}, which needs none, or run it again: `command` in its manifest.json",
+        )
     if not needs_spark(run):
         evaluate_without_spark(run)
         return run.summary()
@@ -77,6 +86,19 @@ def evaluate_again(run: RunDir, master: str, say: Say) -> dict[str, Any]:
     name = f"evaluate-{run.path.name}-{secrets.token_hex(2)}"
     with kept_evaluator(name, run.path / "logs", master, records) as kept:
         return kept.evaluate(run, say)
+
+
+def keep_reference(run: RunDir, file: Path) -> None:
+    """Check the answers of a run of a reader's own job against the reference of this file from now on.
+
+    What was run, ``job.py``, stays as it is. Raises UsageError for a file without a reference, or a run of ours.
+    """
+    found = inspect(file)
+    if run.manifest()["scenario"].get("job") is None:
+        raise UsageError("the run was not made with --job", where=run.path, hint=f"streamgauge evaluate {run.path}")
+    if not found.key:
+        raise UsageError("the job file has no reference", where=file, expected="def reference(inputs) and key = […]")
+    run.reference_path.write_bytes(file.read_bytes())
 
 
 @contextmanager

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import shutil
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from streamgauge import jars
-from streamgauge.errors import EngineFailed, EnvironmentProblem, Interrupted, StreamgaugeError
+from streamgauge.errors import EngineFailed, EnvironmentProblem, Interrupted, StreamgaugeError, UsageError
 from streamgauge.evaluate import evaluate_without_spark
 from streamgauge.lab import blueprint as blueprints
 from streamgauge.lab.blueprint import Blueprint, Request
 from streamgauge.lab.clock import read_clock
 from streamgauge.lab.evaluation import Evaluator
 from streamgauge.lab.manifest import describe
+from streamgauge.lab.outcome import Outcome, Progress
 from streamgauge.lab.sampling import Sampler, machine_sample
 from streamgauge.lab.supervisor import Supervisor
 from streamgauge.lab.watch import Referee, Seen, Tick, Watch
@@ -28,60 +31,6 @@ LEAD_S = 0.5
 QUIET_S = 5.0
 LOAD_OVERRUN_S = 10.0
 """How long the load worker may take beyond its plan to hand over what it still owes; the run is INVALID long before."""
-
-
-@dataclass
-class _Progress:
-    """The last word of each process that reports progress. For the live view and the end of the drain."""
-
-    load: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """Of each load worker by its role."""
-    consumed: int | None = None
-    done: set[str] = field(default_factory=set)
-    """Load workers that have sent all they had to."""
-
-    @property
-    def sent(self) -> int:
-        return sum(said.get("sent", 0) for said in self.load.values())
-
-    @property
-    def errors(self) -> int:
-        return sum(said.get("errors", 0) for said in self.load.values())
-
-    @property
-    def late_max_ms(self) -> float:
-        return max((said.get("late_max_ms", 0.0) for said in self.load.values()), default=0.0)
-
-    def hear_load(self, role: str, event: dict[str, Any]) -> None:
-        if event["event"] in ("progress", "done"):
-            self.load[role] = {**self.load.get(role, {}), **event}
-        if event["event"] == "done":
-            self.done.add(role)
-
-    def hear_engine(self, role: str, event: dict[str, Any]) -> None:
-        if event["event"] == "progress":
-            taken = event.get("consumed")
-            # The program may be a stranger's.
-            self.consumed = taken if type(taken) is int else self.consumed
-
-
-@dataclass
-class _Outcome:
-    """What goes into outcome.json."""
-
-    load_start_ns: int | None = None
-    measured_start_ns: int | None = None
-    measured_end_ns: int | None = None
-    load_end_ns: int | None = None
-    drain_end_ns: int | None = None
-    drain: str | None = None
-    interrupted: bool = False
-    ends: dict[str, Any] = field(default_factory=dict)
-    ended: list[dict[str, Any]] = field(default_factory=list)
-    load_error: str | None = None
-    hopeless: str | None = None
-    """Why a referee stopped the run."""
-    hopeless_latency_ms: float | None = None
 
 
 class Experiment:
@@ -103,8 +52,8 @@ class Experiment:
         self._evaluator = evaluator or Evaluator(supervisor, plan.evaluator)
         self._referee = referee
         self._sampler = Sampler(supervisor.processes)
-        self._heard = _Progress()
-        self._outcome = _Outcome()
+        self._heard = Progress()
+        self._outcome = Outcome()
         self._last: tuple[float, int, int] = (time.monotonic(), 0, 0)
 
     def measure(self) -> dict[str, Any]:
@@ -120,7 +69,7 @@ class Experiment:
                 if self.plan.request.load_first or self.scenario.load.shape == "single-burst":
                     self._start_load()
                     self._await_burst()
-                    self._start_engine()
+                    self._start_engine_under_load()
                 else:
                     self._start_engine()
                     self._start_load()
@@ -147,8 +96,24 @@ class Experiment:
 
     def _start_engine(self) -> None:
         self._watch.phase(f"starting {self.scenario.engine}")
+        self._outcome.engine_start_ns = time.time_ns()
         for spec in self.plan.engine:
             self._supervisor.start(spec, on_event=self._heard.hear_engine)
+
+    def _start_engine_under_load(self) -> None:
+        """Go on sampling meanwhile: what an engine uses while it starts belongs to how it takes a burst."""
+        started = threading.Event()
+        sampling = threading.Thread(target=self._sample_until, args=(started,))
+        sampling.start()
+        try:
+            self._start_engine()
+        finally:
+            started.set()
+            sampling.join()
+
+    def _sample_until(self, event: threading.Event) -> None:
+        while not event.wait(1.0):
+            self._sample()
 
     def _start_load(self) -> None:
         self._watch.phase("preparing the load")
@@ -415,9 +380,16 @@ def run_experiment(
     blueprints.check_room(blueprints.draw(request, run, Path(tempfile.gettempdir()) / run))
     directory = RunDir.create(request.out)
     try:
+        if scenario.job is not None:
+            directory.keep_job(scenario.job)
         summary = _run_and_clean_up(request, run, directory, watch, evaluator, referee)
     except KeyboardInterrupt:
         if directory.outcome_path.exists():
             evaluate_without_spark(directory)
         raise Interrupted("interrupted: everything was stopped", where=directory.path) from None
+    except UsageError:
+        # A mistake in the user's job file that only running it could show; one in its reference comes after the drain.
+        if not directory.outcome_path.exists() or directory.outcome()["drain_end_ns"] is None:
+            shutil.rmtree(directory.path)
+        raise
     return directory, summary

@@ -46,6 +46,8 @@ class Running:
         self.stopped = False
         self.ends_itself = spec.once
         self.failure: str | None = None
+        self.users_mistake = False
+        """Whether what it could not go on with was given by the user: then it is the user's to mend."""
         self.callback_problem: BaseException | None = None
         self._on_event = on_event
         self._last_words_awaited = False
@@ -185,6 +187,7 @@ class Running:
             self._events[event["event"]].append(event)
             if event["event"] == "failed":
                 self.failure = str(event.get("message", "no message"))
+                self.users_mistake = event.get("usage") is True
             elif event["event"] == "done" and self.group != "engine":
                 self.ends_itself = True
             self._changed.notify_all()

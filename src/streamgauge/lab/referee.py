@@ -49,8 +49,8 @@ def point(seen: Seen, one_to_one: bool) -> Point | None:
 
 
 def is_one_to_one(scenario: Scenario) -> bool:
-    """Whether each record has one result, known by its number."""
-    return "n_seq" in registry.pipeline(scenario.pipeline).key
+    """Whether each record has one result, known by its number. Of a reader's own job nobody knows."""
+    return scenario.job is None and "n_seq" in registry.pipeline(scenario.pipeline).key
 
 
 def trend(points: Sequence[Point]) -> Slope | None:

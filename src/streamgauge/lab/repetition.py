@@ -51,7 +51,7 @@ def run_interleaved(requests: Sequence[Request], runs: int, watch: Watch) -> lis
     A machine that slows down or warms up over the hours then meets all of them alike.
     """
     for request in requests:
-        _check_free(request.out)
+        check_free(request.out)
     first = requests[0]
     most = max(request.scenario.load.records for request in requests)
     name = f"repetitions-{first.out.name}-{secrets.token_hex(2)}"
@@ -155,7 +155,8 @@ def _figure(summary: Summary, kind: str, name: str) -> float | None:
     return None if value is None else float(value)
 
 
-def _check_free(path: Path) -> None:
+def check_free(path: Path) -> None:
+    """Raises UsageError when there is something already where several runs are to lie."""
     if path.exists() and (not path.is_dir() or any(path.iterdir())):
         raise UsageError(
             "the directory for the runs is not empty",

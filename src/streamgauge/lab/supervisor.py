@@ -17,7 +17,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from streamgauge.errors import EngineFailed, EnvironmentProblem, StreamgaugeError
+from streamgauge.errors import EngineFailed, EnvironmentProblem, StreamgaugeError, UsageError
 from streamgauge.lab import guardian, proctable, readiness, reaping
 from streamgauge.lab.journal import Journal, journal_dir
 from streamgauge.lab.process import OnEvent, Running
@@ -34,7 +34,8 @@ _LAST_WORDS_S = 1.0
 class Supervisor:
     """Starts processes in order and stops them in reverse; a context manager that leaves nothing behind.
 
-    Errors are EngineFailed for a process of group ``engine``, EnvironmentProblem for every other one.
+    Errors are EngineFailed for a process of group ``engine``, EnvironmentProblem for every other one, and UsageError
+    for one that says that it cannot go on with what the user gave it.
     """
 
     def __init__(self, run: str, log_dir: Path, temp_root: Path | None = None) -> None:
@@ -301,6 +302,8 @@ def _await_success(running: Running) -> None:
 
 
 def _failure(running: Running, what: str, expected: str | None = None) -> StreamgaugeError:
+    if running.failure is not None and running.users_mistake:
+        return UsageError(running.failure)
     said = f"{running.failure!r}, " if running.failure is not None else ""
     return _error_class(running.group)(
         f"{running.role} {what}",

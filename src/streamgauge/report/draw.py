@@ -132,6 +132,32 @@ def limit(text: str, y: float, color: str = "--alarm") -> tuple[Figure, Figure]:
     return shape, note
 
 
+def mark(text: str, x: float, color: str = "--ink", *, label_after: bool = False) -> tuple[Figure, Figure]:
+    """A moment: a vertical line and, before or after it, its label."""
+    shape = {
+        "type": "line",
+        "yref": "paper",
+        "y0": 0,
+        "y1": 1,
+        "x0": x,
+        "x1": x,
+        "line": {"color": color, "width": 1, "dash": "dot"},
+    }
+    note = {
+        "x": x,
+        "xanchor": "left" if label_after else "right",
+        "yref": "paper",
+        "y": 0.98,
+        "yanchor": "top",
+        "text": label(text),
+        "textangle": -90,
+        "showarrow": False,
+        "borderpad": 0,
+        "font": {"size": 10, "color": color},
+    }
+    return shape, note
+
+
 def _shading(phases: Sequence[Phase]) -> tuple[list[Figure], list[Figure]]:
     shapes: list[Figure] = []
     notes: list[Figure] = []

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from streamgauge.model import NS_PER_MS
+from streamgauge.report.bursts import burst_figures
 from streamgauge.report.draw import (
     DASHES,
     SERIES,
@@ -36,6 +37,7 @@ def all_figures(source: Source) -> dict[str, Figure]:
     """By id, those that there is data for."""
     found: dict[str, Figure | None] = {
         "rates": rates(source),
+        **burst_figures(source),
         "latency-total": latency_over_time(source, "total"),
         "latency-latest": latency_over_time(source, "latest"),
         "distribution": distribution(source),

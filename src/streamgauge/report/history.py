@@ -148,7 +148,7 @@ def _read(directory: Path) -> Entry:
         at=_moment(run, manifest),
         scenario=f"{scenario['study']}/{scenario['name']}",
         engine=str(manifest["engine"]["name"]),
-        stage=str(scenario["stage"]),
+        stage=_job_name(scenario.get("job")) or str(scenario["stage"]),
         offered_per_s=_number(scenario["load"].get("rate_per_s")),
         verdict=str(summary["verdict"]),
         state=summary["state"],
@@ -156,6 +156,11 @@ def _read(directory: Path) -> Entry:
         p99_ms=_number(total.get("p99")),
         output_per_s=_number(rates.get("output")),
     )
+
+
+def _job_name(job: Mapping[str, Any] | None) -> str:
+    """A job file that was changed is another measurement; its name alone does not tell."""
+    return f"{Path(job['path']).name} {job['sha256'][:7]}" if job else ""
 
 
 def _moment(run: RunDir, manifest: Mapping[str, Any]) -> datetime:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from streamgauge.report import text
+from streamgauge.report.bursts import burst_moments, burst_of, burst_rows
 from streamgauge.report.figures import all_figures
 from streamgauge.report.source import Source, read
 from streamgauge.report.tables import (
@@ -76,6 +77,9 @@ def context(source: Source) -> dict[str, Any]:
     mark, meaning = text.VERDICTS.get(verdict, ("?", "the run has no verdict"))
     style = verdict.lower() if verdict in text.VERDICTS else "invalid"
     state = summary.get("state")
+    unvalidated = summary.get("validated") is False
+    if unvalidated and verdict == "VALID":
+        meaning = text.UNVALIDATED
     return {
         "manifest": source.manifest,
         "outcome": source.outcome,
@@ -87,6 +91,7 @@ def context(source: Source) -> dict[str, Any]:
             "word": verdict,
             "mark": mark,
             "meaning": meaning,
+            "note": "unvalidated: no reference" if unvalidated else "",
             "usable": verdict == "VALID",
             "style": style,
         },
@@ -105,6 +110,9 @@ def context(source: Source) -> dict[str, Any]:
         "clock": clock_rows(source),
         "backlog": _mapping(summary.get("backlog")),
         "rates": rate_rows(source),
+        "burst": burst_of(source),
+        "burst_moments": burst_moments(source),
+        "bursts": burst_rows(source),
         "slo": [entry for entry in summary.get("slo") or () if isinstance(entry, Mapping)],
         "repetitions": [entry for entry in summary.get("repetitions") or () if isinstance(entry, Mapping)],
     }

@@ -51,7 +51,9 @@ def headlines(source: Source) -> list[Headline]:
         Headline(
             "answers",
             [Value(name, number(results.get(name))) for name in ("lost", "wrong", "duplicates")],
-            f"of {number(results.get('expected'))} expected results",
+            "unvalidated: the job file has no reference"
+            if summary.get("validated") is False
+            else f"of {number(results.get('expected'))} expected results",
         )
     )
     rate = _part(summary, "rate_per_s")

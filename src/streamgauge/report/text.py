@@ -40,6 +40,8 @@ VERDICTS = {
     "INVALID": ("!", "the measurement cannot be trusted"),
     "FAILED": ("✕", "the system under test died or gave wrong answers"),
 }
+UNVALIDATED = "load, clock and broker can be trusted; nothing says whether the answers are right"
+"""What VALID means for a job file without a reference."""
 
 
 def number(value: Any, digits: int = 0) -> str:

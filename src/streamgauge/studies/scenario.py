@@ -12,9 +12,9 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from streamgauge import registry
-from streamgauge.contracts import Engine
-from streamgauge.errors import UsageError
-from streamgauge.model import LoadPlan, Scenario
+from streamgauge.contracts import Engine, Pipeline
+from streamgauge.errors import Unsupported, UsageError
+from streamgauge.model import JobFile, LoadPlan, Scenario
 from streamgauge.shapes import Arrivals, ShapeName
 
 PROFILES = ("laptop", "paper")
@@ -28,6 +28,8 @@ class Strict(BaseModel):
 
 WEEK_S = 7 * 24 * 3600
 RATE_MAX = 10_000_000
+LATE_S = 0.5
+"""More than the load may be late in a valid run."""
 Rate = Annotated[int, Field(ge=1, le=RATE_MAX)]
 
 
@@ -167,8 +169,12 @@ def resolve(
     changes: Mapping[str, str] | None = None,
     engine: str | None = None,
     slo: Iterable[str] = (),
+    job: JobFile | None = None,
 ) -> Scenario:
-    """The scenario with the profile's values and the user's changes. Raises UsageError naming every problem."""
+    """The scenario with the profile's values and the user's changes. Raises UsageError naming every problem.
+
+    A ``job`` of the reader's takes the stage's place: what the engine cannot do with the stage is not asked.
+    """
     file = describe(name)
     values = profile_values(name, profile)
     chosen: _Profile = getattr(file, profile)
@@ -184,17 +190,10 @@ def resolve(
         raise registry.unknown(f"stage of {name}", checked.stage, file.stages)
     study, _, scenario = name.partition("/")
     pipeline = f"{study}/{checked.stage}"
-    if pipeline not in system.traits.pipelines:
-        reason = system.traits.gaps.get(pipeline, "it does not list it")
-        raise UsageError(f"engine {system.name} does not run {pipeline}", got=reason, hint="streamgauge list")
-    for limit in system.traits.limits:
-        if limit.applies(pipeline, options):
-            settings = ", ".join(f"{key}={value}" for key, value in limit.options.items())
-            raise UsageError(
-                f"engine {system.name} does not run {pipeline} with {settings}",
-                got=limit.reason,
-                hint="streamgauge list",
-            )
+    if job is None:
+        _refuse_unsupported(system, pipeline, options)
+    elif not system.traits.takes_job:
+        raise UsageError(f"engine {system.name} takes no job file", got=job.path, hint="--engine spark")
     computed = registry.pipeline(pipeline)
     parameters = {key: getattr(checked, key) for key in computed.parameters}
     trigger_s = float(options.get("trigger_ms", 0)) / 1000
@@ -211,7 +210,7 @@ def resolve(
             rate_per_s=checked.rate_per_s,
             warmup_s=checked.warmup_s,
             measured_s=checked.measured_s,
-            tail_s=computed.settles_s(parameters) + checked.out_of_order_ms / 1000 + 2 * trigger_s,
+            tail_s=max(_tail_s(computed, checked, parameters), job.settles_s if job else 0.0) + 2 * trigger_s,
             shape=checked.shape,
             arrivals=checked.arrivals,
             steps_per_s=tuple(checked.steps_per_s),
@@ -233,7 +232,33 @@ def resolve(
         slo=tuple(slo),
         parameters=parameters,
         scaled=_scaled(checked, profile_values(name, "paper")),
+        job=job,
     )
+
+
+def _tail_s(computed: Pipeline, checked: Values, parameters: Mapping[str, Any]) -> float:
+    """Load after the measured interval without which an engine could not know that the last results are complete."""
+    tail_s = computed.settles_s(parameters) + checked.out_of_order_ms / 1000
+    if computed.stateful:
+        # A watermark follows the newest record of each stream, which comes a little before the end of the load; and
+        # the last record of a window may be appended late, into the next one.
+        tail_s += LATE_S + len(computed.inputs) / checked.rate_per_s
+    return tail_s
+
+
+def _refuse_unsupported(system: Engine, pipeline: str, options: Mapping[str, Any]) -> None:
+    """Raises Unsupported with the engine's own reason."""
+    if pipeline not in system.traits.pipelines:
+        reason = system.traits.gaps.get(pipeline, "it does not list it")
+        raise Unsupported(f"engine {system.name} does not run {pipeline}", got=reason, hint="streamgauge list")
+    for limit in system.traits.limits:
+        if limit.applies(pipeline, options):
+            settings = ", ".join(f"{key}={value}" for key, value in limit.options.items())
+            raise Unsupported(
+                f"engine {system.name} does not run {pipeline} with {settings}",
+                got=limit.reason,
+                hint="streamgauge list",
+            )
 
 
 def _scaled(here: Values, paper: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:

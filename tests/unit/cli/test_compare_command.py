@@ -98,3 +98,13 @@ def test_commands_that_cannot_be_repeated(command: str, says: str, tmp_path: Pat
     with pytest.raises(UsageError) as refused:
         request_of(command, tmp_path)
     assert says in refused.value.message()
+
+
+def test_a_job_file_that_was_changed_is_not_run_again(tmp_path: Path) -> None:
+    file = tmp_path / "my.py"
+    file.write_text("def build(spark, source): ...\n")
+    wanted = build("ospbench/latency", job=file, out=tmp_path)
+    assert wanted.scenario.job is not None
+    assert request_of(wanted.command, tmp_path, wanted.scenario.job.sha256) == wanted
+    with pytest.raises(UsageError, match="changed since the run"):
+        request_of(wanted.command, tmp_path, "0" * 64)

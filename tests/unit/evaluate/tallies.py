@@ -28,7 +28,10 @@ def row(
     latest: int = 0,
     average: float = 0.0,
     inputs: int = 1,
+    new_inputs: int | None = None,
     open_at_end: int = 0,
+    in_burst: int = 0,
+    answered_ms: int = 0,
 ) -> dict[str, Any]:
     """One reference row."""
     return {
@@ -43,10 +46,13 @@ def row(
         "average_ms": average,
         "rows": 1,
         "inputs": inputs,
+        "new_inputs": inputs if new_inputs is None else new_inputs,
         "open_at_end": open_at_end,
         "outputs": 1,
         "duplicates": 0,
         "intermediate": 0,
+        "in_burst": in_burst,
+        "answered_max_ms": answered_ms,
     }
 
 

@@ -24,6 +24,17 @@ def test_backlog_is_what_was_appended_and_not_yet_answered() -> None:
     assert lag.backlog_at_end(found) == 2
 
 
+def test_a_record_behind_several_results_is_in_the_backlog_once() -> None:
+    """A window that slides over three seconds: each row needs 6 records, 2 of which are its own."""
+    found = tally(
+        row(appended=0, answered=1, inputs=2),
+        row(appended=1, answered=2, inputs=4, new_inputs=2),
+        row(appended=2, answered=3, inputs=6, new_inputs=2),
+        row(appended=3, answered=4, inputs=6, new_inputs=2),
+    )
+    assert lag.backlog_per_second(found, 5).tolist() == [2, 2, 2, 2, 0]
+
+
 def test_slope_over_the_measured_interval_only() -> None:
     _, moments = facts(measured_s=10.0)
     backlog = np.array([900] + [100 + 7 * second for second in range(10)] + [0] * 6)

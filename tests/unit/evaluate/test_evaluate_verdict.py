@@ -104,7 +104,7 @@ def test_a_run_without_load_needs_no_spark(
     assert summary["verdict"] == verdict
     assert summary["reasons"][0].startswith(reason)
     assert (summary["state"], summary["sustained"], exit_code(summary)) == (None, None, code)
-    assert set(summary["results"].values()) == {0}
+    assert not any(summary["results"].values())
 
 
 def _no_spark() -> Any:

@@ -21,7 +21,7 @@ from streamgauge.studies import scenario as scenarios
 def hunt(
     out: Path, *, resolution: float = 0.10, over: str = "rate_per_s", engine: str = "echo", **changes: str
 ) -> Hunt:
-    scenario = scenarios.resolve("ospbench/throughput", engine=engine, changes=changes)
+    scenario = scenarios.resolve("ospbench/throughput", engine=engine, changes={"stage": "parse"} | changes)
     return Hunt(Request(scenario, out, command="streamgauge run ospbench/throughput"), resolution, over)
 
 

@@ -157,3 +157,15 @@ def test_a_run_is_no_capacity(base: Path, tmp_path: Path) -> None:
 def test_what_is_neither(base: Path, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="not a run directory"):
         compare(base, tmp_path / "nothing")
+
+
+def test_another_job_in_the_stages_place_is_compared_and_named(tmp_path: Path) -> None:
+    mine = {"name": "my.py", "sha256": "1a2b3c4" + "0" * 57, "reference": None}
+    a = write_run(tmp_path / "a", 10.0)
+    b = write_run(tmp_path / "b", 12.0, job=mine, validated=False)
+    found = compare(a.path, b.path)
+    assert found["notes"] == [
+        "A ran the stage itself, B the job my.py (1a2b3c4)",
+        "B is unvalidated: nothing says whether its answers are right",
+    ]
+    assert compare(b.path, b.path)["notes"][0].startswith("A is unvalidated")

@@ -50,6 +50,23 @@ def write_invalid(path: Path) -> RunDir:
     return run
 
 
+def write_bursts(path: Path, burst: dict[str, Any] | None = None) -> RunDir:
+    """A run with these figures of its bursts: two, one of them wide, where nothing else is said."""
+    run = write_valid(path)
+    content = manifest()
+    content["scenario"]["load"] |= {"burst_records": 4000, "burst_s": 0.175, "burst_every_s": 10.0}
+    run.write_manifest(content)
+    run.write_outcome({**outcome(), "engine_start_ns": START_NS + 11 * NS_PER_S})
+    figures = {"p50_before_ms": 410.0, "p50_peak_ms": 1250.0, "p99_peak_ms": None, "elevated_s": 3}
+    bursts = [
+        {"start_s": 19.825, "width_ms": 174.9, "wide": False, **figures},
+        {"start_s": 29.825, "width_ms": 312.4, "wide": True, **figures},
+    ]
+    periodic = {"kind": "periodic", "bursts": bursts, "wide": 1, "elevated_s": 3, "p99_peak_ms": None}
+    run.write_summary({**run.summary(), "burst": burst or periodic})
+    return run
+
+
 def write_failed(path: Path) -> RunDir:
     """A run whose engine died before the load could start."""
     run = RunDir.create(path)

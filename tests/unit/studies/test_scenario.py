@@ -157,3 +157,13 @@ def test_bad_rates(text: str) -> None:
 def test_bad_settings(text: str) -> None:
     with pytest.raises(UsageError, match="key=value"):
         scenarios.parse_changes([text])
+
+
+@pytest.mark.parametrize("rate_per_s", [2, 400])
+def test_the_tail_lets_a_watermark_pass_the_last_window(rate_per_s: int) -> None:
+    changes = {"stage": "tumbling", "rate_per_s": str(rate_per_s), "join_bound_ms": "2000", "out_of_order_ms": "300"}
+    load = scenarios.resolve("ospbench/latency", changes=changes).load
+    window_s, join_bound_s, out_of_order_s, load_may_be_late_s = 1.0, 2.0, 0.3, 0.2
+    newest_of_each_stream_s = 2 / rate_per_s
+    needed_s = window_s + join_bound_s + out_of_order_s + load_may_be_late_s + newest_of_each_stream_s
+    assert needed_s < load.tail_s < needed_s + 1

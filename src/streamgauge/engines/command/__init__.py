@@ -9,6 +9,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from streamgauge import registry
 from streamgauge.contracts import Engine
 from streamgauge.engines.job_file import job_file
 from streamgauge.errors import UsageError
@@ -27,7 +28,8 @@ class Command(Engine):
     name: ClassVar[str] = "command"
     title: ClassVar[str] = "Your own program, given after --"
     traits: ClassVar[Traits] = Traits(
-        pipelines=frozenset({"ospbench/ingest", "ospbench/parse"}),
+        # Which of them the program can do is its author's to know.
+        pipelines=frozenset(registry.names("pipelines")),
         delivery="at-least-once",
         needs_java=False,
         needs_program=True,

@@ -15,6 +15,8 @@ from streamgauge.model import Job, ProcessSpec, Ready, Stop, Traits
 
 Every = Annotated[int, Field(ge=0)]
 
+STUDIES = ("ospbench", "stage-latency")
+
 
 class EchoOptions(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
@@ -38,7 +40,12 @@ class Echo(Engine):
     name: ClassVar[str] = "echo"
     title: ClassVar[str] = "Echo (a known delay, for checking the measurement)"
     traits: ClassVar[Traits] = Traits(
-        pipelines=frozenset({"ospbench/ingest", "ospbench/parse"}),
+        pipelines=frozenset(f"{study}/{stage}" for study in STUDIES for stage in ("ingest", "parse")),
+        gaps={
+            f"{study}/{stage}": "it copies each message and remembers none"
+            for study in STUDIES
+            for stage in ("join", "tumbling", "sliding")
+        },
         # It keeps no state and is never restarted: what it is not told to break arrives once.
         delivery="exactly-once",
         needs_java=False,

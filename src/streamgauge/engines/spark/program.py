@@ -9,39 +9,41 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from streamgauge.engines.spark.queries import QUERIES
-from streamgauge.errors import StreamgaugeError
+from streamgauge.engines.spark import own_job
+from streamgauge.engines.spark.queries import query_of
+from streamgauge.errors import StreamgaugeError, UsageError
 from streamgauge.jvm.spark import connect
 from streamgauge.protocol import emit, stop_on_sigterm
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
 _LOOK_S = 1.0
 
 
+def build(spark: SparkSession, job: Mapping[str, Any]) -> DataFrame:
+    """The query of the job's pipeline, or the reader's own in its place: key and value of every result."""
+    if job.get("own_job"):
+        return own_job.build(spark, job)
+    return query_of(job["pipeline"], job["options"]["implementation"])(spark, job)
+
+
 def start_query(spark: SparkSession, job: Mapping[str, Any]) -> StreamingQuery:
-    source = (
-        spark.readStream.format("kafka")
-        .option("kafka.bootstrap.servers", job["endpoints"]["bootstrap"])
-        .option("subscribe", ",".join(job["inputs"].values()))
-        .option("startingOffsets", "earliest")
-        .load()
-    )
+    options = job["options"]
     sink = (
-        QUERIES[job["pipeline"]](source, job)
+        build(spark, job)
         .writeStream.format("kafka")
         .option("kafka.bootstrap.servers", job["endpoints"]["bootstrap"])
         .option("topic", job["output"])
         .option("checkpointLocation", job["checkpoint_dir"])
     )
-    options = job["options"]
     if options["realtime"]:
+        # Spark takes no other output mode there.
         sink = sink.outputMode("update").trigger(realTime=f"{options['realtime_batch_ms']} milliseconds")
     else:
-        sink = sink.outputMode("append").trigger(processingTime=f"{options['trigger_ms']} milliseconds")
-    return sink.start()
+        sink = sink.outputMode(options["output_mode"]).trigger(processingTime=f"{options['trigger_ms']} milliseconds")
+    return own_job.start(sink, job) if job.get("own_job") else sink.start()
 
 
 def await_running(query: StreamingQuery, asked_to_stop: threading.Event) -> None:
@@ -59,17 +61,21 @@ def consumed(query: StreamingQuery) -> int | None:
     progress = query.lastProgress
     if not progress or not progress["sources"]:
         return None
-    end = progress["sources"][0]["endOffset"]
+    return sum(_offsets_taken(source["endOffset"]) for source in progress["sources"])
+
+
+def _offsets_taken(end: Any) -> int:
+    """Of one source: its end offsets are JSON, or already read, by topic and partition."""
     offsets = json.loads(end) if isinstance(end, str) else end
-    taken: int = sum(offset for partitions in (offsets or {}).values() for offset in partitions.values())
-    return taken
+    return sum(offset for partitions in (offsets or {}).values() for offset in partitions.values())
 
 
 def fail(problem: Exception) -> int:
     """The first line is Spark's own sentence; the trace behind it goes to the log."""
     text = str(problem)
     sys.stderr.write(text + "\n")
-    emit("failed", message=text.split("\n\tat ")[0].strip()[:1000])
+    message = text.split("\n\tat ")[0].strip()[:1000]
+    emit("failed", message=message, usage=isinstance(problem, UsageError))
     return 1
 
 
@@ -81,6 +87,8 @@ def run(connection: Path, job: Mapping[str, Any]) -> int:
     try:
         query = start_query(connect(connection), job)
         await_running(query, asked_to_stop)
+        if (refusal := query.exception()) and job.get("own_job"):
+            return fail(own_job.refused(refusal, job))
         if query.exception() is None:
             emit("progress", consumed=0)
             emit("ready")

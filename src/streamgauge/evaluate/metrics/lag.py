@@ -12,9 +12,9 @@ from streamgauge.model import NS_PER_S
 def backlog_per_second(tally: Tally, seconds: int) -> Ints:
     """The backlog at the end of each second.
 
-    Inputs of a row count from the moment when the last of them was appended: before that it cannot be
-    answered. Unfinished rows count to the end. Lost rows do not count: they will never be answered, so they
-    are reported as loss and not a second time as an engine that lags behind.
+    Inputs of a row count from the moment when the last of them was appended: before that it cannot be answered. One
+    that is behind several rows counts for the first of them only. Unfinished rows count to the end. Lost rows do not
+    count: they will never be answered, so they are reported as loss and not once more as an engine that lags behind.
     """
     counted = tally.fate != LOST
     answered = counted & (tally.fate != UNFINISHED)
@@ -22,8 +22,8 @@ def backlog_per_second(tally: Tally, seconds: int) -> Ints:
     appended = np.clip(tally.appended_second, 0, seconds - 1)
     # A broker's clock that was set back may stamp the answer before the question; it then was in no backlog.
     left = np.clip(np.maximum(tally.answered_second, tally.appended_second), 0, seconds - 1)
-    np.add.at(arrivals, appended[counted], tally.inputs[counted])
-    np.add.at(departures, left[answered], tally.inputs[answered])
+    np.add.at(arrivals, appended[counted], tally.new_inputs[counted])
+    np.add.at(departures, left[answered], tally.new_inputs[answered])
     return np.cumsum(arrivals - departures)
 
 

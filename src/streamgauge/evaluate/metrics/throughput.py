@@ -25,6 +25,9 @@ class Stamps:
     """Rows of the output that were appended in the measured interval."""
     probe_appended_ms: Ints
     """When each probed record was appended; −1: it is not in the input."""
+    first_output_ms: int | None = None
+    backlog_appended: int = 0
+    """Records of a single burst that were appended before the engine was started."""
 
 
 def rows_recorded(run: RunDir, facts: Facts) -> dict[str, int]:
@@ -41,7 +44,8 @@ def read_stamps(run: RunDir, facts: Facts, moments: Moments, probes: Ints) -> St
     known = (probes >= 0) & (probes < len(place))
     place[probes[known]] = np.flatnonzero(known)
     probe_ms = np.full(len(probes), -1, np.int64)
-    output_measured = 0
+    output_measured, backlog_appended, first_output_ms = 0, 0, None
+    backlog_ms = int(facts.outcome.get("engine_start_ns") or 0) // NS_PER_MS
     for stream in facts.inputs:
         for batch in _batches(run.recorded(stream.name), ["n_seq", "appended_ms"]):
             n_seq, stamp_ms = batch.column(0).fill_null(-1).to_numpy(), batch.column(1).to_numpy()
@@ -49,12 +53,18 @@ def read_stamps(run: RunDir, facts: Facts, moments: Moments, probes: Ints) -> St
             mine = (n_seq >= 0) & (n_seq < len(place))
             found = place[n_seq[mine]]
             probe_ms[found[found >= 0]] = stamp_ms[mine][found >= 0]
+            if facts.plan.shape == "single-burst":
+                of_burst = (n_seq >= 0) & (n_seq < facts.plan.burst_records)
+                backlog_appended += int((of_burst & (stamp_ms <= backlog_ms)).sum())
     start_ms, end_ms = moments.measured_start_ns // NS_PER_MS, moments.observed_end_ns // NS_PER_MS
     for batch in _batches(run.recorded(facts.output.name), ["appended_ms"]):
         stamp_ms = batch.column(0).to_numpy()
         _count_by_second(output, stamp_ms, moments)
         output_measured += int(((stamp_ms >= start_ms) & (stamp_ms < end_ms)).sum())
-    return Stamps(appended, output, output_measured, probe_ms)
+        if len(stamp_ms):
+            first_here_ms = int(stamp_ms.min())
+            first_output_ms = first_here_ms if first_output_ms is None else min(first_output_ms, first_here_ms)
+    return Stamps(appended, output, output_measured, probe_ms, first_output_ms, backlog_appended)
 
 
 def no_stamps(moments: Moments, probes: Ints) -> Stamps:

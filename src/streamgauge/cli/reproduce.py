@@ -1,0 +1,181 @@
+"""``streamgauge reproduce``: a published study, run as its authors ran it."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from streamgauge.lab.reproduction import Step
+
+
+def reproduce(
+    study: Annotated[str, typer.Argument(metavar="STUDY", help="ospbench or stage-latency.")],
+    engines: Annotated[list[str] | None, typer.Option("--engine", "-e", help="Systems under test; repeatable.")] = None,
+    profile: Annotated[str, typer.Option(help="laptop: two cores and minutes; paper: the study's own.")] = "laptop",
+    out: Annotated[Path | None, typer.Option(help="Where to write; the same one again goes on.")] = None,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="These experiments only, by name or pattern ('latency-*'); repeatable."),
+    ] = None,
+    measured: Annotated[
+        str | None, typer.Option("--for", metavar="DURATION", help="How long to measure each, in place of the study's.")
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="A value of every scenario or engine; repeatable."),
+    ] = None,
+    bootstrap: Annotated[
+        str | None, typer.Option(metavar="HOST:PORT", help="Your own Kafka broker, instead of one of ours.")
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the plan and about how long it takes.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print reproduction.json alone on stdout.")] = False,
+) -> None:
+    """Run what a published study ran, and write one report with its tables and figures."""
+    from streamgauge.cli.live import LiveView
+    from streamgauge.cli.request import check_bootstrap
+    from streamgauge.errors import Interrupted
+    from streamgauge.lab import reproduction
+    from streamgauge.lab.reproduction_file import NAME, Row
+    from streamgauge.lab.supervisor import signals_as_interrupt
+    from streamgauge.studies import scenario as scenarios
+
+    changes = scenarios.parse_changes(settings or [])
+    if measured is not None:
+        changes["measured_s"] = str(scenarios.parse_duration_s(measured, "--for"))
+    if bootstrap is not None:
+        check_bootstrap(bootstrap)
+    order = reproduction.Order(
+        study=study,
+        out=out or _fresh_directory(study),
+        engines=tuple(engines or ("spark",)),
+        profile=profile,
+        changes=changes,
+        only=tuple(only or ()),
+        bootstrap=bootstrap,
+    )
+    if dry_run:
+        _print_plan(reproduction.plan(order), reproduction.done_before(order))
+        return
+
+    class View(LiveView):
+        """The live view of each run, and lines that stay: which experiment it is, and how it ended."""
+
+        def begin(self, title: str) -> None:
+            self.phase(title)
+            if self._live is not None:
+                self.say(title)
+
+        def end(self, row: Row) -> None:
+            self.say(f"  {outcome_line(row)}")
+
+    try:
+        with signals_as_interrupt(), View() as view:
+            content = reproduction.reproduce(order, view)
+    except (KeyboardInterrupt, Interrupted):
+        raise Interrupted(
+            "interrupted: everything was stopped",
+            where=order.out,
+            hint=f"the same command with --out {order.out} goes on",
+        ) from None
+    _print_outcome(content, to_stderr=as_json)
+    typer.echo(f"report       {order.out / 'report.html'}", err=as_json)
+    typer.echo(f"reproduction {order.out / NAME}", err=as_json)
+    if as_json:
+        typer.echo(json.dumps(content, indent=1, ensure_ascii=False))
+    raise typer.Exit(reproduction.exit_code(content))
+
+
+def outcome_line(row: Mapping[str, Any]) -> str:
+    """How an experiment ended, in one line."""
+    verdict, found = verdict_of(row), figures_of(row)
+    reasons = "; ".join(row["attempts"][-1]["reasons"]) if row["attempts"] else row["reason"]
+    return ": ".join(part for part in (verdict, found, reasons) if part)
+
+
+def verdict_of(row: Mapping[str, Any]) -> str:
+    """The verdict that counts, with what an attempt before it was; or why there is none."""
+    verdicts: list[str] = [attempt["verdict"] for attempt in row["attempts"]]
+    if not verdicts:
+        return str(row["state"])
+    return verdicts[-1] + (f" (first attempt {verdicts[0]})" if len(verdicts) > 1 else "")
+
+
+def figures_of(row: Mapping[str, Any]) -> str:
+    """The figures of a run or a search that a reader looks for first."""
+    from streamgauge.report.capacity import headline
+    from streamgauge.report.text import number
+
+    if row["capacity"] is not None:
+        return headline(row["capacity"])[1]
+    if row["summary"] is None:
+        return ""
+    latencies = row["summary"]["latency_ms"]
+    kind = "total" if (latencies.get("total") or {}).get("p50") is not None else "latest"
+    found = latencies.get(kind) or {}
+    return f"{kind} p50 {number(found.get('p50'), 1)} ms, p99 {number(found.get('p99'), 1)} ms"
+
+
+def duration(seconds: float) -> str:
+    """About how long, for a person."""
+    minutes = seconds / 60
+    if minutes < 2:
+        return f"{seconds:.0f} s"
+    if minutes < 10:
+        return f"{minutes:.1f} min"
+    return f"{minutes:.0f} min" if minutes < 120 else f"{minutes // 60:.0f} h {minutes % 60:02.0f} min"
+
+
+def _print_plan(steps: Sequence[Step], done: Mapping[str, str]) -> None:
+    chosen = [step for step in steps if step.chosen]
+    table = _table("experiment", "engine", "about", "")
+    for step in chosen:
+        if step.name in done:
+            about, note = "–", f"done: {done[step.name]}"
+        elif step.request is None:
+            about, note = "–", f"not run: {step.reason}"
+        else:
+            about = duration(step.estimate_s)
+            note = "a search of several runs" if step.experiment.purpose == "capacity" else ""
+        table.add_row(step.experiment.name, step.engine, about, note)
+    _print(table)
+    todo = [step for step in chosen if step.request is not None and step.name not in done]
+    about = duration(sum(step.estimate_s for step in todo))
+    typer.echo(f"{len(todo)} of {len(chosen)} experiments to run: about {about}")
+
+
+def _print_outcome(content: Mapping[str, Any], *, to_stderr: bool) -> None:
+    table = _table("experiment", "engine", "verdict", "")
+    for row in content["experiments"]:
+        table.add_row(row["name"], row["engine"], verdict_of(row), figures_of(row) or row["reason"])
+    _print(table, to_stderr=to_stderr)
+    typer.echo(f"{content['title']}: {content['state']}, {duration(content['seconds'])} of runs", err=to_stderr)
+
+
+def _table(*columns: str) -> Table:
+    from rich.table import Table
+
+    table = Table(*columns, box=None, header_style="bold")
+    for column in table.columns[:-1]:
+        column.no_wrap = True
+    return table
+
+
+def _print(table: Table, *, to_stderr: bool = False) -> None:
+    from rich.console import Console
+
+    Console(highlight=False, markup=False, stderr=to_stderr).print(table)
+
+
+def _fresh_directory(study: str) -> Path:
+    from datetime import datetime
+
+    moment = datetime.now().astimezone().strftime("%Y%m%d-%H%M%S")
+    return Path("runs") / f"reproduce-{study}-{moment}-{secrets.token_hex(2)}"

@@ -1,0 +1,143 @@
+"""``--set stage=all``: every stage of a scenario that the engine runs, one after another."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import typer
+
+from streamgauge.cli.request import build
+
+if TYPE_CHECKING:
+    from streamgauge.cli.live import LiveView
+    from streamgauge.lab.blueprint import Request
+
+ALL = "all"
+_FIGURES = tuple((kind, name) for kind in ("total", "latest") for name in ("p50", "p99"))
+
+Summary = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Stages:
+    """What is to be run: one request, or one for each stage, in directories below ``out``."""
+
+    requests: Mapping[str, Request]
+    out: Path | None = None
+    """None: a single request, in its own directory."""
+    lacking: Mapping[str, str] = field(default_factory=dict)
+    """Stages that the engine does not run, each with the reason."""
+
+
+def build_stages(**given: Any) -> Stages:
+    """As ``build``, for all stages where that is asked for. Raises UsageError when the engine runs none of them."""
+    from streamgauge.errors import Unsupported, UsageError
+    from streamgauge.studies import scenario as scenarios
+
+    changes = scenarios.parse_changes(given["settings"] or [])
+    if changes.pop("stage", None) != ALL:
+        request = build(**given)
+        return Stages({request.scenario.stage: request})
+    if given.get("job") is not None:
+        raise UsageError("--job takes the place of one stage", got="stage=all")
+    settings = [f"{key}={value}" for key, value in changes.items()]
+    requests, lacking = {}, {}
+    for stage in scenarios.describe(given["scenario"]).stages:
+        try:
+            requests[stage] = build(**{**given, "settings": [*settings, f"stage={stage}"]})
+        except Unsupported as problem:
+            lacking[stage] = str(problem.got)
+    if not requests:
+        raise UsageError("the engine runs no stage of this scenario", got="; ".join(lacking.values()))
+    out = given["out"] or next(iter(requests.values())).out
+    return Stages({stage: replace(request, out=out / stage) for stage, request in requests.items()}, out, lacking)
+
+
+def run_stages(stages: Stages, runs: int, as_json: bool) -> NoReturn:
+    """Run them, with a line for each and a table at the end; ends with the first exit code that applies."""
+    from streamgauge.cli.live import LiveView
+    from streamgauge.evaluate.verdict import exit_code
+    from streamgauge.lab.repetition import check_free
+    from streamgauge.lab.supervisor import signals_as_interrupt
+
+    assert stages.out is not None
+    check_free(stages.out)
+    summaries: dict[str, Summary] = {}
+    with signals_as_interrupt(), LiveView() as view, ExitStack() as stack:
+        measure = _repeated(runs, view) if runs > 1 else _once(stages, view, stack)
+        for number, (stage, request) in enumerate(stages.requests.items(), start=1):
+            view.phase(f"{number} of {len(stages.requests)}: stage {stage}")
+            summaries[stage] = measure(request)
+            view.say(f"stage {stage}: {line(summaries[stage])}")
+    _print_table(summaries, to_stderr=as_json)
+    for stage, reason in stages.lacking.items():
+        typer.echo(f"not run: {stage}: {reason}", err=as_json)
+    typer.echo(f"runs     {stages.out}", err=as_json)
+    if as_json:
+        typer.echo(json.dumps({"format": 1, "stages": summaries}, indent=1, ensure_ascii=False))
+    raise typer.Exit(first_that_applies(exit_code(summary) for summary in summaries.values()))
+
+
+def first_that_applies(codes: Iterable[int]) -> int:
+    """The exit code of several runs (docs/reference/exit-codes.md)."""
+    from streamgauge.errors import EXIT_MISSED, EXIT_OK, EngineFailed, InvalidMeasurement
+
+    order = (InvalidMeasurement.exit_code, EngineFailed.exit_code, EXIT_MISSED, EXIT_OK)
+    return min(codes, key=order.index)
+
+
+def line(summary: Mapping[str, Any]) -> str:
+    """Verdict and figures of one stage."""
+    figures = (f"{kind} {name} {_figure(summary, kind, name)}" for kind, name in _FIGURES)
+    return ", ".join([summary["verdict"], *figures]) + " ms"
+
+
+def _once(stages: Stages, view: LiveView, stack: ExitStack) -> Callable[[Request], Summary]:
+    from streamgauge import report
+    from streamgauge.lab.evaluation import kept_evaluator
+    from streamgauge.lab.experiment import run_experiment
+
+    assert stages.out is not None
+    most = max(request.scenario.load.records for request in stages.requests.values())
+    master = next(iter(stages.requests.values())).master
+    kept = kept_evaluator(f"stages-{secrets.token_hex(4)}", stages.out / "logs", master, most)
+    evaluator = stack.enter_context(kept)
+
+    def measure(request: Request) -> Summary:
+        run, summary = run_experiment(request, view, evaluator)
+        report.write(run)
+        return summary
+
+    return measure
+
+
+def _repeated(runs: int, view: LiveView) -> Callable[[Request], Summary]:
+    from streamgauge.lab.repetition import run_repeated
+
+    return lambda request: run_repeated(request, runs, view)[1]
+
+
+def _figure(summary: Mapping[str, Any], kind: str, name: str) -> str:
+    from streamgauge.report.text import number
+
+    return number((summary["latency_ms"].get(kind) or {}).get(name), 1)
+
+
+def _print_table(summaries: Mapping[str, Summary], *, to_stderr: bool) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    heads = (f"{kind} {name}, ms" for kind, name in _FIGURES)
+    table = Table("stage", "verdict", "state", *heads, box=None, header_style="bold")
+    for column in table.columns[3:]:
+        column.justify = "right"
+    for stage, summary in summaries.items():
+        figures = (_figure(summary, kind, name) for kind, name in _FIGURES)
+        table.add_row(stage, summary["verdict"], summary["state"] or "–", *figures)
+    Console(highlight=False, stderr=to_stderr).print(table)

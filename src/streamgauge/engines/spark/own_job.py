@@ -1,0 +1,107 @@
+"""A reader's own job file as the engine's query."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from streamgauge.engines.spark.sources import read
+from streamgauge.errors import UsageError
+from streamgauge.pipelines.job_file import one_line, running
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
+    from pyspark.sql.streaming.readwriter import DataStreamWriter
+
+NOTHING_MEASURED = "mend the file and run again; nothing was measured"
+
+_for_good = ExitStack()
+"""The query needs what the file defines as long as this process lives."""
+
+
+def build(spark: SparkSession, job: Mapping[str, Any]) -> DataFrame:
+    """What the job file makes of the source, as key and value. Raises UsageError for any mistake in the file."""
+    own = job["own_job"]
+    try:
+        code = _for_good.enter_context(running(Path(own["copy"]), Path(own["path"]), spark))
+        return messages(code.call("build", spark, source(spark, job)), code.file.key, own["path"])
+    except UsageError as problem:
+        raise UsageError(
+            problem.what, where=problem.where, got=problem.got, expected=problem.expected, hint=NOTHING_MEASURED
+        ) from problem
+
+
+def start(sink: DataStreamWriter, job: Mapping[str, Any]) -> StreamingQuery:
+    """Start the query. Raises UsageError with Spark's own sentence when it does not take the query."""
+    from pyspark.errors import PySparkException
+
+    try:
+        return sink.start()
+    except PySparkException as problem:
+        raise refused(problem, job) from problem
+
+
+def refused(problem: Exception, job: Mapping[str, Any]) -> UsageError:
+    return UsageError(
+        "Spark does not take the query that build returned",
+        where=job["own_job"]["path"],
+        got=one_line(problem),
+        hint=NOTHING_MEASURED,
+    )
+
+
+def source(spark: SparkSession, job: Mapping[str, Any]) -> DataFrame:
+    """The records of all inputs: stream (its name), key and value as strings, timestamp (when it was appended)."""
+    from pyspark.sql import functions as f
+
+    stream = f.lit(None).cast("string")
+    for name, topic in job["inputs"].items():
+        stream = f.when(f.col("topic") == topic, name).otherwise(stream)
+    return read(spark, job).select(
+        stream.alias("stream"), f.col("key").cast("string"), f.col("value").cast("string"), "timestamp"
+    )
+
+
+def messages(result: Any, key: Sequence[str], path: str) -> DataFrame:
+    """The result as Kafka takes it. Raises UsageError for what is no streaming DataFrame or cannot be written.
+
+    With no other columns than key and value it goes out as it is; any other columns become one JSON object, and those
+    that name the reference's rows the Kafka key.
+    """
+    from pyspark.sql import DataFrame
+    from pyspark.sql import functions as f
+
+    expected = "a streaming DataFrame made from source"
+    if not isinstance(result, DataFrame):
+        raise UsageError("build returned no DataFrame", where=path, got=type(result).__name__, expected=expected)
+    if not result.isStreaming:
+        raise UsageError("build returned a batch DataFrame", where=path, expected=expected)
+    columns = result.columns
+    if twice := sorted({name for name in columns if columns.count(name) > 1}):
+        raise UsageError(f"build returned several columns named {', '.join(twice)}", where=path, got=", ".join(columns))
+    if not columns:
+        raise UsageError("build returned no columns", where=path, expected="value, or any columns")
+    if {"value"} <= set(columns) <= {"key", "value"}:
+        kinds = dict(result.dtypes)
+        if unfit := [f"{name} is {kinds[name]}" for name in columns if kinds[name] not in ("string", "binary")]:
+            raise UsageError(
+                "build returned columns that Kafka does not take",
+                where=path,
+                got=", ".join(unfit),
+                expected="string or binary; under another name it is written as JSON",
+            )
+        return result
+    message = f.to_json(f.struct(*(f.col(f"`{name}`") for name in columns)))
+    return result.select(_kafka_key(columns, key).alias("key"), message.alias("value"))
+
+
+def _kafka_key(columns: Sequence[str], key: Sequence[str]) -> Column:
+    """Rows with the same key stay in order: they go to one partition."""
+    from pyspark.sql import functions as f
+
+    if not key or not set(key) <= set(columns):
+        return f.lit(None).cast("string")
+    return f.concat_ws("|", *(f.col(f"`{name}`").cast("string") for name in key))

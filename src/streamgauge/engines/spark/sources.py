@@ -1,0 +1,21 @@
+"""The job's input topics as streaming DataFrames."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+def read(spark: SparkSession, job: Mapping[str, Any], *streams: str) -> DataFrame:
+    """The records of these inputs of the job (all of them, if none is named) as Spark's Kafka source gives them."""
+    topics = [job["inputs"][name] for name in streams or job["inputs"]]
+    return (
+        spark.readStream.format("kafka")
+        .option("kafka.bootstrap.servers", job["endpoints"]["bootstrap"])
+        .option("subscribe", ",".join(topics))
+        .option("startingOffsets", "earliest")
+        .load()
+    )

@@ -1,0 +1,126 @@
+"""The evaluation of a reader's own job: the answer that it is held against, and what can be told without one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from streamgauge import registry
+from streamgauge.contracts import Pipeline
+from streamgauge.errors import StreamgaugeError, UsageError
+from streamgauge.evaluate.facts import Facts, Moments
+from streamgauge.evaluate.metrics.generator import LedgerProblem
+from streamgauge.evaluate.metrics.trend import NO_SERIES, Series
+from streamgauge.evaluate.summary import Figures
+from streamgauge.evaluate.tally import MISSING
+from streamgauge.model import NS_PER_S
+from streamgauge.pipelines.job_file import inspect, running
+from streamgauge.pipelines.own import OwnPipeline, Unchecked
+from streamgauge.rundir import RunDir
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import SparkSession
+
+
+def describe(run: RunDir, facts: Facts) -> dict[str, Any] | None:
+    """What the summary says of the job file: its name and sha256, and that of the file with the reference, or null.
+
+    None for a run of a pipeline of ours.
+    """
+    job = facts.scenario.get("job")
+    if job is None:
+        return None
+    file = inspect(_reference_file(run))
+    return {
+        "name": Path(job["path"]).name,
+        "sha256": job["sha256"],
+        "reference": file.sha256 if file.key else None,
+    }
+
+
+def is_validated(job: Mapping[str, Any] | None) -> bool:
+    """Whether the answers are checked: always, but for a job file without a reference."""
+    return job is None or job["reference"] is not None
+
+
+@contextmanager
+def pipeline_of(run: RunDir, facts: Facts, spark: SparkSession) -> Iterator[Pipeline]:
+    """The pipeline that the output is matched with, while that is done.
+
+    Raises UsageError for a mistake in the reader's reference, with the command that evaluates the run again.
+    """
+    job, streams = facts.scenario.get("job"), [stream.name for stream in facts.inputs]
+    if job is None:
+        yield registry.pipeline(facts.scenario["pipeline"])
+        return
+    file = _reference_file(run)
+    if not inspect(file).key:
+        yield Unchecked(streams)
+        return
+    try:
+        with running(file, Path(job["path"]), spark) as code:
+            try:
+                yield OwnPipeline(code, streams)
+            except (StreamgaugeError, LedgerProblem):
+                raise
+            except Exception as problem:
+                raise code.blamed("the reference of the job file could not be computed", problem) from problem
+    except UsageError as problem:
+        raise UsageError(
+            problem.what,
+            where=problem.where,
+            got=problem.got,
+            expected=problem.expected,
+            hint=f"mend it; the run is kept: streamgauge evaluate {run.path} --job {Path(job['path']).name}",
+        ) from problem
+
+
+def _reference_file(run: RunDir) -> Path:
+    found: Path = run.reference_path if run.reference_path.is_file() else run.job_path
+    return found
+
+
+def answered(table: pa.Table) -> pa.Table:
+    """Without the inputs that no output names: nobody knows whether one should."""
+    import pyarrow.compute as pc
+
+    return table.filter(pc.not_equal(table.column("fate"), MISSING))
+
+
+def with_consumed_backlog(run: RunDir, facts: Facts, moments: Moments, figures: Figures) -> Figures:
+    """The figures with the backlog that the engine's own positions show: nothing else tells which inputs are done."""
+    backlog = consumed_backlog(run.samples("positions"), [stream.name for stream in facts.inputs], moments)
+    if not any(value is not None for value in backlog):
+        return replace(figures, backlog_measured=NO_SERIES, slope=None)
+    measured = Series.of(backlog, moments.measured_seconds())
+    filled = np.array([0 if value is None else value for value in backlog], np.int64)
+    end = min(max((moments.load_end_ns - moments.load_start_ns) // NS_PER_S - 1, 0), len(filled) - 1)
+    return replace(
+        figures, backlog=filled, backlog_end=int(filled[end]), backlog_measured=measured, slope=measured.slope()
+    )
+
+
+def consumed_backlog(samples: Sequence[Mapping[str, Any]], inputs: Sequence[str], moments: Moments) -> list[int | None]:
+    """Records appended and not consumed at the end of each second, by the last sample before; None where unknown."""
+    found: list[int | None] = [None] * moments.seconds
+    for sample in samples:
+        second = (sample["t_ns"] - moments.load_start_ns) // NS_PER_S
+        if sample["consumed"] is not None and 0 <= second < moments.seconds:
+            found[second] = max(sum(sample["appended"][name] for name in inputs) - sample["consumed"], 0)
+    return found
+
+
+def warnings(figures: Figures) -> list[str]:
+    """What the reader of an unvalidated run has to know first."""
+    said = ["unvalidated: the job file has no reference, so nothing says whether its answers are right"]
+    if not figures.stamps.output_per_second.any():
+        return [*said, "nothing came out"]
+    if not figures.tally.rows.any():
+        return [*said, "the latency is not known: the output carries no n_seq that names its input"]
+    return [*said, "the latency is as the output says: each result was matched with the input whose n_seq it carries"]

@@ -1,0 +1,310 @@
+"""A published study, run as its authors ran it: one experiment after another, each a run or a capacity search.
+
+``OUT/runs/EXPERIMENT-ENGINE`` are their directories (``…-2`` where an INVALID one was repeated). ``reproduction.json``
+and ``report.html`` are written anew after every experiment (docs/howto/reproduce.md): a reproduction can be read before
+it is finished, and goes on where it stopped.
+"""
+
+from __future__ import annotations
+
+import secrets
+import shlex
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Protocol, Self
+
+from streamgauge import registry, report
+from streamgauge.errors import EXIT_OK, EngineFailed, InvalidMeasurement, Unsupported, UsageError
+from streamgauge.lab.blueprint import Request
+from streamgauge.lab.capacity import Hunt, find_capacity
+from streamgauge.lab.capacity_file import CapacityFile
+from streamgauge.lab.evaluation import Evaluator, kept_evaluator
+from streamgauge.lab.experiment import QUIET_S, run_experiment
+from streamgauge.lab.referee import PROBE_S
+from streamgauge.lab.reproduction_file import ReproductionFile, Row
+from streamgauge.lab.watch import Watch
+from streamgauge.model import Verdict
+from streamgauge.report.capacity import write_capacity
+from streamgauge.studies import scenario as scenarios
+from streamgauge.studies.description import SETTINGS, Experiment, Study
+
+ATTEMPTS = 2
+"""An INVALID experiment is repeated once."""
+RESOLUTION = 0.1
+STARTING_S, STARTING_JVM_S = 8.0, 9.0
+"""Broker, topics and load worker; an engine's JVM besides."""
+EVALUATING_S = 15.0
+EVALUATED_PER_S = 100_000
+"""Records that are recorded and matched in a second, on two cores."""
+PROBES = 8
+"""Of a usual search."""
+FIXED = frozenset({"stage", "engine", *(key for settings in SETTINGS.values() for key in settings)})
+"""What the study itself sets."""
+
+
+@dataclass(frozen=True)
+class Order:
+    """What the user asked for."""
+
+    study: str
+    out: Path
+    engines: tuple[str, ...] = ("spark",)
+    profile: str = "laptop"
+    changes: Mapping[str, str] = field(default_factory=dict)
+    """Values of every scenario and engine that are set in place of the profile's."""
+    only: tuple[str, ...] = ()
+    """Names of experiments, or patterns such as ``latency-*``; empty: all."""
+    bootstrap: str | None = None
+
+    def described(self) -> Study:
+        found: Study | None = getattr(registry.study(self.study), "STUDY", None)
+        if found is None:
+            raise UsageError(f"study {self.study} does not say what it ran", expected="a STUDY in its module")
+        return found
+
+    def settings(self) -> dict[str, Any]:
+        """Everything that must be the same for a reproduction to go on. Engines and experiments may be added."""
+        return {"profile": self.profile, "bootstrap": self.bootstrap, **self.changes}
+
+
+@dataclass(frozen=True)
+class Step:
+    """One experiment on one engine."""
+
+    experiment: Experiment
+    engine: str
+    chosen: bool
+    request: Request | None
+    """Without its directory; None: the engine does not run it."""
+    reason: str = ""
+    """Why the engine does not run it."""
+
+    @property
+    def name(self) -> str:
+        return f"{self.experiment.name}-{self.engine}"
+
+    @property
+    def estimate_s(self) -> float:
+        """About how long it takes on two cores; 0 where the engine does not run it."""
+        if self.request is None:
+            return 0.0
+        load = self.request.scenario.load
+        starting_s = STARTING_S + (STARTING_JVM_S if registry.engine(self.engine).traits.needs_java else 0.0)
+        around_s = starting_s + QUIET_S + EVALUATING_S
+        if self.experiment.purpose == "run":
+            return around_s + load.duration_s + load.records / EVALUATED_PER_S
+        # Most probes are undecided after their shortest length; the confirming one has its full length.
+        around_s += load.warmup_s + load.tail_s
+        probe_s = 2 * min(load.measured_s, PROBE_S)
+        return PROBES * (around_s + probe_s) + around_s + max(load.measured_s, probe_s)
+
+    def row(self) -> Row:
+        one = self.experiment
+        return {
+            "name": one.name,
+            "scenario": one.scenario,
+            "stage": one.stage,
+            "variant": one.variant,
+            "purpose": one.purpose,
+            "engine": self.engine,
+            "state": "not run" if self.request is None else "pending",
+            "reason": self.reason,
+            "attempts": [],
+            "directory": None,
+            "summary": None,
+            "capacity": None,
+        }
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What came of one attempt at an experiment."""
+
+    verdict: Verdict
+    reasons: Sequence[str]
+    summary: Mapping[str, Any] | None = None
+    capacity: Mapping[str, Any] | None = None
+
+
+class Audience(Watch, Protocol):
+    """Who looks on."""
+
+    def begin(self, title: str) -> None: ...
+
+    def end(self, row: Row) -> None: ...
+
+
+class Hands(Protocol):
+    """Who carries an experiment out."""
+
+    def carry_out(self, step: Step, directory: Path, watch: Watch) -> Finding: ...
+
+
+def plan(order: Order) -> list[Step]:
+    """Every experiment of the study on each engine, those that were not chosen included. Starts nothing.
+
+    Raises UsageError for anything that cannot be meant.
+    """
+    if fixed := FIXED & set(order.changes):
+        raise UsageError(f"the study itself sets {', '.join(sorted(fixed))}", expected="other keys after --set")
+    experiments = order.described().experiments
+    names = [experiment.name for experiment in experiments]
+    for pattern in order.only:
+        if not any(fnmatchcase(name, pattern) for name in names):
+            raise registry.unknown("experiment", pattern, names, hint=f"streamgauge reproduce {order.study} --dry-run")
+    return [_step(order, experiment, engine) for experiment in experiments for engine in dict.fromkeys(order.engines)]
+
+
+def _step(order: Order, experiment: Experiment, engine: str) -> Step:
+    system = registry.engine(engine)
+    if system.traits.needs_program:
+        raise UsageError(f"engine {engine} needs a program of yours, which cannot reproduce a study")
+    chosen = not order.only or any(fnmatchcase(experiment.name, pattern) for pattern in order.only)
+    variant = SETTINGS[experiment.variant]
+    if lacking := [key for key in variant if key not in system.options.model_fields]:
+        why = f"engine {engine} has no {experiment.variant} variant (no option {', '.join(lacking)})"
+        return Step(experiment, engine, chosen, None, why)
+    changes = {**order.changes, "stage": experiment.stage, **variant}
+    try:
+        scenario = scenarios.resolve(experiment.scenario, profile=order.profile, changes=changes, engine=engine)
+    except Unsupported as problem:
+        return Step(experiment, engine, chosen, None, f"{problem.what}: {problem.got}")
+    words = ["streamgauge", "run", experiment.scenario, "--engine", engine, "--profile", order.profile]
+    for key, value in {**changes, "seed": str(scenario.seed)}.items():
+        words += ["--set", f"{key}={value}"]
+    words += ["--bootstrap", order.bootstrap] if order.bootstrap else []
+    request = Request(scenario, order.out, bootstrap=order.bootstrap, command=shlex.join(words))
+    if experiment.purpose == "capacity":
+        Hunt(request, RESOLUTION)
+    return Step(experiment, engine, chosen, request)
+
+
+def reproduce(order: Order, audience: Audience, hands: Hands | None = None) -> dict[str, Any]:
+    """Run what is chosen and not done yet; returns the content of ``reproduction.json``.
+
+    Raises UsageError when ``order.out`` holds anything else than this reproduction, and whatever stops a single run
+    other than its system under test; what was found until then stays, and the same order goes on with it.
+    """
+    steps = plan(order)
+    file = ReproductionFile.open(order.out, order.study, order.described(), order.settings())
+    file.lay_out([step.row() for step in steps])
+    _save(file, order.out)
+    runnable = [step for step in steps if step.chosen and step.request is not None]
+    with ExitStack() as stack:
+        doing = hands or stack.enter_context(Laboratory(order.out, runnable))
+        for number, step in enumerate(runnable, start=1):
+            row = file.row(step.experiment.name, step.engine)
+            title = f"{number} of {len(runnable)}: {step.experiment.name} on {step.engine}"
+            while row["state"] == "pending":
+                again = " (again, since it was INVALID)" if row["attempts"] else ""
+                audience.begin(title + again)
+                _attempt(step, row, file, order.out, audience, doing)
+                _save(file, order.out)
+            audience.end(row)
+    return file.content
+
+
+def done_before(order: Order) -> dict[str, str]:
+    """Steps that need not be run any more, by name, each with its verdict. Raises UsageError as ``reproduce`` does."""
+    file = ReproductionFile.open(order.out, order.study, order.described(), order.settings())
+    return {
+        f"{row['name']}-{row['engine']}": row["attempts"][-1]["verdict"] for row in file.rows if row["state"] == "done"
+    }
+
+
+def _attempt(step: Step, row: Row, file: ReproductionFile, out: Path, watch: Watch, hands: Hands) -> None:
+    began = time.monotonic()
+    directory = _directory(step, row, out)
+    found = hands.carry_out(step, directory, watch)
+    name = str(directory.relative_to(out))
+    file.add_attempt(
+        row,
+        {"directory": name, "verdict": found.verdict.value, "reasons": list(found.reasons)},
+        summary=found.summary,
+        capacity=found.capacity,
+        seconds=time.monotonic() - began,
+        done=found.verdict is not Verdict.INVALID or len(row["attempts"]) + 1 >= ATTEMPTS,
+    )
+    if row["state"] == "pending":
+        watch.warn(f"{step.name} is INVALID and is repeated once: {'; '.join(found.reasons)}")
+
+
+def _directory(step: Step, row: Row, out: Path) -> Path:
+    """Where the next attempt goes. A run that was cut off is left where it is; a search that was goes on."""
+    judged = {attempt["directory"] for attempt in row["attempts"]}
+    number, path = 1, out / "runs" / step.name
+    while str(path.relative_to(out)) in judged or (path.exists() and step.experiment.purpose == "run"):
+        number += 1
+        path = path.with_name(f"{step.name}-{number}")
+    return path
+
+
+def _save(file: ReproductionFile, out: Path) -> None:
+    file.write()
+    report.write_study(out)
+
+
+def exit_code(content: Mapping[str, Any]) -> int:
+    """What the command that made this file ends with. Overload is a finding."""
+    verdicts = {row["attempts"][-1]["verdict"] for row in content["experiments"] if row["state"] == "done"}
+    if Verdict.INVALID.value in verdicts:
+        return InvalidMeasurement.exit_code
+    return EngineFailed.exit_code if Verdict.FAILED.value in verdicts else EXIT_OK
+
+
+class Laboratory:
+    """Carries experiments out in fresh processes; only the evaluator is kept from run to run."""
+
+    def __init__(self, out: Path, steps: Sequence[Step]) -> None:
+        self._logs = out / "logs"
+        runs = [step.request for step in steps if step.request is not None and step.experiment.purpose == "run"]
+        self._records = max((request.scenario.load.records for request in runs), default=None)
+        self._kept = ExitStack()
+        self._evaluator: Evaluator | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._release()
+
+    def carry_out(self, step: Step, directory: Path, watch: Watch) -> Finding:
+        assert step.request is not None
+        request = replace(step.request, out=directory)
+        if step.experiment.purpose == "capacity":
+            # A search keeps an evaluator of its own; two would take the memory of the system under test.
+            self._release()
+            return _search(request, watch)
+        run, summary = run_experiment(request, watch, self._keep(request.master))
+        report.write(run)
+        return Finding(Verdict(summary["verdict"]), summary["reasons"], summary=summary)
+
+    def _keep(self, master: str) -> Evaluator:
+        if self._evaluator is None:
+            name = f"reproduction-{secrets.token_hex(4)}"
+            self._evaluator = self._kept.enter_context(kept_evaluator(name, self._logs, master, self._records))
+        return self._evaluator
+
+    def _release(self) -> None:
+        self._evaluator = None
+        self._kept.close()
+
+
+def _search(request: Request, watch: Watch) -> Finding:
+    hunt = Hunt(request, RESOLUTION)
+    try:
+        found = find_capacity(hunt, watch)
+    except EngineFailed as failure:
+        write_capacity(request.out)
+        content = CapacityFile.open(request.out, hunt.settings()).content
+        return Finding(Verdict.FAILED, [f"{failure.what}: {failure.got}"], capacity=content)
+    write_capacity(request.out)
+    invalid = found["outcome"] == "invalid"
+    return Finding(Verdict.INVALID if invalid else Verdict.VALID, [found["note"]] if invalid else [], capacity=found)

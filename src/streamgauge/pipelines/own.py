@@ -1,0 +1,120 @@
+"""A reader's own job as a pipeline: checked against the reference in its file or, without one, only timed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import reduce
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from streamgauge.contracts import Pipeline
+from streamgauge.errors import UsageError
+from streamgauge.job import STAMPS, behind_each
+from streamgauge.pipelines.messages import n_seq_in
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from streamgauge.pipelines.job_file import JobCode
+
+NEW_INPUTS = "new_inputs"
+"""Where a record is behind several rows: how many of a row's inputs are behind no earlier one. Optional."""
+
+_KEPT_FROM_THE_INPUT = ("n_seq", "partition", "offset", "appended_ms", "intended_ns")
+"""Columns of an input that a reference may leave in its answer; they say nothing about the result."""
+
+
+class OwnPipeline(Pipeline):
+    """What the reader's ``reference`` computes. Key and value columns are known when it has been asked.
+
+    They get names of our own, so that no name of the reader's meets one of the match's.
+    """
+
+    name: ClassVar[str] = "own"
+    title: ClassVar[str] = "a job file of the reader's"
+
+    def __init__(self, code: JobCode, streams: Sequence[str]) -> None:
+        self._code = code
+        self._fields: list[tuple[str, str]] = []
+        self._schema: Any = None
+        # Of every other pipeline they are known without running anything, so the contract has them on the class.
+        self.inputs = tuple(streams)  # type: ignore[misc]
+        self.key = tuple(f"key_{place}" for place, _ in enumerate(code.file.key))  # type: ignore[misc]
+        self.values = ()  # type: ignore[misc]
+
+    def reference(self, inputs: Mapping[str, DataFrame], parameters: Mapping[str, Any]) -> DataFrame:
+        """Raises UsageError for an answer that cannot be compared with anything."""
+        from pyspark.sql import functions as f
+        from pyspark.sql.types import StructType
+
+        answer = self._checked(self._code.call("reference", dict(inputs)))
+        beside = {*self._code.file.key, *_KEPT_FROM_THE_INPUT, *STAMPS, NEW_INPUTS}
+        values = [name for name in answer.columns if name not in beside]
+        self.values = tuple(f"value_{place}" for place, _ in enumerate(values))  # type: ignore[misc]
+        self._fields = list(zip((*self._code.file.key, *values), (*self.key, *self.values), strict=True))
+        self._schema = StructType([answer.schema[name] for name, _ in self._fields])
+        columns = [f.col(f"`{name}`").alias(ours) for name, ours in self._fields]
+        stamps = [*STAMPS, NEW_INPUTS] if NEW_INPUTS in answer.columns else STAMPS
+        return self._stamped(answer, inputs).select(*columns, *stamps)
+
+    def decode(self, output: DataFrame, parameters: Mapping[str, Any]) -> DataFrame:
+        """By the reference's own schema; an output that is no such JSON object has nulls."""
+        from pyspark.sql import functions as f
+
+        parsed = f.from_json("value", self._schema)
+        fields = [f.col("parsed").getField(name).alias(ours) for name, ours in self._fields]
+        return output.withColumn("parsed", parsed).select("partition", "offset", "appended_ms", *fields)
+
+    def _checked(self, answer: Any) -> DataFrame:
+        from pyspark.sql import DataFrame
+
+        if not isinstance(answer, DataFrame) or answer.isStreaming:
+            got = "a streaming one" if isinstance(answer, DataFrame) else type(answer).__name__
+            raise self._mistake("reference must return an ordinary (batch) DataFrame", got=got)
+        if lacking := [name for name in self._code.file.key if name not in answer.columns]:
+            raise self._mistake(
+                f"the reference has no column {', '.join(lacking)}, which key names",
+                got=f"columns {', '.join(answer.columns)}",
+            )
+        if twice := sorted({name for name in answer.columns if answer.columns.count(name) > 1}):
+            raise self._mistake(f"the reference has several columns named {', '.join(twice)}")
+        return answer
+
+    def _stamped(self, answer: DataFrame, inputs: Mapping[str, DataFrame]) -> DataFrame:
+        """The answer with the stamps: as it has them, or those of the one input that ``n_seq`` names."""
+        lacking = [name for name in STAMPS if name not in answer.columns]
+        if not lacking:
+            return answer
+        if len(lacking) == len(STAMPS) and "n_seq" in answer.columns:
+            one = answer.drop("appended_ms", "intended_ns")
+            stamps = [inputs[name].select("n_seq", "appended_ms", "intended_ns") for name in self.inputs]
+            every = reduce(lambda some, others: some.unionByName(others), stamps)
+            return one.join(every, "n_seq", "left").select("*", *behind_each())
+        raise self._mistake(
+            f"the reference does not say which inputs are behind a row: it has no {', '.join(lacking)}",
+            got=f"columns {', '.join(answer.columns)}",
+            expected="n_seq of the one input, or .agg(…, *behind()) with `from streamgauge.job import behind`",
+        )
+
+    def _mistake(self, what: str, got: str | None = None, expected: str | None = None) -> UsageError:
+        return UsageError(what, where=self._code.file.path, got=got, expected=expected)
+
+
+class Unchecked(Pipeline):
+    """What a job without a reference can be asked: when something came out that names its input by ``n_seq``."""
+
+    name: ClassVar[str] = "unchecked"
+    title: ClassVar[str] = "a job file of the reader's, without a reference"
+    key: ClassVar[tuple[str, ...]] = ("n_seq",)
+    values: ClassVar[tuple[str, ...]] = ()
+
+    def __init__(self, streams: Sequence[str]) -> None:
+        self.inputs = tuple(streams)  # type: ignore[misc]  # see OwnPipeline
+
+    def reference(self, inputs: Mapping[str, DataFrame], parameters: Mapping[str, Any]) -> DataFrame:
+        every = reduce(lambda one, other: one.unionByName(other), (inputs[name] for name in self.inputs))
+        return every.select("n_seq", *behind_each())
+
+    def decode(self, output: DataFrame, parameters: Mapping[str, Any]) -> DataFrame:
+        from pyspark.sql import functions as f
+
+        return output.withColumn("n_seq", n_seq_in(f.col("value")))

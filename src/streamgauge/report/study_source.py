@@ -1,0 +1,181 @@
+"""A reproduced study as its page sees it: each experiment with its attempts, its verdict and, read once, its run."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from streamgauge.errors import UsageError
+from streamgauge.report.source import Source, read
+from streamgauge.rundir import RunDir
+from streamgauge.studies.description import Experiment, Variant
+
+FORMAT = 1
+NAME = "reproduction.json"
+
+VARIANTS: tuple[Variant, ...] = ("built-in", "customised", "real-time")
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """One run of an experiment; a second one follows an INVALID first one."""
+
+    directory: str
+    verdict: str
+    reasons: Sequence[str]
+
+
+@dataclass
+class Taken:
+    """One experiment on one engine, as far as it was taken."""
+
+    out: Path
+    name: str
+    stage: str
+    variant: Variant
+    engine: str
+    scenario: str
+    purpose: str
+    state: str
+    reason: str
+    attempts: Sequence[Attempt]
+    directory: str | None
+    """Of the attempt that counts, relative to ``out``."""
+    summary: Mapping[str, Any]
+    capacity: Mapping[str, Any]
+
+    @property
+    def workload(self) -> str:
+        return self.scenario.rpartition("/")[2]
+
+    @property
+    def title(self) -> str:
+        return f"{self.engine} · {self.stage} · {self.variant}"
+
+    @property
+    def verdict(self) -> str:
+        """VALID, INVALID or FAILED, of the last attempt; the state it is in when it has no result."""
+        return self.attempts[-1].verdict if self.state == "done" and self.attempts else self.state
+
+    @property
+    def usable(self) -> bool:
+        return self.verdict == "VALID"
+
+    @property
+    def has_result(self) -> bool:
+        return self.state == "done" and self.directory is not None and bool(self.attempts)
+
+    @property
+    def why(self) -> str:
+        """Why it has no result, or why the result must not be used; empty for a good one."""
+        if self.state == "not run":
+            return self.reason or "no reason was recorded"
+        if self.state != "done":
+            return self.reason or "its turn has not come yet"
+        return "" if self.usable or not self.attempts else "; ".join(self.attempts[-1].reasons)
+
+    @cached_property
+    def source(self) -> Source | None:
+        """The run that counts; None where there is none that can be read. A search has ``probe_source``."""
+        return None if self.directory is None or self.purpose != "run" else _read(self.out / self.directory)
+
+    @cached_property
+    def manifest(self) -> Mapping[str, Any]:
+        """Of the run, or of a search's first probe; empty where there is none."""
+        if self.source is not None:
+            return self.source.manifest
+        for probe in self.capacity.get("probes") or ():
+            source = self.probe_source(probe)
+            if source is not None:
+                return source.manifest
+        return {}
+
+    def probe_source(self, probe: Mapping[str, Any]) -> Source | None:
+        if self.directory is None or not probe.get("directory"):
+            return None
+        return _read(self.out / self.directory / str(probe["directory"]))
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """The content of ``reproduction.json``."""
+
+    study: str
+    profile: str
+    state: str
+    started: str
+    seconds: float | None
+    version: str
+    machine: Mapping[str, Any]
+    experiments: Sequence[Taken]
+    about: Mapping[str, Any] = field(default_factory=dict)
+    """Everything else that the file says."""
+
+    def of(self, experiments: Sequence[Experiment]) -> list[Taken]:
+        """What was taken of these, in their order; engines in the order of the file."""
+        return [taken for one in experiments for taken in self.experiments if taken.name == one.name]
+
+    def missing(self, experiments: Sequence[Experiment]) -> list[str]:
+        known = {taken.name for taken in self.experiments}
+        return [one.name for one in experiments if one.name not in known]
+
+    @property
+    def engines(self) -> list[str]:
+        return list(dict.fromkeys(taken.engine for taken in self.experiments))
+
+
+def read_reproduction(out: Path) -> Reproduction:
+    """Read ``OUT/reproduction.json``. Raises UsageError when it is not there, or not of this format."""
+    path = out / NAME
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (FileNotFoundError, NotADirectoryError):
+        raise UsageError(
+            "not a reproduced study", where=out, got=f"no {NAME}", hint="streamgauge reproduce STUDY"
+        ) from None
+    except ValueError as problem:
+        raise UsageError(f"{NAME} is no JSON", where=path, got=str(problem)) from None
+    found = content.get("format") if isinstance(content, dict) else None
+    if found != FORMAT:
+        raise UsageError(f"{NAME} has a format that this version does not read", where=path, got=found, expected=FORMAT)
+    try:
+        return Reproduction(
+            study=str(content["study"]),
+            profile=str(content["profile"]),
+            state=str(content["state"]),
+            started=str(content.get("started") or ""),
+            seconds=content.get("seconds"),
+            version=str(content.get("streamgauge") or ""),
+            machine=content.get("machine") or {},
+            experiments=[_taken(out, row) for row in content["experiments"]],
+            about=content,
+        )
+    except (KeyError, TypeError, AttributeError) as problem:
+        raise UsageError(f"{NAME} lacks a part", where=path, got=f"{type(problem).__name__}: {problem}") from None
+
+
+def _taken(out: Path, row: Mapping[str, Any]) -> Taken:
+    return Taken(
+        out=out,
+        **{key: row[key] for key in ("name", "stage", "variant", "engine", "scenario", "purpose", "state")},
+        reason=str(row.get("reason") or ""),
+        attempts=[
+            Attempt(str(one["directory"]), str(one["verdict"]), [str(r) for r in one.get("reasons") or ()])
+            for one in row.get("attempts") or ()
+        ],
+        directory=row.get("directory"),
+        summary=row.get("summary") or {},
+        capacity=row.get("capacity") or {},
+    )
+
+
+def _read(path: Path) -> Source | None:
+    """A run that was cleaned up or damaged since leaves a gap, and the rest of the page stands."""
+    try:
+        return read(RunDir.open(path))
+    except (UsageError, OSError, ValueError):
+        return None

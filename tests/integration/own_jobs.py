@@ -1,0 +1,71 @@
+"""Job files for the tests, and run directories that hold one."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from synthetic import SyntheticRun
+
+from streamgauge.pipelines.job_file import inspect
+from streamgauge.rundir import RunDir
+
+BUILD = """\
+from pyspark.sql import functions as f
+
+
+def build(spark, source):
+    return source.select("value")
+"""
+
+ONE_TO_ONE = """
+
+key = ["n_seq"]
+
+
+def reference(inputs):
+    both = inputs["flow"].unionByName(inputs["speed"])
+    return both.select("n_seq", f.get_json_object("value", "$.id").alias("id"))
+"""
+
+PAIRS = """
+from streamgauge.job import behind_each
+
+key = ["id"]
+
+
+def reference(inputs):
+    flow, speed = (
+        inputs[name].withColumn("id", f.get_json_object("value", "$.id")).alias(name) for name in ("flow", "speed")
+    )
+    return flow.join(speed, "id").select("id", f.lit(2).alias("n"), *behind_each("flow", "speed"))
+"""
+
+PER_LANE = """
+from streamgauge.job import behind
+
+key = ["lane"]
+
+
+def reference(inputs):
+    flow = inputs["flow"].where("n_seq < 10").withColumn("lane", f.get_json_object("value", "$.lane"))
+    return flow.groupBy("lane").agg(f.avg("n_seq").alias("mean"), *behind())
+"""
+
+
+def with_job(made: SyntheticRun, path: Path, job: str) -> RunDir:
+    """The run as one of that job file, which lies beside the run directory."""
+    file = path.parent / "my.py"
+    file.write_text(job)
+    run = made.write(path)
+    manifest: dict[str, Any] = run.manifest()
+    manifest["scenario"]["job"] = asdict(inspect(file))
+    run.write_manifest({key: value for key, value in manifest.items() if key != "format"})
+    run.job_path.write_text(job)
+    return run
+
+
+def result(**fields: Any) -> str:
+    return json.dumps(fields)

@@ -1,0 +1,123 @@
+"""A reader's own job on the real engine: measured and checked like ours, and its mistakes told in one message."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from driving import streamgauge
+
+from streamgauge.conformance.suite import Bench
+from streamgauge.lab.blueprint import Request
+from streamgauge.lab.experiment import run_experiment
+from streamgauge.lab.watch import Nobody
+from streamgauge.pipelines.job_file import inspect
+from streamgauge.rundir import RunDir
+from streamgauge.studies import scenario as scenarios
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "own_job.py"
+
+RunJob = Callable[[Path], tuple[RunDir, dict[str, Any]]]
+
+ONLY_BUILD = """\
+from beside import doubled
+from pyspark.sql import functions as f
+
+
+def build(spark, source):
+    m = f.from_json("value", "n_seq bigint, flow int")
+    return source.where("stream = 'flow'").select(m.alias("m")).select("m.n_seq", f.udf(doubled)("m.flow").alias("n"))
+"""
+
+
+@pytest.fixture
+def run_job(shared: Bench) -> RunJob:
+    """A short run of a job file; one that the machine spoilt (INVALID) is repeated."""
+
+    def run(file: Path) -> tuple[RunDir, dict[str, Any]]:
+        short = {"warmup_s": "3", "measured_s": "5", "rate_per_s": "200"}
+        scenario = scenarios.resolve("ospbench/latency", engine="spark", changes=short, job=inspect(file))
+        for _ in range(3):
+            request = Request(scenario, shared.out("job"), bootstrap=shared.bootstrap)
+            directory, summary = run_experiment(request, Nobody(), shared.evaluator)
+            if summary["verdict"] != "INVALID":
+                break
+        return directory, summary
+
+    return run
+
+
+def test_the_example_is_right(run_job: RunJob) -> None:
+    run, summary = run_job(EXAMPLE)
+    assert summary["verdict"] == "VALID", summary["reasons"]
+    results = summary["results"]
+    assert results["matched"] == results["expected"] > 0
+    assert {results[word] for word in ("wrong", "lost", "unfinished", "unexpected")} == {0}
+    assert summary["latency_ms"]["total"]["count"] > 0
+    assert run.manifest()["scenario"]["job"]["sha256"] == summary["job"]["sha256"] == inspect(EXAMPLE).sha256
+    assert run.job_path.read_bytes() == EXAMPLE.read_bytes()
+
+
+def test_an_error_in_build_is_found(run_job: RunJob, tmp_path: Path) -> None:
+    right = EXAMPLE.read_text()
+    wrong = right.replace('f.sum("m.flow")', 'f.max("m.flow")', 1)
+    assert wrong != right
+    (tmp_path / "wrong.py").write_text(wrong)
+    _, summary = run_job(tmp_path / "wrong.py")
+    assert summary["verdict"] == "FAILED"
+    assert summary["results"]["wrong"] > 0
+
+
+def test_a_job_without_reference_is_unvalidated(run_job: RunJob, tmp_path: Path) -> None:
+    """Its output names its input, so the latency is known; a module beside it runs in Spark's Python workers."""
+    (tmp_path / "beside.py").write_text("def doubled(flow):\n    return 2 * flow\n")
+    (tmp_path / "my.py").write_text(ONLY_BUILD)
+    _, summary = run_job(tmp_path / "my.py")
+    assert (summary["verdict"], summary["validated"]) == ("VALID", False)
+    assert set(summary["results"].values()) == {None}
+    # One of two records is a flow, and each of them came out.
+    assert summary["latency_ms"]["total"]["count"] == 500
+    assert summary["rate_per_s"]["output"] > 0
+
+
+@pytest.mark.parametrize(
+    ("build", "says"),
+    [
+        ('return source.select("nothing")', 'line 2: return source.select("nothing")'),
+        ('return source.groupBy("key").count()', "Spark does not take the query that build returned"),
+    ],
+)
+def test_a_build_that_cannot_run_is_told_before_there_is_load(
+    shared: Bench, tmp_path: Path, build: str, says: str
+) -> None:
+    (tmp_path / "my.py").write_text(f"def build(spark, source):\n    {build}\n")
+    arguments = ("run", "ospbench/latency", "--job", "my.py", "--bootstrap", shared.bootstrap, "--out", "run")
+    done = streamgauge(*arguments, cwd=tmp_path)
+    assert done.returncode == 2, done.stderr
+    said = done.stderr[done.stderr.index("streamgauge: ") :]
+    assert says in said
+    assert "nothing was measured" in said
+    assert "Traceback" not in done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["my.py"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("--job", "none.py"), "No such file"),
+        (("--job", str(EXAMPLE), "--engine", "echo"), "engine echo takes no job file"),
+    ],
+)
+def test_what_is_seen_before_anything_starts(tmp_path: Path, arguments: tuple[str, ...], says: str) -> None:
+    done = streamgauge("run", "ospbench/latency", *arguments, cwd=tmp_path)
+    assert done.returncode == 2
+    assert says in done.stderr
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_plan_names_the_job(tmp_path: Path) -> None:
+    done = streamgauge("plan", "ospbench/latency", "--job", str(EXAMPLE), cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert f"replaced by your own: {EXAMPLE}, answers checked by id, window_end_ms" in done.stdout

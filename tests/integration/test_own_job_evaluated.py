@@ -1,0 +1,191 @@
+"""A reader's own job, evaluated: with its reference, without one, and with every mistake in it."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from own_jobs import BUILD, ONE_TO_ONE, PAIRS, PER_LANE, result, with_job
+from synthetic import START_NS, Output, SyntheticRun
+
+from streamgauge.engines.spark.own_job import messages
+from streamgauge.errors import UsageError
+from streamgauge.evaluate import evaluate
+from streamgauge.model import NS_PER_S
+
+
+def ids(made: SyntheticRun) -> None:
+    """The results that ONE_TO_ONE asks for."""
+    made.outputs = [Output(n, 20 + n, result(n_seq=n, id=f"RWS01_{n // 2:04}")) for n in made.inputs]
+
+
+def test_a_reference_of_one_input_each(spark: Any, tmp_path: Path) -> None:
+    made = SyntheticRun()
+    ids(made)
+    made.outputs[12] = Output(12, 32, result(n_seq=12, id="another"))
+    made.outputs[13] = Output(13, 33, "no JSON")
+    summary = evaluate(spark, with_job(made, tmp_path / "run", BUILD + ONE_TO_ONE))
+    counts = {name: summary["results"][name] for name in ("expected", "matched", "wrong", "lost", "unexpected")}
+    assert counts == {"expected": 30, "matched": 28, "wrong": 1, "lost": 1, "unexpected": 1}
+    assert (summary["verdict"], summary["validated"]) == ("FAILED", True)
+    assert summary["job"]["name"] == "my.py"
+    assert summary["job"]["reference"] == summary["job"]["sha256"]
+    # Records 10–29 without 12 and 13: the stamps are those of the input that n_seq names.
+    assert summary["latency_ms"]["total"]["max"] == 49.0
+    assert summary["latency_ms"]["latest"]["max"] == 46.0
+
+
+def test_a_reference_of_pairs(spark: Any, tmp_path: Path) -> None:
+    """Inputs 2k and 2k + 1 are 100 ms apart; the result follows the second by 30 ms, which was appended after 3."""
+    made = SyntheticRun()
+    made.outputs = [Output(n, 30, result(id=f"RWS01_{n // 2:04}", n=2)) for n in made.inputs if n % 2]
+    summary = evaluate(spark, with_job(made, tmp_path / "run", BUILD + PAIRS))
+    assert summary["verdict"] == "VALID"
+    assert (summary["results"]["expected"], summary["results"]["matched"]) == (15, 15)
+    assert summary["results"]["inputs_per_result"] == 2.0
+    latencies = {kind: summary["latency_ms"][kind]["max"] for kind in ("total", "latest", "average")}
+    assert latencies == {"total": 30.0, "latest": 27.0, "average": 77.0}
+
+
+def test_an_aggregating_reference(spark: Any, tmp_path: Path) -> None:
+    """One row of the flow records 0, 2, … 8: the last leaves at 0.8 s, the mean one at 0.4 s."""
+    made = SyntheticRun()
+    made.outputs = [Output(8, 50, result(lane="lane1", mean=4.0000000001))]
+    run = with_job(made, tmp_path / "run", BUILD + PER_LANE)
+    summary = evaluate(spark, run)
+    assert (summary["verdict"], summary["results"]["matched"]) == ("VALID", 1)
+    assert summary["results"]["inputs_per_result"] == 5.0
+
+
+def test_without_a_reference_the_latency_is_as_the_output_says(spark: Any, tmp_path: Path) -> None:
+    made = SyntheticRun(sustained="slope")
+    made.without(12, 13)  # left out on purpose, or lost: nobody knows
+    made.outputs.append(Output(15, 90, "no n_seq"))
+    run = with_job(made, tmp_path / "run", BUILD)
+    run.append_samples("positions", [positions(second) for second in range(10)])
+    summary = evaluate(spark, run)
+    assert (summary["verdict"], summary["validated"], summary["job"]["reference"]) == ("VALID", False, None)
+    assert set(summary["results"].values()) == {None}
+    total = summary["latency_ms"]["total"]
+    assert (total["count"], total["max"]) == (18, 49.0)
+    assert summary["rate_per_s"]["output"] == 9.5
+    assert summary["backlog"]["end"] == 4
+    assert summary["warnings"][0].startswith("unvalidated: the job file has no reference")
+    assert "as the output says" in summary["warnings"][1]
+
+
+def test_without_reference_and_n_seq_the_backlog_is_what_is_left(spark: Any, tmp_path: Path) -> None:
+    made = SyntheticRun(sustained="ospbench")
+    made.outputs = [Output(n, 20, "{}") for n in made.inputs]
+    made.load = type(made.load)(10, 1.0, 8.0, 1.0)
+    run = with_job(made, tmp_path / "run", BUILD)
+    run.append_samples("positions", [positions(second, behind_per_s=5) for second in range(10)])
+    summary = evaluate(spark, run)
+    assert summary["latency_ms"]["total"]["count"] == 0
+    assert (summary["state"], summary["sustained"]) == ("overloaded", False)
+    assert summary["backlog"]["slope_per_s"] == 5.0
+    assert "carries no n_seq" in summary["warnings"][1]
+    assert any("only the slope of the backlog" in text for text in summary["warnings"])
+
+
+def positions(second: int, behind_per_s: int = 1) -> dict[str, Any]:
+    """In the middle of a second, 5 records of each input came in every second, and so many of them were not taken."""
+    appended = {"flow": 5 * (second + 1), "speed": 5 * (second + 1), "output": 0}
+    t_ns = START_NS + second * NS_PER_S + NS_PER_S // 2
+    return {"t_ns": t_ns, "appended": appended, "consumed": (10 - behind_per_s) * (second + 1), "sent": 0}
+
+
+@pytest.mark.parametrize(
+    ("reference", "says"),
+    [
+        ("return inputs['flow'].count()", "must return an ordinary (batch) DataFrame"),
+        ("return inputs['flow'].select('n_seq')", "has no column id, which key names"),
+        ("return inputs['flow'].selectExpr('key AS id')", "does not say which inputs are behind a row"),
+        ("return inputs['flow'].selectExpr('n_seq', 'key AS id', '1 AS n', '2 AS n')", "several columns named n"),
+        ("return inputs['flow'].selectExpr('key AS id', '1 AS inputs')", "has no appended_max_ms"),
+        ("return inputs['flow'].select('nothing')", "line 12: return inputs['flow'].select('nothing')"),
+        ("return inputs['flows']", "KeyError: 'flows'"),
+        ("import no_such_module", "No module named 'no_such_module'"),
+        ("raise SystemExit('enough')", "SystemExit: enough"),
+        (
+            "return inputs['flow'].select('n_seq', f.udf(lambda key: 1 // 0)('key').alias('id'))",
+            "the reference of the job file could not be computed",
+        ),
+    ],
+)
+def test_a_mistake_in_the_reference_keeps_the_run(spark: Any, tmp_path: Path, reference: str, says: str) -> None:
+    job = f"{BUILD}\n\nkey = ['id']\n\n\ndef reference(inputs):\n    {reference}\n"
+    run = with_job(SyntheticRun(), tmp_path / "run", job)
+    with pytest.raises(UsageError) as refused:
+        evaluate(spark, run)
+    said = refused.value.message()
+    assert says in said
+    assert f"streamgauge evaluate {run.path} --job my.py" in said
+    assert "Traceback" not in said
+    assert not run.summary_path.exists()
+
+
+def test_modules_beside_the_file_are_its_own(spark: Any, tmp_path: Path) -> None:
+    """Two files, each with a module of the same name beside it, evaluated one after the other; workers find it too."""
+    matched = []
+    for name, prefix in (("one", "RWS01"), ("other", "none")):
+        directory = tmp_path / name
+        directory.mkdir()
+        (directory / "beside.py").write_text(f"def ident(n_seq):\n    return '{prefix}_%04d' % (n_seq // 2)\n")
+        job = ONE_TO_ONE.replace('f.get_json_object("value", "$.id")', "f.udf(beside.ident)('n_seq')")
+        made = SyntheticRun()
+        ids(made)
+        summary = evaluate(spark, with_job(made, directory / "run", f"import beside\n{BUILD}{job}"))
+        matched.append(summary["results"]["matched"])
+    assert matched == [30, 0]
+    assert "beside" not in sys.modules
+    assert not any(str(tmp_path) in entry for entry in sys.path)
+
+
+def test_a_run_of_our_own_says_that_it_is_validated(spark: Any, tmp_path: Path) -> None:
+    summary = evaluate(spark, SyntheticRun().write(tmp_path / "run"))
+    assert (summary["validated"], summary["job"]) == (True, None)
+
+
+@pytest.fixture
+def stream(spark: Any) -> Any:
+    return spark.readStream.format("rate").load().selectExpr("value AS n", "'a' AS id", "cast(value AS string) AS text")
+
+
+def test_what_build_returns_is_written_as_it_is_or_as_json(stream: Any) -> None:
+    as_it_is = messages(stream.selectExpr("id AS key", "text AS value"), (), "my.py")
+    assert as_it_is.columns == ["key", "value"]
+    assert messages(stream.selectExpr("text AS value"), (), "my.py").columns == ["value"]
+    as_json = messages(stream, ("id", "n"), "my.py")
+    assert as_json.dtypes == [("key", "string"), ("value", "string")]
+
+
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        (lambda stream: None, "no DataFrame"),
+        (lambda stream: stream.sparkSession.range(3), "a batch DataFrame"),
+        (lambda stream: stream.selectExpr("n AS value"), "value is bigint"),
+        (lambda stream: stream.selectExpr("n AS key", "text AS value"), "key is bigint"),
+        (lambda stream: stream.selectExpr("n", "id AS n"), "several columns named n"),
+        (lambda stream: stream.select(), "no columns"),
+    ],
+)
+def test_what_build_may_not_return(stream: Any, make: Any, says: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        messages(make(stream), (), "my.py")
+    assert says in refused.value.message()
+
+
+def test_the_message_that_a_reader_sees_first(spark: Any, tmp_path: Path) -> None:
+    """The page of an unvalidated run says so beside its verdict, and does not call the answers checked."""
+    from streamgauge.report import write
+
+    run = with_job(SyntheticRun(), tmp_path / "run", BUILD)
+    evaluate(spark, run)
+    page = write(run).read_text()
+    assert "VALID · unvalidated: no reference" in page
+    assert "nothing says whether the answers are right" in page
+    assert "the job my.py instead of stage" in page

@@ -1,0 +1,98 @@
+"""Several experiments in one command, as a user starts it: a study, and all stages of a scenario."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from driving import STREAMGAUGE, streamgauge
+
+from streamgauge.conformance.suite import Bench
+
+ATTEMPTS = 3
+
+
+def begin_and_interrupt(command: list[str]) -> tuple[int, str]:
+    """Press Ctrl-C as soon as the second experiment has begun; returns the exit code and what was said at last."""
+    with subprocess.Popen([STREAMGAUGE, *command], stderr=subprocess.PIPE, text=True) as running:
+        assert running.stderr is not None
+        for line in running.stderr:
+            if "2 of 2: stages-parse-built-in on echo" in line:
+                running.send_signal(signal.SIGINT)
+                break
+        said = running.stderr.read()
+    return running.returncode, said
+
+
+def read(out: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((out / "reproduction.json").read_text())
+    return found
+
+
+def test_a_study_is_reproduced_also_after_an_interruption(shared: Bench, tmp_path: Path) -> None:
+    # A reproduction in which the machine spoilt one experiment twice (exit code 3) is begun anew.
+    for attempt in range(ATTEMPTS):
+        out = tmp_path / str(attempt)
+        command = [
+            *("reproduce", "stage-latency", "--engine", "echo", "--bootstrap", shared.bootstrap, "--out", str(out)),
+            *("--only", "stages-ingest-*", "--only", "stages-parse-built-in", "--for", "3s", "--set", "warmup_s=1.0"),
+        ]
+        code, said = begin_and_interrupt(command)
+        assert code == 130, said
+        begun = read(out)
+        page = (out / "report.html").read_text()
+        done = streamgauge(*command, "--json")
+        if done.returncode != 3:
+            break
+    assert f"--out {out} goes on" in said
+    assert "Traceback" not in said
+    assert [row["state"] for row in begun["experiments"]] == ["done", "pending", "not run", "not run", "not run"]
+    assert "stages-ingest-built-in" in page
+
+    assert done.returncode == 0, done.stderr
+    content = json.loads(done.stdout)
+    assert content == read(out)
+    assert content["state"] == "finished"
+    assert content["started"] == begun["started"]
+    assert content["experiments"][0] == begun["experiments"][0]
+    assert "stages-ingest-built-in on echo" not in done.stderr, "it was not run again"
+    for row in content["experiments"][:2]:
+        run = out / row["directory"]
+        assert row["attempts"][-1] == {"directory": row["directory"], "verdict": "VALID", "reasons": []}
+        assert json.loads((run / "summary.json").read_text()) == row["summary"]
+        assert (run / "report.html").is_file()
+        assert any((run / "recorded" / "output").glob("*.parquet"))
+        manifest = json.loads((run / "manifest.json").read_text())
+        assert manifest["scenario"]["stage"] == row["stage"]
+        assert f"--set stage={row['stage']}" in manifest["command"]
+    assert "stages-parse-built-in" in (out / "report.html").read_text()
+
+    other = streamgauge(*command, "--set", "seed=9")
+    assert other.returncode == 2
+    assert "another seed" in other.stderr
+    plan = streamgauge(*command, "--dry-run")
+    assert plan.stdout.count("done: VALID") == 2
+    assert "0 of 2 experiments to run" in plan.stdout
+
+
+def test_all_stages_of_a_scenario(shared: Bench, tmp_path: Path) -> None:
+    for attempt in range(ATTEMPTS):
+        out = tmp_path / str(attempt)
+        done = streamgauge(
+            *("run", "ospbench/latency", "--engine", "echo", "--set", "stage=all", "--json", "--out", str(out)),
+            *("--bootstrap", shared.bootstrap, "--for", "2s", "--warmup", "1s"),
+        )
+        if done.returncode != 3:
+            break
+    assert done.returncode == 0, done.stderr
+    summaries = json.loads(done.stdout)["stages"]
+    assert list(summaries) == ["ingest", "parse"]
+    for stage, summary in summaries.items():
+        assert summary["verdict"] == "VALID"
+        assert json.loads((out / stage / "summary.json").read_text()) == summary
+        assert (out / stage / "report.html").is_file()
+        assert f"stage {stage}: VALID, total p50" in done.stderr
+    assert "not run: sliding" in done.stderr

@@ -1,0 +1,79 @@
+"""The page of a reproduced study in a real browser: every figure has marks, nothing complains, a phone fits."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, sync_playwright
+from test_report_browser import ARGUMENTS, CHROMIUM, HOSTILE, Opened
+
+from streamgauge import report
+from streamgauge.studies.ospbench import STUDY as OSPBENCH
+from streamgauge.studies.stage_latency import STUDY as STAGE_LATENCY
+
+UNIT = Path(__file__).parents[1] / "unit" / "report"
+STUDIES = {"ospbench": OSPBENCH, "stage-latency": STAGE_LATENCY}
+FIGURES = {"ospbench": 19, "stage-latency": 2}
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(CHROMIUM is None, reason="no chromium, chromium-browser or google-chrome on the PATH"),
+]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """The address of the page of each study, with one INVALID run and one that was not run, for a hostile reason."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(UNIT))
+        synthetic = importlib.import_module("synthetic_study")
+    found = {}
+    for name, study in STUDIES.items():
+        out = tmp_path_factory.mktemp("studies") / name
+        first, *rest, last = study.experiments
+        rows = [
+            synthetic.row(out, first, verdict="INVALID"),
+            *(synthetic.row(out, experiment) for experiment in rest),
+            synthetic.row(out, last),
+            synthetic.not_run(first, HOSTILE, engine=HOSTILE),
+        ]
+        synthetic.write_reproduction(out, name, study, rows)
+        found[name] = report.write_study(out).as_uri()
+    return found
+
+
+@pytest.mark.parametrize(("width", "dark"), [(400, True), (1280, False)])
+@pytest.mark.parametrize("name", STUDIES)
+def test_every_figure_of_a_study_is_drawn(
+    browser: Browser, pages: dict[str, str], name: str, width: int, dark: bool
+) -> None:
+    opened = Opened(browser, pages[name], width, dark)
+    marks = opened.marks()
+    assert len(marks) == FIGURES[name]
+    assert all(marks.values()), marks
+    assert opened.complaints == []
+    assert opened.requests == [pages[name]]
+    inner, needed = opened.page.evaluate("() => [innerWidth, document.documentElement.scrollWidth]")
+    assert needed <= inner == width
+    assert opened.page.locator("img").count() == 0
+    assert HOSTILE in opened.page.inner_text("#experiments")
+    opened.page.close()
+
+
+def test_every_figure_has_its_numbers_in_words(browser: Browser, pages: dict[str, str]) -> None:
+    opened = Opened(browser, pages["ospbench"], 1280)
+    labels = opened.page.locator(".plot").evaluate_all("plots => plots.map(plot => plot.getAttribute('aria-label'))")
+    assert len(labels) == FIGURES["ospbench"]
+    assert all(any(character.isdigit() for character in label) for label in labels), labels
+    opened.page.close()

@@ -1,0 +1,81 @@
+"""``reproduce`` on the command line: the plan that it prints, and how it words what it found."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from streamgauge.cli.main import app
+from streamgauge.cli.reproduce import duration, outcome_line
+from streamgauge.errors import UsageError
+
+
+def reproduce(*arguments: str) -> Any:
+    return CliRunner().invoke(app, ["reproduce", *arguments], catch_exceptions=True)
+
+
+def row(*verdicts: str, **changes: Any) -> dict[str, Any]:
+    attempts = [
+        {"directory": f"runs/{number}", "verdict": verdict, "reasons": [] if verdict == "VALID" else [f"why {number}"]}
+        for number, verdict in enumerate(verdicts, start=1)
+    ]
+    return {"state": "done", "reason": "", "attempts": attempts, "summary": None, "capacity": None, **changes}
+
+
+def test_the_plan_says_what_how_long_and_what_not(tmp_path: Path) -> None:
+    asked = reproduce("stage-latency", "--engine", "echo", "--dry-run", "--out", str(tmp_path / "out"))
+    assert asked.exit_code == 0, asked.output
+    lines = asked.stdout.splitlines()
+    assert len(lines) >= 7
+    assert "stages-ingest-built-in" in lines[1]
+    assert " s " in lines[1]
+    assert "not run: engine echo does not run stage-latency/join" in " ".join(asked.stdout.split())
+    assert lines[-1].startswith("2 of 5 experiments to run: about ")
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_plan_of_chosen_ones_only() -> None:
+    asked = reproduce("ospbench", "--dry-run", "--only", "throughput-*", "--only", "latency-parse-built-in")
+    assert "latency-ingest" not in asked.stdout
+    assert "a search of several runs" in asked.stdout
+    assert "2 of 2 experiments to run" in asked.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("ospbensh",), "ospbench"),
+        (("ospbench", "--only", "nothing"), "unknown experiment"),
+        (("ospbench", "--for", "long"), "30s"),
+        (("ospbench", "--bootstrap", "nowhere"), "HOST:PORT"),
+        (("ospbench", "--set", "stage=parse"), "the study itself sets stage"),
+    ],
+)
+def test_ways_to_ask_wrongly(arguments: tuple[str, ...], says: str) -> None:
+    asked = reproduce(*arguments, "--dry-run")
+    assert isinstance(asked.exception, UsageError)
+    assert says in asked.exception.message()
+
+
+def test_how_an_experiment_ended() -> None:
+    latencies = {"total": {"p50": 12.34, "p99": 1234.5}, "latest": {"p50": 9.0, "p99": 10.0}}
+    assert outcome_line(row("VALID", summary={"latency_ms": latencies})) == "VALID: total p50 12.3 ms, p99 1,234.5 ms"
+    unknown = {"total": {"p50": None}, "latest": {"p50": 9.0, "p99": 10.0}}
+    assert outcome_line(row("VALID", summary={"latency_ms": unknown})) == "VALID: latest p50 9.0 ms, p99 10.0 ms"
+    assert outcome_line(row("INVALID", "FAILED")) == "FAILED (first attempt INVALID): why 2"
+    assert outcome_line(row(state="not run", reason="it cannot")) == "not run: it cannot"
+    found = {"interval": [100, 110], "unit": "records/s", "outcome": "found", "confirmed": True}
+    assert outcome_line(row("VALID", capacity=found)) == "VALID: 100 records/s sustained, 110 not (confirmed)"
+
+
+def test_durations_for_a_person() -> None:
+    assert [duration(seconds) for seconds in (30, 119, 150, 1200, 7290)] == [
+        "30 s",
+        "119 s",
+        "2.5 min",
+        "20 min",
+        "2 h 02 min",
+    ]

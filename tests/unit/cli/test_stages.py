@@ -1,0 +1,66 @@
+"""``--set stage=all``: which runs it becomes, and how they end together."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from streamgauge.cli.stages import Stages, build_stages, first_that_applies, line
+from streamgauge.engines.echo import Echo
+from streamgauge.errors import UsageError
+
+
+def stages(scenario: str = "ospbench/latency", *settings: str, **given: Any) -> Stages:
+    return build_stages(**{"scenario": scenario, "settings": list(settings), "engine": "spark", "out": None, **given})
+
+
+def test_one_request_for_each_stage(tmp_path: Path) -> None:
+    found = stages("ospbench/latency", "stage=all", "cores=1", out=tmp_path)
+    assert list(found.requests) == ["ingest", "parse", "join", "tumbling", "sliding"]
+    assert found.lacking == {}
+    for stage, request in found.requests.items():
+        assert request.scenario.stage == stage
+        assert request.scenario.engine_options["cores"] == 1
+        assert request.out == tmp_path / stage
+        assert f"--set stage={stage}" in request.command
+
+
+def test_stages_that_the_engine_lacks_are_named() -> None:
+    found = stages("ospbench/latency", "stage=all", engine="echo")
+    assert list(found.requests) == ["ingest", "parse"]
+    assert set(found.lacking) == {"join", "tumbling", "sliding"}
+    assert all(found.lacking.values())
+    (out,) = {request.out.parent for request in found.requests.values()}
+    assert out == found.out
+
+
+def test_a_single_stage_is_an_ordinary_run(tmp_path: Path) -> None:
+    found = stages("ospbench/latency", "stage=parse", out=tmp_path)
+    assert found.out is None
+    assert found.requests["parse"].out == tmp_path
+
+
+def test_ways_to_ask_wrongly(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(UsageError, match="one stage"):
+        stages("ospbench/latency", "stage=all", job=Path("my.py"))
+    with pytest.raises(UsageError, match="unknown key"):
+        stages("ospbench/latency", "stage=all", "corse=1")
+    monkeypatch.setattr(Echo, "traits", replace(Echo.traits, pipelines=frozenset()))
+    with pytest.raises(UsageError, match="runs no stage"):
+        stages("ospbench/latency", "stage=all", engine="echo")
+
+
+def test_the_first_exit_code_that_applies() -> None:
+    assert first_that_applies([0, 0]) == 0
+    assert first_that_applies([0, 1]) == 1
+    assert first_that_applies([1, 4, 0]) == 4
+    assert first_that_applies([1, 4, 3]) == 3
+
+
+def test_a_line_for_each_stage() -> None:
+    latencies = {"total": {"p50": 12.34, "p99": 1234.5}, "latest": {"p50": 9, "p99": None}}
+    said = line({"verdict": "VALID", "latency_ms": latencies})
+    assert said == "VALID, total p50 12.3, total p99 1,234.5, latest p50 9.0, latest p99 – ms"

@@ -1,0 +1,103 @@
+"""What the Spark engine plans and refuses, before anything is started."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from streamgauge import registry
+from streamgauge.engines.spark.program import consumed
+from streamgauge.engines.spark.queries import query_of
+from streamgauge.errors import Unsupported
+from streamgauge.model import Job
+from streamgauge.studies import scenario as scenarios
+
+
+def settings(own_job: dict[str, str] | None = None, **options: Any) -> dict[str, str]:
+    """The Spark settings on the command line of the engine's JVM."""
+    engine = registry.engine("spark")
+    job = Job(
+        run="run",
+        pipeline="ospbench/tumbling",
+        parameters={},
+        transport="kafka",
+        endpoints={"bootstrap": "127.0.0.1:9"},
+        inputs={"flow": "f", "speed": "s"},
+        output="o",
+        partitions=2,
+        checkpoint_dir=Path("checkpoint"),
+        work_dir=Path("work"),
+        options=engine.options.model_validate(options).model_dump(),
+        seed=1,
+        own_job=own_job,
+    )
+    argv = engine.plan(job)[0].argv
+    return dict(argv[at + 1].split("=", 1) for at, word in enumerate(argv) if word == "--conf")
+
+
+@pytest.mark.parametrize(
+    ("options", "setting", "value"),
+    [
+        ({"state_store": "memory"}, "stateStore.providerClass", "HDFSBackedStateStoreProvider"),
+        ({"state_store": "rocksdb"}, "stateStore.providerClass", "RocksDBStateStoreProvider"),
+        ({"state_store": "rocksdb"}, "join.stateFormatVersion", "3"),
+        ({"changelog": False}, "stateStore.rocksdb.changelogCheckpointing.enabled", "false"),
+        ({"retained_batches": 7}, "minBatchesToRetain", "7"),
+    ],
+)
+def test_options_become_settings(options: dict[str, Any], setting: str, value: str) -> None:
+    assert settings(**options)[f"spark.sql.streaming.{setting}"].endswith(value)
+
+
+@pytest.mark.parametrize("options", [{"state_store": "memory"}, {"realtime": True}])
+def test_where_the_newer_format_of_a_joins_state_does_not_work(options: dict[str, Any]) -> None:
+    assert "spark.sql.streaming.join.stateFormatVersion" not in settings(**options)
+
+
+def test_a_readers_own_job_gets_spark_as_it_is() -> None:
+    ours, theirs = settings(), settings(own_job={"copy": "job.py", "path": "job.py"})
+    assert set(ours) - set(theirs) == {
+        "spark.sql.constraintPropagation.enabled",
+        "spark.sql.streaming.join.stateFormatVersion",
+    }
+
+
+def test_a_setting_of_the_user_wins() -> None:
+    assert settings(**{"spark.sql.streaming.minBatchesToRetain": 5})["spark.sql.streaming.minBatchesToRetain"] == "5"
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"stage": "parse", "implementation": "customised"}, "keeps no state"),
+        ({"stage": "tumbling", "realtime": "true"}, "ALLOWLIST"),
+        ({"stage": "join", "realtime": "true", "implementation": "customised"}, "STDS_FAILED"),
+        ({"stage": "sliding", "output_mode": "update"}, "correctness"),
+        ({"stage": "join", "implementation": "customised", "state_store": "memory"}, "STORE_BACKEND"),
+    ],
+)
+def test_what_spark_refuses_is_refused_before_anything_is_started(changes: dict[str, str], reason: str) -> None:
+    with pytest.raises(Unsupported, match=reason):
+        scenarios.resolve("ospbench/latency", engine="spark", changes=changes)
+
+
+@pytest.mark.parametrize("changes", [{"output_mode": "update"}, {"implementation": "customised"}])
+def test_what_spark_takes_is_taken(changes: dict[str, str]) -> None:
+    resolved = scenarios.resolve("ospbench/latency", engine="spark", changes={"stage": "tumbling", **changes})
+    assert changes.items() <= dict(resolved.engine_options).items()
+
+
+def test_every_pipeline_has_a_query() -> None:
+    for pipeline in registry.engine("spark").traits.pipelines:
+        assert callable(query_of(pipeline, "built-in"))
+
+
+def test_consumed_is_the_sum_over_all_sources() -> None:
+    progress = {"sources": [{"endOffset": '{"flow":{"0":3,"1":4}}'}, {"endOffset": {"speed": {"0": 5}}}]}
+    query: Any = SimpleNamespace(lastProgress=progress)
+    assert consumed(query) == 12
+    waiting: Any = SimpleNamespace(lastProgress={"sources": [{"endOffset": None}]})
+    assert consumed(waiting) == 0

@@ -1,0 +1,50 @@
+"""What is told of a job that has no reference, from the engine's own positions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from streamgauge.evaluate import own, sustained
+from streamgauge.evaluate.facts import Moments
+from streamgauge.evaluate.metrics.trend import Series
+from streamgauge.model import NS_PER_S
+
+START_NS = 1_767_225_600 * NS_PER_S
+MOMENTS = Moments(START_NS, START_NS + NS_PER_S, *(START_NS + second * NS_PER_S for second in (3, 4, 5)))
+
+
+def sample(at_s: float, appended: int, consumed: int | None) -> dict[str, Any]:
+    inputs = {"flow": appended, "speed": appended, "output": 99}
+    return {"t_ns": START_NS + round(at_s * NS_PER_S), "appended": inputs, "consumed": consumed}
+
+
+def test_the_backlog_is_what_the_inputs_hold_and_the_engine_has_not_taken() -> None:
+    samples = [
+        sample(-0.5, 1, 0),  # before the load
+        sample(0.1, 10, 20),
+        sample(0.9, 10, 13),  # the last of the first second counts
+        sample(2.5, 20, None),  # not known
+        sample(3.5, 30, 61),  # more than there is: it reads while we look
+        sample(9.0, 50, 0),  # after the end
+    ]
+    assert own.consumed_backlog(samples, ["flow", "speed"], MOMENTS) == [7, None, None, 0, None]
+
+
+@pytest.mark.parametrize(("growth", "held"), [(0.0, True), (5.0, False)])
+def test_without_latencies_the_backlog_decides(growth: float, held: bool) -> None:
+    seconds = np.arange(10)
+    backlog = Series(seconds, growth * seconds)
+    evidence = sustained.Evidence(offered_per_s=100.0, slope=backlog.slope(), median_ms=None, backlog=backlog)
+    found = sustained.by_backlog("ospbench", evidence)
+    assert found.held is held
+    assert "only the slope of the backlog" in found.notes[0]
+    assert sustained.by_backlog(None, evidence) == sustained.Finding(None)
+
+
+def test_only_a_job_without_reference_is_unvalidated() -> None:
+    assert own.is_validated(None)
+    assert own.is_validated({"reference": "1a2b"})
+    assert not own.is_validated({"reference": None})

@@ -1,0 +1,92 @@
+"""A reader's job file, as far as it can be judged without running it."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import pytest
+
+from streamgauge.errors import UsageError
+from streamgauge.pipelines.job_file import inspect
+
+BUILD = "def build(spark, source):\n    return source\n"
+CHECKED = BUILD + "def reference(inputs):\n    return inputs['flow']\n"
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "my.py"
+
+
+def test_what_a_file_says_of_itself(file: Path) -> None:
+    file.write_text(CHECKED + "key = ['id', 'window_end_ms']\nsettles_s = 2\n")
+    found = inspect(file)
+    assert (found.key, found.settles_s, found.name) == (("id", "window_end_ms"), 2.0, "my.py")
+    assert found.path == str(file)
+    assert found.sha256 == hashlib.sha256(file.read_bytes()).hexdigest()
+
+
+def test_it_is_not_run(file: Path) -> None:
+    file.write_text(BUILD + "import sys\nsys.exit('this was run')\n")
+    assert inspect(file).key == ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "build = lambda spark, source: source",
+        "from elsewhere import build",
+        "from elsewhere import *",
+        "if True:\n    def build(spark, source): ...\nelse:\n    build = None",
+        "try:\n    from elsewhere import build\nexcept ImportError:\n    pass",
+        "def build(*everything): ...",
+        "def build(spark, source, depth=3): ...",
+    ],
+)
+def test_every_way_to_have_a_build(file: Path, text: str) -> None:
+    file.write_text(text)
+    assert inspect(file).key == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("def bild(spark, source): ...", "has no build"),
+        ("def outer():\n    def build(spark, source): ...", "has no build"),
+        ("x = 1\ndef build(spark, source)\n    pass", "line 2"),
+        ("x = 1\x00", "no Python"),
+        ("async def build(spark, source): ...", "no ordinary function"),
+        ("class build: ...", "no ordinary function"),
+        ("def build(source): ...", "def build(spark, source)"),
+        ("def build(spark, source, third): ...", "def build(spark, source)"),
+        ("def build(spark, source, *, depth): ...", "def build(spark, source)"),
+        (CHECKED, "a reference but no key"),
+        (BUILD + "key = ['id']", "a key but no reference"),
+        (CHECKED + "key = 'id'", "line 5"),
+        (CHECKED + "key = []", "does not name columns"),
+        (CHECKED + "key = ['id', 'id']", "does not name columns"),
+        (CHECKED + "key = ['id', 7]", "does not name columns"),
+        (CHECKED + "key = list('ab')", "known only when the file runs"),
+        (BUILD + "def reference(): ...\nkey = ['id']", "def reference(inputs)"),
+        (BUILD + "settles_s = '2s'", "no number of seconds"),
+        (BUILD + "settles_s = -1", "no number of seconds"),
+        (BUILD + "settles_s = True", "no number of seconds"),
+    ],
+)
+def test_mistakes_are_found_before_anything_runs(file: Path, text: str, says: str) -> None:
+    file.write_text(text)
+    with pytest.raises(UsageError) as refused:
+        inspect(file)
+    assert says in refused.value.message()
+    assert str(file) in refused.value.message()
+
+
+def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="No such file"):
+        inspect(tmp_path / "none.py")
+    with pytest.raises(UsageError, match="Is a directory"):
+        inspect(tmp_path)
+    (tmp_path / "latin.py").write_bytes(b"x = '\xe9'\n")
+    with pytest.raises(UsageError, match="no Python"):
+        inspect(tmp_path / "latin.py")

@@ -1,0 +1,316 @@
+"""The exhibits of a reproduced study: their numbers, hand-worked, and where the paper's marks stand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import synthetic_study
+from synthetic_study import not_run, row, write_reproduction
+
+from streamgauge.report.study_bursts import periodic_burst, single_burst
+from streamgauge.report.study_cost import stage_cost
+from streamgauge.report.study_latency import latency_by_stage
+from streamgauge.report.study_parts import Context, Distribution, Panel, Plot
+from streamgauge.report.study_rates import rate_sweep
+from streamgauge.report.study_scores import factors, score, scores
+from streamgauge.report.study_source import read_reproduction
+from streamgauge.studies.description import Exhibit, ExhibitKind, Experiment, Mark, Study
+from streamgauge.studies.ospbench import STUDY as OSPBENCH
+
+LATENCY = "ospbench/latency"
+INGEST, PARSE, JOIN = (Experiment(LATENCY, stage) for stage in ("ingest", "parse", "join"))
+TUMBLING = Experiment(LATENCY, "tumbling")
+CUSTOMISED = Experiment(LATENCY, "tumbling", "customised")
+SEARCH = Experiment("ospbench/throughput", "tumbling", purpose="capacity")
+SINGLE = Experiment("ospbench/single-burst", "tumbling")
+PERIODIC = Experiment("ospbench/periodic-burst", "tumbling")
+MEDIAN = "median latency"
+
+
+def context(
+    out: Path,
+    kind: ExhibitKind,
+    experiments: Sequence[Experiment],
+    marks: Sequence[Mark] = (),
+    rows: Sequence[dict[str, Any]] | None = None,
+) -> Context:
+    exhibit = Exhibit("Fig. 1", "An exhibit", kind, tuple(experiments), tuple(marks))
+    study = Study("A study", "nowhere", "latest", (exhibit,))
+    found = [row(out, one) for one in experiments] if rows is None else rows
+    return Context("e", study, exhibit, read_reproduction(write_reproduction(out, "ospbench", study, found)))
+
+
+def set_latencies(out: Path, experiment: Experiment, values: Sequence[float], engine: str = "spark") -> None:
+    distinct, counts = np.unique(np.array(values, dtype=float), return_counts=True)
+    table = pa.table({"kind": ["latest"] * len(distinct), "value_ms": distinct, "count": counts})
+    pq.write_table(table, out / f"runs/{experiment.name}-{engine}/measures/latency.parquet")
+
+
+def plot(panels: Sequence[Panel], name: str) -> Plot:
+    return next(one for panel in panels for one in panel.plots if one.name == name)
+
+
+def test_percentiles_are_those_of_all_samples() -> None:
+    found = Distribution(np.array([1.0, 2.0, 10.0]), np.array([50, 40, 11]))
+    # 101 samples: places 0 to 100; place 25 is 1, place 50 is 2, place 90 is 10, and 10 samples lie above it.
+    assert [found.percentile(p) for p in (0, 25, 50, 89, 90)] == [1.0, 1.0, 2.0, 2.0, 10.0]
+    assert found.percentile(89.5) == pytest.approx(6.0)
+    assert found.percentile(91) is None
+    assert found.level(91) == 10.0
+    assert Distribution(np.zeros(0), np.zeros(0, int)).percentile(50) is None
+
+
+@pytest.mark.parametrize("percent", [1, 25, 50, 75, 95, 99])
+def test_percentiles_agree_with_numpy(percent: int) -> None:
+    samples = np.random.default_rng(3).integers(0, 50, 4001).astype(float)
+    assert Distribution(*np.unique(samples, return_counts=True)).percentile(percent) == np.percentile(samples, percent)
+
+
+def test_violins_and_the_papers_medians_share_a_row(tmp_path: Path) -> None:
+    marks = [
+        Mark("Structured Streaming 2.4.1", "tumbling", 1277, "ms", MEDIAN, "customised"),
+        Mark("Flink 1.9.1", "ingest", 0, "ms", MEDIAN),
+        Mark("Flink 1.9.1", "ingest", 2, "ms", "p99 latency"),
+    ]
+    panels = latency_by_stage(context(tmp_path, "latency-by-stage", [INGEST, TUMBLING, CUSTOMISED], marks))
+    drawn = plot(panels, "e-stages").figure
+    names = drawn["layout"]["yaxis"]["ticktext"]
+    assert names == ["<b>tumbling</b><br>customised", "<b>tumbling</b><br>built-in", "<b>ingest</b><br>built-in"]
+    theirs = {trace["name"]: trace for trace in drawn["data"] if trace.get("name", "").startswith("paper: ")}
+    structured, flink = theirs["paper: Structured Streaming 2.4.1"], theirs["paper: Flink 1.9.1"]
+    assert (structured["x"], structured["y"]) == ([1277], [0.0])
+    assert structured["text"] == ["paper: Structured Streaming 2.4.1, 1,277 ms (median latency)"]
+    assert drawn["layout"]["xaxis"]["type"] == "log"
+    assert (flink["x"], flink["y"]) == ([0.5], [2.0])  # 0 ms, at the floor of a logarithmic axis
+    assert flink["text"] == ["paper: Flink 1.9.1, 0 ms (median latency)"]
+
+
+def test_the_outline_is_widest_where_the_results_are(tmp_path: Path) -> None:
+    found = context(tmp_path, "latency-by-stage", [INGEST])
+    set_latencies(tmp_path, INGEST, [100] * 800 + [110] * 100 + [160] * 100)
+    drawn = plot(latency_by_stage(found), "e-stages")
+    outline = drawn.figure["data"][0]
+    assert outline["x"][int(np.argmax(outline["y"]))] == pytest.approx(100, abs=3)
+    assert max(outline["y"]) == pytest.approx(0.42)
+    assert drawn.figure["layout"]["xaxis"].get("type") != "log"
+    assert "ingest (built-in, spark) 100 ms" in drawn.caption
+
+
+def test_the_table_leaves_out_what_too_few_samples_carry(tmp_path: Path) -> None:
+    found = context(tmp_path, "latency-by-stage", [INGEST, PARSE])
+    set_latencies(tmp_path, INGEST, range(1001))
+    set_latencies(tmp_path, PARSE, range(1_100_001))
+    (table, *_) = latency_by_stage(found)[0].tables
+    assert list(table.head[4:]) == ["count", "p1", "p25", "p50", "p75", "p99", "p99.999", "p99 − p1"]
+    assert table.rows[0].cells[4:] == ["1,001", "10.0", "250.0", "500.0", "750.0", "990.0", "–", "980.0"]
+    assert table.rows[1].cells[10] == "1,099,989.0"
+
+
+def test_one_and_the_same_latency_is_drawn(tmp_path: Path) -> None:
+    found = context(tmp_path, "latency-by-stage", [INGEST])
+    set_latencies(tmp_path, INGEST, [7] * 20)
+    outline = plot(latency_by_stage(found), "e-stages").figure["data"][0]
+    assert min(outline["x"]) < 7 < max(outline["x"])
+
+
+def test_a_stage_costs_the_latency_with_it_minus_without_it(tmp_path: Path) -> None:
+    marks = [
+        Mark("Flink", "ingest", 292, "ms", MEDIAN),
+        Mark("Flink", "parse", 172, "ms", "added median latency"),
+        Mark("Flink", "parse", 464, "ms", MEDIAN),
+    ]
+    found = context(tmp_path, "stage-cost", [INGEST, PARSE, JOIN], marks)
+    # Evenly spread over 0 to 1,000, over 100 to 1,300, over 50 to 2,050: p50 500, 700, 1,050; p95 950, 1,240, 1,950.
+    set_latencies(tmp_path, INGEST, range(1001))
+    set_latencies(tmp_path, PARSE, np.linspace(100, 1300, 1001))
+    set_latencies(tmp_path, JOIN, np.linspace(50, 2050, 1001))
+    panels = stage_cost(found)
+    boxes = plot(panels, "e-cumulative").figure["data"]
+    assert boxes[0]["median"] == [500, 700, 1050]
+    assert (boxes[0]["lowerfence"], boxes[0]["upperfence"]) == ([50, 160, 150], [950, 1240, 1950])
+    assert (boxes[1]["name"], boxes[1]["x"], boxes[1]["y"]) == ("paper: Flink", ["ingest", "parse"], [292, 464])
+    ours, theirs = plot(panels, "e-added").figure["data"]
+    assert (ours["x"], ours["y"]) == (["ingest", "parse", "join"], [500, 200, 350])
+    assert (theirs["x"], theirs["y"]) == (["ingest", "parse"], [292, 172])
+    adds = panels[0].tables[1]
+    assert adds.rows[2].cells[3:] == ["−10.0", "150.0", "350.0", "550.0", "710.0"]
+
+
+def test_a_missing_stage_leaves_the_next_without_increment(tmp_path: Path) -> None:
+    rows = [row(tmp_path, INGEST), not_run(PARSE, "why not"), row(tmp_path, JOIN)]
+    panels = stage_cost(context(tmp_path, "stage-cost", [INGEST, PARSE, JOIN], rows=rows))
+    assert plot(panels, "e-added").figure["data"][0]["x"] == ["ingest"]
+    assert panels[0].tables[1].rows[1].cells == ["join", "spark, built-in", "VALID", *["–"] * 5]
+
+
+def test_an_increment_over_a_bad_run_is_grey(tmp_path: Path) -> None:
+    rows = [row(tmp_path, INGEST, verdict="INVALID"), row(tmp_path, PARSE)]
+    (panel,) = stage_cost(context(tmp_path, "stage-cost", [INGEST, PARSE], rows=rows))
+    levels, adds = panel.tables
+    assert [one.muted for one in levels.rows] == [True, False]
+    assert [one.muted for one in adds.rows] == [True, True]
+    cumulative, added = panel.plots
+    assert "ms (INVALID), parse" in cumulative.caption
+    assert added.caption.count("(do not use)") == 2
+
+
+def test_probes_stand_at_their_rates_with_the_papers_rates_at_the_foot(tmp_path: Path) -> None:
+    marks = [
+        Mark("Flink 1.9.1", "tumbling", 26_000, "records/s", "sustainable rate"),
+        Mark("Flink 1.9.1", "tumbling", 25_000, "records/s", "sustainable rate", "customised"),
+        Mark("Structured Streaming 2.4.1", "tumbling", 115_000, "records/s", "sustainable rate"),
+        Mark("Structured Streaming 2.4.1", "tumbling", 50, "%", "CPU at the sustainable rate"),
+    ]
+    panels = rate_sweep(context(tmp_path, "rate-sweep", [SEARCH], marks))
+    drawn = plot(panels, "e-0-latency").figure
+    p50, p99, flink, structured = drawn["data"]
+    assert (p50["x"], p50["y"]) == ([8000, 16000, 32000], [300.0, 900.0, 9000.0])
+    assert p99["marker"]["symbol"] == ["circle", "circle", "x"]
+    assert (flink["x"], structured["x"]) == ([26_000], [115_000])
+    (zone,) = drawn["layout"]["shapes"]
+    assert zone["x0"] == 32000
+    assert zone["x1"] > 115_000
+    cpu, heap = (plot(panels, f"e-0-{name}").figure["data"][0] for name in ("cpu", "heap"))
+    assert cpu["x"] == heap["x"] == [8000, 16000, 32000]
+    # The synthetic engine uses 0.9 cores give or take a fifth, more in the warm-up; its heap is 0.4 to 0.9 of 520 MB.
+    assert 0.71 <= cpu["y"][0] - cpu["error_y"]["arrayminus"][0] < cpu["y"][0] + cpu["error_y"]["array"][0] <= 1.09
+    assert heap["y"][0] - heap["error_y"]["arrayminus"][0] == pytest.approx(208, abs=0.1)
+    assert heap["y"][0] + heap["error_y"]["array"][0] == pytest.approx(468, abs=0.1)
+    assert panels[0].title.endswith("16,000 records/s sustained, 32,000 not (confirmed)")
+
+
+def test_a_search_that_found_nothing_out_is_shown(tmp_path: Path) -> None:
+    failed = row(tmp_path, SEARCH, verdict="FAILED")
+    failed["capacity"] |= {"outcome": None, "interval": [None, None], "probes": []}
+    failed["attempts"][0]["reasons"] = ["the engine died"]
+    (panel, _) = rate_sweep(context(tmp_path, "rate-sweep", [SEARCH], rows=[failed]))
+    assert (panel.verdict, panel.why, list(panel.plots)) == ("FAILED", "the engine died", [])
+    assert panel.tables == []
+
+
+def test_a_single_burst_counts_from_the_start_of_the_engine(tmp_path: Path) -> None:
+    marks = [Mark("Flink 1.9.1", "tumbling", 81, "s", "caught up"), Mark("Flink 1.9.1", "tumbling", 16, "s", "first")]
+    panels = single_burst(context(tmp_path, "single-burst", [SINGLE], marks))
+    output = plot(panels, "e-0-output")
+    ours, theirs = output.figure["data"]
+    run = tmp_path / "runs/single-burst-tumbling-built-in-spark"
+    per_second = pq.read_table(run / "measures/seconds.parquet").column("output").to_pylist()
+    # The synthetic engine was started 2 s after the load.
+    assert ours["x"][0] == 0.5
+    assert ours["y"] == per_second[2:]
+    assert (theirs["x"], theirs["name"]) == ([81], "paper: Flink 1.9.1")
+    first, caught_up, zone = output.figure["layout"]["shapes"]
+    assert (first["x0"], caught_up["x0"], zone["x0"]) == (9.5, 21.0, 21.0)
+    assert output.figure["layout"]["xaxis"]["range"] == [0.5, 81]
+    assert "First output 9.5 s, caught up 21.0 s after the engine was started, with 60,000 records" in output.caption
+    assert plot(panels, "e-0-cpu").figure["data"][0]["x"][0] >= 0
+
+
+def test_periodic_bursts_are_shown_over_the_last_minute_with_each_burst_marked(tmp_path: Path) -> None:
+    panels = periodic_burst(context(tmp_path, "periodic-burst", [PERIODIC]))
+    rates = plot(panels, "e-0-rates").figure
+    assert [trace["name"] for trace in rates["data"]] == ["input", "output"]
+    assert rates["data"][0]["x"] == [second + 0.5 for second in range(10, 40)]
+    assert [shape["x0"] for shape in rates["layout"]["shapes"]] == [10.0, 20.0, 30.0]
+    assert [trace["name"] for trace in plot(panels, "e-0-latency").figure["data"]] == ["p50", "p99"]
+    (table,) = panels[0].tables
+    assert [one.cells[2] for one in table.rows] == ["no", "no", "yes"]
+    assert "3 bursts, 1 of them wide" in table.note
+    assert "Inputs behind a result: 3.17." in table.note
+
+
+@pytest.mark.parametrize(
+    ("value", "others", "more", "points"),
+    [
+        (100, [100], False, 4),
+        (110, [100], False, 4),
+        (111, [100], False, 3),
+        (200, [100], False, 3),
+        (201, [100], False, 2),
+        (500, [100], False, 2),
+        (501, [100], False, 1),
+        (0.9, [0], False, 4),  # both below the resolution of the stamps
+        (3, [0], False, 2),
+        (91, [100], True, 4),
+        (50, [100], True, 3),
+        (20, [100], True, 2),
+        (19, [100], True, 1),
+    ],
+)
+def test_the_rule_of_the_scores(value: float, others: list[float], more: bool, points: int) -> None:
+    assert score(value, [value, *others], more) == points
+
+
+def table_2(out: Path, rows: Sequence[dict[str, Any]]) -> dict[str, list[Any]]:
+    exhibit = next(one for one in OSPBENCH.exhibits if one.kind == "scores")
+    reproduction = read_reproduction(write_reproduction(out, "ospbench", OSPBENCH, rows))
+    (table,) = scores(Context("e", OSPBENCH, exhibit, reproduction))[0].tables
+    found = {"head": list(table.head)}
+    for one in table.rows:
+        found[f"{one.cells[0]}: {one.cells[1][0]}"] = list(one.cells[1:])
+    return found
+
+
+def with_p50(found: dict[str, Any], p50: float) -> dict[str, Any]:
+    found["summary"]["latency_ms"]["latest"]["p50"] = p50
+    return found
+
+
+def test_scores_compare_the_systems_measured_here(tmp_path: Path) -> None:
+    rows = [
+        with_p50(row(tmp_path, INGEST), 100),
+        with_p50(row(tmp_path, PARSE), 200),
+        with_p50(row(tmp_path, INGEST, "other"), 40),
+        with_p50(row(tmp_path, PARSE, "other"), 60),
+        with_p50(row(tmp_path, Experiment(LATENCY, "ingest", "real-time")), 5),
+        with_p50(row(tmp_path, Experiment(LATENCY, "parse", "real-time")), 7),
+        row(tmp_path, SEARCH),
+    ]
+    found = table_2(tmp_path, rows)
+    assert found["head"][2:5] == ["spark", "spark, real-time", "other"]
+    # Means over both stages: 150, 6 and 50 ms.
+    assert found["Latency: stateless stages"][1:4] == [["1", "150 ms"], ["4", "6 ms"], ["1", "50 ms"]]
+    theirs = ("Flink 1.9.1", "Kafka Streams 2.1.0", "Spark Streaming 2.4.1", "Structured Streaming 2.4.1")
+    assert found["head"][5:] == [f"paper: {engine}" for engine in theirs]
+    assert found["Latency: stateless stages"][4:] == ["4", "4", "1", "1"]
+    assert found["Latency: customised stateful API"][4:] == ["4", "4", "–", "2"]
+    # One system only: a value and no score. 16,000/s is sustained, but with a p99 of 2.7 s.
+    assert found["Sustainable throughput: unconstrained latency"][1:3] == [["no score", "16,000 records/s"], "–"]
+    assert found["Sustainable throughput: constrained latency"][1:3] == [["no score", "8,000 records/s"], "–"]
+
+
+def test_only_stages_that_all_have_are_compared(tmp_path: Path) -> None:
+    rows = [
+        with_p50(row(tmp_path, INGEST), 100),
+        with_p50(row(tmp_path, PARSE), 900),
+        with_p50(row(tmp_path, INGEST, "other"), 105),
+        not_run(PARSE, "it cannot", "other"),
+    ]
+    (what, spark, other, *_) = table_2(tmp_path, rows)["Latency: stateless stages"]
+    assert what == ["stateless stages", "(median latency, mean over ingest)"]
+    assert (spark, other) == (["4", "100 ms"], ["4", "105 ms"])
+
+
+def test_bad_runs_are_not_scored(tmp_path: Path) -> None:
+    rows = [with_p50(row(tmp_path, INGEST), 100), with_p50(row(tmp_path, INGEST, "other", verdict="INVALID"), 1)]
+    assert table_2(tmp_path, rows)["Latency: stateless stages"][1:3] == [["no score", "100 ms"], "–"]
+
+
+def test_times_of_bursts_are_scored_in_seconds(tmp_path: Path) -> None:
+    rows = [row(tmp_path, SINGLE), row(tmp_path, SINGLE, "other")]
+    rows[0]["summary"]["burst"] = synthetic_study.SINGLE | {"first_output_s": 0.2, "caught_up_s": 30.0}
+    rows[1]["summary"]["burst"] = synthetic_study.SINGLE | {"first_output_s": 0.5, "caught_up_s": 20.0}
+    found = table_2(tmp_path, rows)
+    assert found["Single burst: initial output"][1:3] == [["4", "0.20 s"], ["2", "0.50 s"]]
+    assert found["Single burst: processing time"][1:3] == [["3", "30 s"], ["4", "20 s"]]
+
+
+def test_every_score_of_the_paper_has_its_factor() -> None:
+    table = next(exhibit for exhibit in OSPBENCH.exhibits if exhibit.kind == "scores")
+    assert {mark.what for mark in table.marks} == {factor.what for factor in factors()}

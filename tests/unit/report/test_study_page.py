@@ -1,0 +1,204 @@
+"""The page of a reproduced study: what it says of every experiment, good, bad and missing."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import synthetic_study
+from synthetic_study import not_run, row, write_reproduction, write_study
+
+from streamgauge import report
+from streamgauge.errors import UsageError
+from streamgauge.report.study import render
+from streamgauge.report.study_source import read_reproduction
+from streamgauge.studies.description import Exhibit, Experiment, Mark, Study
+from streamgauge.studies.ospbench import STUDY as OSPBENCH
+from streamgauge.studies.stage_latency import STUDY as STAGE_LATENCY
+
+INGEST = Experiment("ospbench/latency", "ingest")
+PARSE = Experiment("ospbench/latency", "parse")
+MARKS = (
+    Mark("Structured Streaming 2.4.1", "ingest", 105, "ms", "median latency"),
+    Mark("Flink 1.9.1", "parse", 2, "ms", "p99 latency"),
+)
+SMALL = Study(
+    "A small study",
+    "nowhere, 2026",
+    "latest",
+    (
+        Exhibit("Table 1", "Configuration", "configuration"),
+        Exhibit("Fig. 2", "Latency", "latency-by-stage", (INGEST, PARSE), MARKS, "Read it with care."),
+    ),
+    {"duration": "shorter than the paper's"},
+)
+
+
+def page_of(out: Path, study: Study = SMALL) -> str:
+    return render(read_reproduction(out), study)
+
+
+def words(page: str) -> str:
+    """What a reader sees: without markup and scripts."""
+    body = re.sub(r"<(script|style)\b.*?</\1>", " ", page, flags=re.DOTALL)
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", body))
+
+
+def figures_of(page: str) -> dict[str, Any]:
+    found = re.search(r'<script type="application/json" id="figures">(.*?)</script>', page, flags=re.DOTALL)
+    assert found is not None
+    drawn: dict[str, Any] = json.loads(found[1])
+    return drawn
+
+
+def test_the_head_says_what_was_run_on_what_and_what_was_scaled(tmp_path: Path) -> None:
+    said = words(page_of(write_study(tmp_path, "ospbench", SMALL)))
+    for text in (
+        "A small study",
+        "nowhere, 2026",
+        "2 experiments: 2 VALID.",
+        "profile laptop",
+        "spark 4.2.0",
+        "Example CPU @ 2.5 GHz, 2 cores",
+        "2026-11-15 10:15 UTC, 20.0 minutes in all",
+        "latency measured_s 30 instead of 1,500, partitions 2 instead of 20",
+        "shorter than the paper&#39;s",
+        "Read it with care.",
+    ):
+        assert text in said
+    assert said.index("Table 1 Configuration") < said.index("Fig. 2 Latency")
+
+
+def test_every_attempt_is_shown_and_linked(tmp_path: Path) -> None:
+    first = row(tmp_path, INGEST, verdict="INVALID")["attempts"][0]
+    shutil.move(tmp_path / first["directory"], tmp_path / "runs/first try")
+    good = row(tmp_path, INGEST)
+    good["attempts"].insert(0, first | {"directory": "runs/first try"})
+    page = page_of(write_reproduction(tmp_path, "ospbench", SMALL, [good]))
+    assert '<a href="./runs/first%20try/report.html">INVALID</a>: generator: a record was 327 ms late' in page
+    assert '<a href="./runs/latency-ingest-built-in-spark/report.html">VALID</a>' in page
+    assert "1 experiments: 1 VALID." in page
+
+
+def test_what_has_no_result_leaves_a_gap_with_the_reason(tmp_path: Path) -> None:
+    rows = [not_run(INGEST, "the engine <b>refuses</b> it"), synthetic_study.about(PARSE, "spark")]
+    page = page_of(write_reproduction(tmp_path, "ospbench", SMALL, rows, state="unfinished"))
+    said = words(page)
+    assert "No result: spark · ingest · built-in: not run. the engine &lt;b&gt;refuses&lt;/b&gt; it" in said
+    assert "No result: spark · parse · built-in: pending. its turn has not come yet" in said
+    assert "unfinished: parts of the study have not been run yet" in said
+    assert figures_of(page) == {}
+
+
+def test_what_was_left_out_or_removed_since_is_said(tmp_path: Path) -> None:
+    out = write_reproduction(tmp_path, "ospbench", SMALL, [row(tmp_path, INGEST)])
+    (tmp_path / "runs/latency-ingest-built-in-spark/manifest.json").unlink()
+    said = words(page_of(out))
+    assert "latency-parse-built-in: not part of this reproduction" in said
+    assert "VALID, and its directory runs/latency-ingest-built-in-spark cannot be read" in said
+
+
+def test_numbers_of_a_bad_run_are_grey_and_named(tmp_path: Path) -> None:
+    rows = [row(tmp_path, INGEST), row(tmp_path, PARSE, verdict="INVALID")]
+    page = page_of(write_reproduction(tmp_path, "ospbench", SMALL, rows))
+    assert "INVALID and FAILED runs are shown in grey." in page
+    assert re.search(r'<tr class="muted"><td>parse</td>.*?<td>INVALID</td>', page)
+    assert re.search(r"<tr><td>ingest</td>.*?<td>VALID</td>", page)
+    (drawn,) = figures_of(page).values()
+    colors = {trace["name"]: trace["fillcolor"] for trace in drawn["data"] if trace.get("showlegend")}
+    assert colors == {"spark, built-in": "--s1", "INVALID, do not use": "--muted"}
+
+
+def test_a_bad_burst_stands_under_a_banner(tmp_path: Path) -> None:
+    bursts = Experiment("ospbench/periodic-burst", "tumbling")
+    study = Study("t", "s", "latest", (Exhibit("Fig. 5", "Bursts", "periodic-burst", (bursts,)),))
+    page = page_of(write_reproduction(tmp_path, "ospbench", study, [row(tmp_path, bursts, verdict="FAILED")]), study)
+    assert '<div class="panel unusable">' in page
+    assert "<b>FAILED: do not use these numbers.</b> generator: a record was 327 ms late" in page
+
+
+def test_configuration_stands_beside_the_papers(tmp_path: Path) -> None:
+    customised = Experiment("ospbench/latency", "tumbling", "customised")
+    rows = [row(tmp_path, INGEST), row(tmp_path, customised)]
+    page = page_of(write_reproduction(tmp_path, "ospbench", SMALL, rows))
+    assert "<td>cores</td><td>2</td><td>20</td>" in page
+    assert "<td>implementation</td><td>built-in, customised</td><td>–</td>" in page
+    assert "<td>partitions</td><td>2</td><td>20</td>" in page
+    assert "<td>measured_s</td><td>30</td><td>1,500</td>" in page
+
+
+def test_values_that_differ_by_workload_are_listed_by_workload(tmp_path: Path) -> None:
+    search = Experiment("ospbench/throughput", "tumbling", purpose="capacity")
+    rows = [row(tmp_path, INGEST), row(tmp_path, search)]
+    page = page_of(write_reproduction(tmp_path, "ospbench", SMALL, rows))
+    assert "<td>rate_per_s</td><td><div>latency: 400</div><div>throughput: searched</div></td>" in page
+
+
+def test_hostile_text_is_shown_as_text(tmp_path: Path) -> None:
+    hostile = "</script><img src=x onerror=alert(1)>"
+    rows = [row(tmp_path, INGEST) | {"engine": hostile}, not_run(PARSE, hostile)]
+    rows[0]["attempts"][0]["directory"] = "javascript:alert(1)//"
+    page = page_of(write_reproduction(tmp_path, "ospbench", SMALL, rows))
+    assert "<img" not in page.split("<script>", 1)[0]
+    assert 'href="./javascript%3Aalert%281%29//' in page
+
+
+def test_the_same_reproduction_gives_the_same_page(tmp_path: Path) -> None:
+    out = write_study(tmp_path, "ospbench", OSPBENCH)
+    target = report.write_study(out)
+    first = target.read_bytes()
+    assert target == out / "report.html"
+    assert report.write_study(out).read_bytes() == first
+    assert not list(out.glob("*.part"))
+
+
+def test_the_page_is_made_without_spark() -> None:
+    code = "import sys, streamgauge.report.study; sys.exit('pyspark' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.parametrize("study", [OSPBENCH, STAGE_LATENCY], ids=["ospbench", "stage-latency"])
+def test_every_exhibit_of_a_real_study_is_drawn_for_two_engines(tmp_path: Path, study: Study) -> None:
+    page = page_of(write_study(tmp_path, "x", study, ("spark", "other")), study)
+    said = words(page)
+    for exhibit in study.exhibits:
+        assert exhibit.name in said
+        assert all(f"{mark.engine}" in said for mark in exhibit.marks)
+    assert "No result" not in said
+    assert set(figures_of(page)) == set(re.findall(r'id="figure-([^"]+)"', page))
+    figures = {name.rsplit("-", 1)[0] for name in figures_of(page)}
+    drawn = {f"exhibit-{n}" for n, exhibit in enumerate(study.exhibits, start=1) if exhibit.name.startswith("Fig.")}
+    assert drawn == {"-".join(name.split("-")[:2]) for name in figures}
+
+
+@pytest.mark.parametrize("study", [OSPBENCH, STAGE_LATENCY], ids=["ospbench", "stage-latency"])
+def test_a_study_of_which_nothing_ran_is_a_page_of_gaps(tmp_path: Path, study: Study) -> None:
+    rows = [not_run(experiment, "no Java") for experiment in study.experiments]
+    page = page_of(write_reproduction(tmp_path, "x", study, rows), study)
+    assert figures_of(page) == {}
+    for experiment in study.experiments:
+        assert f"{experiment.stage} · {experiment.variant}: not run. no Java" in words(page)
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (None, "not a reproduced study"),
+        ("{", "is no JSON"),
+        ("[]", "has a format that this version does not read"),
+        ('{"format": 2}', "has a format that this version does not read"),
+        ('{"format": 1}', "lacks a part"),
+        ('{"format": 1, "study": "x", "profile": "p", "state": "s", "experiments": [{"name": "n"}]}', "lacks a part"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_one_clear_message(tmp_path: Path, content: str | None, says: str) -> None:
+    if content is not None:
+        (tmp_path / "reproduction.json").write_text(content)
+    with pytest.raises(UsageError, match=says):
+        report.write_study(tmp_path)

@@ -1,0 +1,93 @@
+"""The scenario files: the papers' values, and what the data set makes of bursts."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from streamgauge import datasets
+from streamgauge.lab.blueprint import Request, draw
+from streamgauge.model import NS_PER_S, Scenario
+from streamgauge.studies import scenario as scenarios
+
+
+def resolved(name: str, profile: str) -> Scenario:
+    """With a stage that needs nothing but the scenario file."""
+    return scenarios.resolve(f"ospbench/{name}", profile=profile, changes={"stage": "ingest"}, engine="echo")
+
+
+@pytest.mark.parametrize("profile", scenarios.PROFILES)
+@pytest.mark.parametrize("name", scenarios.names())
+def test_every_stage_of_every_scenario_runs_on_spark(name: str, profile: str) -> None:
+    for stage in scenarios.describe(name).stages:
+        assert scenarios.resolve(name, profile=profile, changes={"stage": stage}).engine == "spark"
+
+
+def test_the_papers_spark_is_that_of_its_table() -> None:
+    options = scenarios.resolve("ospbench/throughput", profile="paper").engine_options
+    assert (options["cores"], options["shuffle_partitions"], options["trigger_ms"], options["heap_mb"]) == (
+        20,
+        5,
+        0,
+        6144,
+    )
+    assert options["conf"]["spark.executor.memory"] == "17g"
+    assert (
+        "-XX:InitiatingHeapOccupancyPercent=35 -XX:ParallelGCThreads=4 -XX:ConcGCThreads=2"
+        in (options["conf"]["spark.executor.extraJavaOptions"])
+    )
+
+
+def test_the_stage_whose_rate_is_searched_and_that_of_each_stages_cost() -> None:
+    throughput = scenarios.profile_values("ospbench/throughput", "laptop")
+    assert (throughput["stage"], throughput["rising_warmup"]) == ("tumbling", True)
+    assert scenarios.profile_values("stage-latency/stages", "paper")["rate_per_s"] == 26_000
+
+
+@pytest.mark.parametrize("name", ["single-burst", "periodic-burst"])
+def test_bursts_are_measured_with_tumbling_and_are_not_judged_by_a_rule(name: str) -> None:
+    assert scenarios.profile_values(f"ospbench/{name}", "laptop")["stage"] == "tumbling"
+    assert scenarios.describe(f"ospbench/{name}").stages == ["ingest", "parse", "join", "tumbling", "sliding"]
+    assert {resolved(name, profile).sustained for profile in scenarios.PROFILES} == {None}
+
+
+def test_the_papers_single_burst() -> None:
+    load = resolved("single-burst", "paper").load
+    assert (load.burst_records, load.burst_s, load.rate_per_s, load.measured_s) == (1_800_000, 300.0, 400, 600.0)
+
+
+@pytest.mark.parametrize("profile", scenarios.PROFILES)
+def test_the_measured_interval_begins_when_the_backlog_is_full(profile: str) -> None:
+    load = resolved("single-burst", profile).load
+    assert load.warmup_s == load.burst_s
+
+
+def test_the_papers_periodic_bursts() -> None:
+    load = resolved("periodic-burst", "paper").load
+    assert (load.burst_records, load.burst_s, load.burst_every_s, load.rate_per_s) == (38_000, 0.175, 10.0, 400)
+    assert load.warmup_s + load.measured_s == 30 * 60
+
+
+@pytest.mark.parametrize("name", ["single-burst", "periodic-burst"])
+def test_a_point_and_second_has_317_messages_in_a_burst_and_between_two(name: str, tmp_path: Path) -> None:
+    """What the paper gives as the inputs behind a result of the tumbling window."""
+    scenario = resolved(name, "laptop")
+    load = scenario.load
+    (worker,) = draw(Request(scenario, tmp_path / "out"), "run", tmp_path).load
+    (settings,) = [json.loads(text) for text in worker.files.values()]
+    dataset = datasets.make(scenario.dataset, scenario.seed, settings["dataset"]["rate_per_s"])
+    seconds = load.offsets_ns(np.arange(load.records)) // NS_PER_S
+    messages: dict[int, Counter[bytes]] = {}
+    for records in dataset.build(0, load.records).values():
+        for n_seq, key in zip(records.n_seq, records.keys, strict=True):
+            messages.setdefault(int(seconds[n_seq]), Counter())[key] += 1
+    in_bursts = {
+        (burst.start_ns + step) // NS_PER_S for burst in load.bursts for step in range(0, burst.length_ns, NS_PER_S)
+    }
+    for chosen in (in_bursts, set(range(30, 80)) - in_bursts):
+        rows = [count for second in chosen if second in messages for count in messages[second].values()]
+        assert np.mean(rows) == pytest.approx(3.17, abs=0.08)
