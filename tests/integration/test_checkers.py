@@ -29,6 +29,7 @@ def test_an_honest_run_passes(measure: Measure) -> None:
         "expected": 2500,
         "matched": 2500,
         **dict.fromkeys(("wrong", "lost", "unfinished", "duplicates", "intermediate", "unexpected"), 0),
+        "inputs_per_result": 1.0,
     }
     assert summary["latency_ms"]["latest"]["count"] == 2000
     assert summary["rate_per_s"]["offered"] == 500

@@ -121,6 +121,7 @@ def test_a_run_directory_is_never_overwritten(tmp_path: Path) -> None:
     assert (tmp_path / "precious").read_text() == "mine"
 
 
+@pytest.mark.full
 def test_python_alone_is_enough(tmp_path: Path) -> None:
     """Spark on a machine without Java: the runtime from PyPI serves broker, engine and evaluator."""
     short = ("--for", "4s", "--warmup", "4s", "--set", "sustained=none", "--json")

@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import pytest
 from driving import STREAMGAUGE, streamgauge
 
 from streamgauge.conformance.suite import Bench
@@ -78,6 +79,7 @@ def test_a_study_is_reproduced_also_after_an_interruption(shared: Bench, tmp_pat
     assert "0 of 2 experiments to run" in plan.stdout
 
 
+@pytest.mark.full
 def test_all_stages_of_a_scenario(shared: Bench, tmp_path: Path) -> None:
     for attempt in range(ATTEMPTS):
         out = tmp_path / str(attempt)
