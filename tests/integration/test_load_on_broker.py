@@ -13,11 +13,13 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pyarrow.parquet as pq
 import pytest
 
 from streamgauge.conformance.suite import Bench
 from streamgauge.datasets.traffic import Traffic
+from streamgauge.load.worker import PRIORITY
 from streamgauge.model import Stream
 from streamgauge.transports.kafka import Kafka, sender
 from streamgauge.transports.kafka.sender import KafkaSender
@@ -61,6 +63,7 @@ def worker(
         with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
             assert process.stdin and process.stdout
             events = [json.loads(process.stdout.readline())]
+            assert events[0]["goes_first"] is (psutil.Process(process.pid).nice() == PRIORITY), "it says what it has"
             process.stdin.write(json.dumps({"do": "start", "at_ns": time.time_ns()}) + "\n")
             process.stdin.flush()
             if stop_early:
@@ -77,7 +80,7 @@ def test_every_record_is_in_the_topics_and_in_the_ledger(
     worker: Callable[..., Any], kafka: Kafka, streams: list[Stream]
 ) -> None:
     events, ledger = worker(1.5)
-    assert events[0] == {"event": "ready"}
+    assert events[0]["event"] == "ready"
     assert events[-1] == {"event": "done", "sent": 3_000, "errors": 0}
     assert kafka.ends(streams).keys() == {"flow", "speed"}
     assert held(kafka, streams) == 3_000
@@ -96,6 +99,14 @@ def test_told_to_stop_it_ends_early_with_a_whole_ledger(
     assert held(kafka, streams) == sum(ledger["count"])
 
 
+def is_stopped(thread: int) -> bool:
+    """On Linux a thread has a status of its own; elsewhere the whole process must do."""
+    try:
+        return psutil.Process(thread).status() == psutil.STATUS_STOPPED
+    except psutil.NoSuchProcess:
+        return True
+
+
 def test_errors_are_counted_for_every_record_of_a_slice(
     shared: Bench, kafka: Kafka, streams: list[Stream], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -111,6 +122,9 @@ def test_errors_are_counted_for_every_record_of_a_slice(
     (broker,) = [process for process in shared.supervisor.processes() if process.role == "broker"]
     os.kill(broker.pid, signal.SIGSTOP)
     try:
+        # The signal is not there at once, and a thread that still runs could answer.
+        while not all(is_stopped(thread.id) for thread in psutil.Process(broker.pid).threads()):
+            pass
         sending.send(dataset.build(30, 40), settled.append)
         while len(settled) < 2:
             sending.poll(0.1)

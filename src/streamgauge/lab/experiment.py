@@ -123,6 +123,7 @@ class Experiment:
         start_ns = time.time_ns() + round(LEAD_S * NS_PER_S)
         self._tell_load("start", start_ns)
         outcome = self._outcome
+        outcome.load_goes_first = len(self._heard.go_first) == len(self.plan.load)
         outcome.load_start_ns = start_ns
         outcome.measured_start_ns = start_ns + round(load.warmup_s * NS_PER_S)
         outcome.measured_end_ns = outcome.measured_start_ns + round(load.measured_s * NS_PER_S)

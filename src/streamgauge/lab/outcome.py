@@ -15,6 +15,8 @@ class Progress:
     consumed: int | None = None
     done: set[str] = field(default_factory=set)
     """Load workers that have sent all they had to."""
+    go_first: set[str] = field(default_factory=set)
+    """Load workers that the system wakes before the engine."""
 
     @property
     def sent(self) -> int:
@@ -33,6 +35,8 @@ class Progress:
             self.load[role] = {**self.load.get(role, {}), **event}
         if event["event"] == "done":
             self.done.add(role)
+        if event["event"] == "ready" and event.get("goes_first"):
+            self.go_first.add(role)
 
     def hear_engine(self, role: str, event: dict[str, Any]) -> None:
         if event["event"] == "progress":
@@ -57,6 +61,8 @@ class Outcome:
     ends: dict[str, Any] = field(default_factory=dict)
     ended: list[dict[str, Any]] = field(default_factory=list)
     load_error: str | None = None
+    load_goes_first: bool = False
+    """Whether the system gave every load worker priority over the engine."""
     hopeless: str | None = None
     """Why a referee stopped the run."""
     hopeless_latency_ms: float | None = None

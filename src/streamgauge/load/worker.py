@@ -44,6 +44,9 @@ PAUSE_S = 10
 
 WAIT_S = 0.005
 
+PRIORITY = -10
+"""Nice value that is asked for."""
+
 _STDIN = 0
 
 Commands = queue.SimpleQueue[bytes]
@@ -140,6 +143,8 @@ def _wait(pacer: Pacer, sender: Sender) -> None:
 
 def run(settings: Settings, commands: Commands, stop: threading.Event) -> None:
     """Prepare, wait for the start, send, finish. Raises StreamgaugeError when that cannot be done."""
+    # Before the client's threads are made, which inherit it.
+    goes_first = _ask_for_priority()
     plan = settings.plan
     dataset = datasets.make(settings.dataset, settings.seed, settings.dataset_rate_per_s, settings.keys)
     transport = registry.transport(settings.transport).attach(settings.described)
@@ -155,7 +160,7 @@ def run(settings: Settings, commands: Commands, stop: threading.Event) -> None:
     # Garbage collection would stop the sending; nothing below makes reference cycles.
     gc.freeze()
     gc.disable()
-    emit("ready")
+    emit("ready", goes_first=goes_first)
     try:
         at_ns = _await_start(commands, stop)
         clock.freeze()
@@ -166,6 +171,18 @@ def run(settings: Settings, commands: Commands, stop: threading.Event) -> None:
     finally:
         ledger.close()
     emit("done" if pacer.done else "stopped", sent=pacer.taken, errors=ledger.errors)
+
+
+def _ask_for_priority() -> bool:
+    """Be woken before the engine where both share the cores: a load from another machine would not wait for it either.
+
+    Most systems grant that to their administrator only; others go without.
+    """
+    try:
+        os.setpriority(os.PRIO_PROCESS, 0, PRIORITY)
+    except PermissionError:
+        return False
+    return True
 
 
 def _await_start(commands: Commands, stop: threading.Event) -> int:
