@@ -7,12 +7,12 @@ Format history
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from streamgauge.errors import UsageError
+from streamgauge.lab.resumable import check_same, read
 from streamgauge.lab.search import Answer
 from streamgauge.rundir import write_json
 
@@ -35,8 +35,8 @@ class CapacityFile:
         """
         path = out / NAME
         if path.is_file():
-            content = _read(path)
-            _check_same(path, content.get("settings", {}), settings)
+            content = read(path, FORMAT)
+            check_same(path, content.get("settings", {}), settings, "search")
             return cls(path, content)
         if out.exists() and (not out.is_dir() or any(out.iterdir())):
             raise UsageError(
@@ -112,26 +112,3 @@ def _fresh(settings: Mapping[str, Any]) -> dict[str, Any]:
         "seconds_saved": 0.0,
         "settings": dict(settings),
     }
-
-
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as problem:
-        raise UsageError(f"{NAME} is no JSON", where=path, got=str(problem)) from None
-    found = content.get("format") if isinstance(content, dict) else None
-    if found != FORMAT:
-        raise UsageError(f"{NAME} has a format that this version does not read", where=path, got=found, expected=FORMAT)
-    return dict(content)
-
-
-def _check_same(path: Path, before: Mapping[str, Any], now: Mapping[str, Any]) -> None:
-    for key in now:
-        if before.get(key) != now[key]:
-            raise UsageError(
-                f"the search there has another {key}",
-                where=path,
-                got=now[key],
-                expected=before.get(key),
-                hint="another --out, or the same settings as before",
-            )

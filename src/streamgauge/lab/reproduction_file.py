@@ -7,7 +7,6 @@ Format history
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import Any
 from streamgauge import __version__
 from streamgauge.errors import UsageError
 from streamgauge.lab import machine
+from streamgauge.lab.resumable import check_same, read
 from streamgauge.rundir import write_json
 from streamgauge.studies.description import Study
 
@@ -48,8 +48,8 @@ class ReproductionFile:
             **{f"machine.{key}": here[key] for key in ("cpu", "cores")},
         }
         if path.is_file():
-            content = _read(path)
-            _check_same(path, content["settings"], settings)
+            content = read(path, FORMAT)
+            check_same(path, content["settings"], settings, "reproduction")
             return cls(path, content)
         if out.exists() and (not out.is_dir() or any(out.iterdir())):
             raise UsageError(
@@ -116,26 +116,3 @@ class ReproductionFile:
         self.content["state"] = "unfinished" if pending else "finished"
         self._path.parent.mkdir(parents=True, exist_ok=True)
         write_json(self._path, self.content)
-
-
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as problem:
-        raise UsageError(f"{NAME} is no JSON", where=path, got=str(problem)) from None
-    found = content.get("format") if isinstance(content, dict) else None
-    if found != FORMAT:
-        raise UsageError(f"{NAME} has a format that this version does not read", where=path, got=found, expected=FORMAT)
-    return dict(content)
-
-
-def _check_same(path: Path, before: Mapping[str, Any], now: Mapping[str, Any]) -> None:
-    for key in {**before, **now}:
-        if before.get(key) != now.get(key):
-            raise UsageError(
-                f"the reproduction there has another {key}",
-                where=path,
-                got=now.get(key) or "none",
-                expected=before.get(key) or "none",
-                hint="another --out, or the same settings as before",
-            )

@@ -1,7 +1,7 @@
 """The stateful stages by Spark's own operators: watermarks, a stream-stream join, windows.
 
-Everything runs in the JVM. The operators are chained, which only append mode allows; a result is published when the
-watermark says that nothing can be added to it any more.
+Everything runs in the JVM. The operators are chained. In append mode a result is published when the watermark says that
+nothing can be added to it any more; a window over a window has no other mode.
 """
 
 from __future__ import annotations

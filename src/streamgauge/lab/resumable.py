@@ -1,0 +1,37 @@
+"""Files of work that goes on where it stopped: what it found so far, and the settings that it was begun with."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from streamgauge.errors import UsageError
+
+
+def read(path: Path, format_: int) -> dict[str, Any]:
+    """Raises UsageError for what is no JSON, or of another format."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as problem:
+        raise UsageError(f"{path.name} is no JSON", where=path, got=str(problem)) from None
+    found = content.get("format") if isinstance(content, dict) else None
+    if found != format_:
+        raise UsageError(
+            f"{path.name} has a format that this version does not read", where=path, got=found, expected=format_
+        )
+    return dict(content)
+
+
+def check_same(path: Path, before: Mapping[str, Any], now: Mapping[str, Any], work: str) -> None:
+    """Raises UsageError naming the first setting with which the ``work`` there was not begun."""
+    for key in {**before, **now}:
+        if before.get(key) != now.get(key):
+            raise UsageError(
+                f"the {work} there has another {key}",
+                where=path,
+                got="none" if now.get(key) is None else now[key],
+                expected="none" if before.get(key) is None else before[key],
+                hint="another --out, or the same settings as before",
+            )
