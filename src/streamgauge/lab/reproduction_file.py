@@ -100,7 +100,7 @@ class ReproductionFile:
         seconds: float,
         done: bool,
     ) -> None:
-        """Note how an attempt at an experiment ended; the last one counts."""
+        """Note how an attempt at an experiment ended; the last one counts. Not written yet."""
         row["attempts"].append(dict(attempt))
         row |= {
             "state": "done" if done else "pending",
@@ -109,7 +109,6 @@ class ReproductionFile:
             "capacity": capacity,
         }
         self.content["seconds"] = round(self.content["seconds"] + seconds, 1)
-        self.write()
 
     def write(self) -> None:
         pending = any(row["state"] == "pending" for row in self.rows)
