@@ -11,11 +11,11 @@ demo: $(VENV)/.runtime
 	$(BIN)/streamgauge run ospbench/latency $(RUN)
 
 test: $(VENV)/.dev lint
-	$(BIN)/streamgauge fetch kafka spark
+	$(BIN)/streamgauge fetch
 	$(BIN)/python -m pytest -m "not full"
 
 test-all: $(VENV)/.dev lint
-	$(BIN)/streamgauge fetch kafka spark
+	$(BIN)/streamgauge fetch
 	$(BIN)/python -m pytest
 
 unit: $(VENV)/.dev
@@ -26,6 +26,7 @@ lint: $(VENV)/.dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/clang-format --dry-run --Werror $$(find src bench -name '*.java')
 
 # The environment and the packages; a Java runtime from PyPI where the machine has no Java 17+.
 $(VENV)/.runtime: pyproject.toml

@@ -31,6 +31,17 @@ class Engine(ABC):
     def plan(self, job: Job) -> Sequence[ProcessSpec]:
         """The processes to start, in order. Pure: writes nothing, starts nothing."""
 
+    def memory_mb(self, options: Mapping[str, Any]) -> int:
+        """What its processes need in all; a run is refused when the machine has less."""
+        return self.traits.memory_mb + int(options.get("heap_mb", 0))
+
+    def prepare(self, say: Callable[[str], None]) -> None:
+        """Make what it needs once on a machine, such as compiled Java; ``say`` tells the user what takes its time.
+
+        Called before every run, after its jars were fetched. Raises EnvironmentProblem.
+        """
+        return
+
 
 class Records(NamedTuple):
     """Records of one stream, in order."""
@@ -102,11 +113,16 @@ class Transport(ABC):
     def sender(self, streams: Sequence[Stream], queue_records: int) -> Sender: ...
 
     @abstractmethod
-    def positions(self, streams: Sequence[Stream]) -> Positions: ...
+    def positions(self, streams: Sequence[Stream], group: str | None = None) -> Positions:
+        """How much the streams hold, and how much of the inputs that consumer group has committed, where it tells."""
 
     @abstractmethod
     def ends(self, streams: Sequence[Stream]) -> Mapping[str, Mapping[int, int]]:
-        """End offset of each partition of each stream, by stream name."""
+        """End offset of each partition of each stream, by stream name: what is beyond cannot be read yet."""
+
+    @abstractmethod
+    def visible_ends(self, stream: Stream) -> Mapping[int, int]:
+        """As ``ends`` of one stream, made to be asked many times a second. Raises EnvironmentProblem."""
 
     @abstractmethod
     def read(self, spark: SparkSession, stream: Stream, ends: Mapping[int, int]) -> DataFrame:

@@ -14,6 +14,8 @@ from streamgauge.shapes import LoadPlan as LoadPlan
 
 QUEUE_RECORDS_MAX = 3_000_000
 """Records that the sending client may hold back: about a gigabyte."""
+QUEUE_S = 10
+"""Up to that many, its queue holds this much load, for a transport that stalls, beside the longest planned pause."""
 
 Delivery = Literal["exactly-once", "at-least-once", "at-most-once"]
 Group = Literal["engine", "broker", "load", "evaluate"]
@@ -54,6 +56,26 @@ class JobFile:
 
 
 @dataclass(frozen=True)
+class Fault:
+    """What is done to one process of a run, and when in the measured interval (docs/howto/faults.md)."""
+
+    verb: Literal["kill", "pause"]
+    role: str
+    at: float
+    unit: Literal["%", "s"]
+    """Of ``at``: per cent of the measured interval, or seconds since its start."""
+    for_s: float = 0.0
+    """How long a pause lasts."""
+
+    def at_s(self, measured_s: float) -> float:
+        return self.at * measured_s / 100 if self.unit == "%" else self.at
+
+    def __str__(self) -> str:
+        length = f" for {self.for_s:.10g}s" if self.verb == "pause" else ""
+        return f"{self.verb} {self.role}{length} at {self.at:.10g}{self.unit}"
+
+
+@dataclass(frozen=True)
 class Scenario:
     """What is to be run, with every value resolved."""
 
@@ -82,6 +104,7 @@ class Scenario:
     """Values that differ from the paper's: here, and there."""
     job: JobFile | None = None
     """The reader's own pipeline, which takes the place of the stage."""
+    faults: tuple[Fault, ...] = ()
 
     @property
     def pipeline(self) -> str:
@@ -98,6 +121,8 @@ class Positions:
     """Records appended to each stream. For the live view and the end of the drain only."""
 
     appended: Mapping[str, int]
+    consumed: int | None = None
+    """Records of the inputs that a consumer group has committed; None where that is not known."""
 
 
 @dataclass(frozen=True)
@@ -116,6 +141,8 @@ class Job:
     work_dir: Path
     options: Mapping[str, Any]
     seed: int
+    ports: Sequence[int] = ()
+    """As many free ports of 127.0.0.1 as the engine's traits ask for."""
     program: Sequence[str] = ()
     own_job: Mapping[str, str] | None = None
     """The reader's own pipeline: ``copy``, the file to run, and ``path``, where he has it."""
@@ -123,6 +150,11 @@ class Job:
     @property
     def file(self) -> Path:
         return self.work_dir / "job.json"
+
+    @property
+    def group(self) -> str:
+        """The consumer group of an engine that commits to the transport how far it has come."""
+        return f"streamgauge.{self.run}"
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -134,6 +166,7 @@ class Job:
             "endpoints": dict(self.endpoints),
             "inputs": dict(self.inputs),
             "output": self.output,
+            "group": self.group,
             "partitions": self.partitions,
             "checkpoint_dir": str(self.checkpoint_dir),
             "options": dict(self.options),
@@ -162,6 +195,8 @@ class Stop:
 
     kind: Literal["terminate", "stdin"] = "terminate"
     grace_s: float = 15.0
+    exit_code: int = 0
+    """With which it then ends; 143 where the signal itself ends it, as it does with a JVM that does not mind it."""
 
 
 @dataclass(frozen=True)
@@ -207,9 +242,26 @@ class Traits:
     """Pipelines that it runs, but not with every option."""
     needs_java: bool = True
     jar_groups: tuple[str, ...] = ()
+    extras: Mapping[str, str] = field(default_factory=dict)
+    """Python packages that it needs beyond streamgauge's own, each with the extra that installs it."""
+    ports: int = 0
+    """Free ports that its plan needs."""
+    transactional: bool = False
+    """With exactly-once delivery (option ``delivery``) its results become visible when a transaction commits."""
+    commits_offsets: bool = False
+    """It commits how far it has read, under the job's consumer group."""
     needs_program: bool = False
     """The user's own program is given on the command line, after ``--``."""
     takes_job: bool = False
     """It runs a job file of the reader's (``--job``)."""
     memory_mb: int = 256
-    """What its processes need besides a heap (option ``heap_mb``); a run is refused when the machine has less."""
+    """What its processes need besides a heap (option ``heap_mb``)."""
+
+    def delivery_with(self, options: Mapping[str, Any]) -> Delivery:
+        """What is promised with these options."""
+        found: Delivery = options.get("delivery", self.delivery)
+        return found
+
+    def is_transactional(self, options: Mapping[str, Any]) -> bool:
+        """Whether, with these options, results can be read only once their transaction has been committed."""
+        return self.transactional and self.delivery_with(options) == "exactly-once"

@@ -7,12 +7,13 @@ Format history
 
 ``manifest.json``   what was asked for and what it ran on; written before the load starts
 ``outcome.json``    what happened: moments, offsets, ended processes; written when the engine has stopped
-``samples/``        one JSON object a line: ``resources``, ``machine``, ``clock``, ``positions``
+``samples/``        one JSON object a line: ``resources``, ``machine``, ``clock``, ``positions``, and ``visible`` where
+                    the engine writes in transactions
 ``ledger/``         one row per slice that a load worker sent: ``first`` (n_seq), ``count``, ``sent_ns``,
                     ``acked_n`` (the record whose acknowledgement was stamped), ``acked_ns`` (0: none), ``errors``
 ``recorded/``       the topics: key, value, partition, offset, appended_ms; inputs also n_seq
 ``job.py``          the reader's own job file, where the run had one; ``reference.py``: one that was given later, for
-                    its reference answer alone
+                    its reference answer alone, and ``reference-from.json``: where the reader has that one
 ``measures/``       what the evaluation found, for the report: ``seconds`` and ``latency``
 """
 
@@ -86,6 +87,7 @@ class RunDir:
 
     job_path = property(lambda self: self.path / "job.py")
     reference_path = property(lambda self: self.path / "reference.py")
+    reference_from_path = property(lambda self: self.path / "reference-from.json")
 
     def log(self, role: str) -> Path:
         return self.path / "logs" / f"{role}.log"
@@ -129,6 +131,11 @@ class RunDir:
                 hint="run it again",
             )
         self.job_path.write_bytes(content)
+
+    def keep_reference(self, file: Path) -> None:
+        """Copy a file whose reference takes the place of the job's, and note where the reader has it."""
+        self.reference_path.write_bytes(file.read_bytes())
+        write_json(self.reference_from_path, {"path": str(file.absolute())})
 
     def append_samples(self, kind: str, samples: Sequence[Mapping[str, Any]]) -> None:
         with self._samples(kind).open("a", encoding="utf-8") as file:

@@ -32,6 +32,8 @@ NS_PER_S = 1_000_000_000
 NS_PER_MS = 1_000_000
 
 STAIR_S = 0.1
+WARMUP_STAIR_S = 1.0
+"""Of a rising warm-up, which nobody measures: few segments are quickly computed with."""
 RISING_SHARE = 2 / 3
 """Of a rising warm-up: how much of it rises. The rest is for the engine to settle at the full rate."""
 POISSON_BLOCK = 1024
@@ -180,7 +182,7 @@ class LoadPlan:
 
     def _warm_up(self, rate: float) -> Iterator[tuple[float, float]]:
         rising_s = RISING_SHARE * self.warmup_s if self.rising_warmup else 0.0
-        yield from _stairs(rising_s, 0.0, rate)
+        yield from _stairs(rising_s, 0.0, rate, WARMUP_STAIR_S)
         yield self.warmup_s - rising_s, (self.warmup_s - rising_s) * rate
 
     def offset_ns(self, n_seq: int) -> int:
@@ -227,6 +229,12 @@ class LoadPlan:
         seconds = -(-round(self.duration_s * NS_PER_S) // NS_PER_S)
         counts = [self.count_before(second * NS_PER_S) for second in range(seconds)] + [self.records]
         return [after - before for before, after in pairwise(counts)]
+
+    def offered_before(self, elapsed_s: float) -> int:
+        """Records that should leave in the second before that moment; none once the load is over."""
+        until_ns = round(elapsed_s * NS_PER_S)
+        over = elapsed_s >= self.duration_s
+        return 0 if over else self.count_before(until_ns) - self.count_before(until_ns - NS_PER_S)
 
     def most_within(self, seconds: int) -> int:
         """Records of the busiest that many seconds."""
@@ -283,8 +291,10 @@ class LoadPlan:
         return known[block]
 
 
-def _stairs(length_s: float, from_per_s: float, to_per_s: float) -> Iterator[tuple[float, float]]:
+def _stairs(
+    length_s: float, from_per_s: float, to_per_s: float, stair_s: float = STAIR_S
+) -> Iterator[tuple[float, float]]:
     """A straight way from one rate to another."""
-    stairs = max(1, round(length_s / STAIR_S))
+    stairs = max(1, round(length_s / stair_s))
     part_s, rise = length_s / stairs, (to_per_s - from_per_s) / stairs
     yield from ((part_s, part_s * (from_per_s + rise * (stair + 0.5))) for stair in range(stairs))

@@ -13,8 +13,7 @@ import pytest
 
 from streamgauge import registry
 from streamgauge.conformance import checks
-from streamgauge.conformance.suite import Bench, cases, look_at_plan, observe
-from streamgauge.studies.description import SETTINGS, Variant
+from streamgauge.conformance.suite import Bench, Case, cases, look_at_plan, observe
 
 OWN_COMMAND = (sys.executable, str(Path(__file__).parents[2] / "examples" / "own_command.py"))
 OWN_COMMAND_DOES = {"ospbench/ingest", "ospbench/parse"}
@@ -26,18 +25,41 @@ ALWAYS = {
     ("ospbench/sliding", "customised"),
     ("stage-latency/sliding", "built-in"),
 }
+ALWAYS_OF = {
+    "flink": {
+        ("ospbench/join", "exactly-once"),
+        ("ospbench/tumbling", "built-in"),
+        ("stage-latency/sliding", "customised"),
+    },
+    "kafka-streams": {
+        ("ospbench/join", "exactly-once"),
+        ("ospbench/parse", "built-in"),
+        ("ospbench/tumbling", "built-in"),
+        ("stage-latency/sliding", "customised"),
+    },
+}
+"""Engines that take long to start have cases of their own."""
 
 
 def program(engine: str) -> tuple[str, ...]:
     return OWN_COMMAND if registry.engine(engine).traits.needs_program else ()
 
 
+def is_always_run(name: str, case: Case) -> bool:
+    return (case.pipeline, case.variant) in ALWAYS_OF.get(name, ALWAYS)
+
+
 def all_cases() -> list[object]:
     return [
-        pytest.param(name, pipeline, variant, marks=() if (pipeline, variant) in ALWAYS else pytest.mark.full)
+        pytest.param(
+            name,
+            case,
+            id=f"{name}-{case.pipeline}-{case.variant}",
+            marks=() if is_always_run(name, case) else pytest.mark.full,
+        )
         for name in ENGINES
-        for pipeline, variant in cases(registry.engine(name))
-        if not program(name) or pipeline in OWN_COMMAND_DOES
+        for case in cases(registry.engine(name))
+        if not program(name) or case.pipeline in OWN_COMMAND_DOES
     ]
 
 
@@ -47,16 +69,15 @@ def test_plan(name: str) -> None:
     assert {check.__name__: check(planned) for check in checks.planned_checks() if check(planned)} == {}
 
 
-@pytest.mark.parametrize(("name", "pipeline", "variant"), all_cases())
-def test_run(shared: Bench, name: str, pipeline: str, variant: Variant) -> None:
-    engine = registry.engine(name)
-    observed = observe(shared, engine, pipeline, program(name), SETTINGS[variant])
-    found = {check.__name__: check(observed) for check in checks.observed_checks(engine)}
+@pytest.mark.parametrize(("name", "case"), all_cases())
+def test_run(shared: Bench, name: str, case: Case) -> None:
+    observed = observe(shared, registry.engine(name), case.pipeline, program(name), case.settings)
+    found = {check.__name__: check(observed) for check in checks.observed_checks(observed.delivery)}
     assert {name: problem for name, problem in found.items() if problem} == {}
 
 
 def test_every_stage_and_variant_of_spark_is_a_case() -> None:
-    found = cases(registry.engine("spark"))
+    found = [case[:2] for case in cases(registry.engine("spark"))]
     for study in ("ospbench", "stage-latency"):
         for stage in ("join", "tumbling", "sliding"):
             assert {variant for pipeline, variant in found if pipeline == f"{study}/{stage}"} == {

@@ -1,4 +1,4 @@
-"""Runs on the shared broker, evaluated by the shared evaluator; and a Spark session for a module of tests."""
+"""Runs on the shared broker, evaluated by the shared evaluator; a Spark session and a browser for a module of tests."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import os
 import signal
 import subprocess
 from collections.abc import Iterator
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from driving import Measure
@@ -17,9 +18,13 @@ from streamgauge.jvm.java import find_java
 from streamgauge.jvm.spark import connect
 from streamgauge.lab.blueprint import Request
 from streamgauge.lab.experiment import run_experiment
+from streamgauge.lab.faults import parse as parse_fault
 from streamgauge.lab.watch import Nobody
 from streamgauge.rundir import RunDir
 from streamgauge.studies import scenario as scenarios
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 ATTEMPTS = 3
 
@@ -29,11 +34,17 @@ def measure(shared: Bench) -> Measure:
     """A short run. One that the machine spoilt (INVALID) is repeated, unless that is what the test is about."""
 
     def run(
-        engine: str = "echo", *, program: tuple[str, ...] = (), attempts: int = ATTEMPTS, **changes: object
+        engine: str = "echo",
+        *,
+        program: tuple[str, ...] = (),
+        faults: tuple[str, ...] = (),
+        attempts: int = ATTEMPTS,
+        **changes: object,
     ) -> tuple[RunDir, dict[str, Any]]:
         short = {"warmup_s": "1", "measured_s": "4", "rate_per_s": "500"}
         settings = {key: str(value).lower() for key, value in changes.items()}
         scenario = scenarios.resolve("ospbench/latency", engine=engine, changes=short | settings)
+        scenario = replace(scenario, faults=tuple(parse_fault(fault) for fault in faults))
         while True:
             request = Request(scenario, shared.out(engine), bootstrap=shared.bootstrap, program=program)
             directory, summary = run_experiment(request, Nobody(), shared.evaluator)
@@ -42,6 +53,18 @@ def measure(shared: Bench) -> Measure:
                 return directory, summary
 
     return run
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """The system's chromium, without a window."""
+    from browsing import ARGUMENTS, CHROMIUM
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        yield browser
+        browser.close()
 
 
 @pytest.fixture(scope="module")

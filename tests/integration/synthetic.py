@@ -64,6 +64,8 @@ class SyntheticRun:
     late_ms: dict[int, float] = field(default_factory=dict)
     errors: dict[int, int] = field(default_factory=dict)
     unsent: frozenset[int] = frozenset()
+    visible: Sequence[dict[str, int]] | None = None
+    """The lines of ``visible.jsonl`` of an engine that writes in transactions."""
     inputs: list[int] = field(init=False)
     outputs: list[Output] = field(init=False)
 
@@ -83,6 +85,7 @@ class SyntheticRun:
         run.write_manifest(self._manifest(path.name))
         run.write_outcome(self._outcome())
         run.append_samples("clock", [clock_sample(second) for second in range(int(self._drain_end_s()) + 1)])
+        run.append_samples("visible", self.visible or ())
         self._write_ledger(run)
         self._write_topics(run)
         return run
@@ -103,7 +106,13 @@ class SyntheticRun:
                 "sustained": self.sustained,
                 "load": asdict(self.load),
             },
-            "engine": {"name": "echo", "version": "1", "delivery": self.delivery, "options": {}},
+            "engine": {
+                "name": "echo",
+                "version": "1",
+                "delivery": self.delivery,
+                "transactional": self.visible is not None,
+                "options": {},
+            },
             "transport": {"name": "kafka", "own": True, "bootstrap": "127.0.0.1:1"},
             "streams": [{"name": name, "topic": name, "partitions": 2, "role": role} for name, role in streams],
         }

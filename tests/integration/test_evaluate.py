@@ -17,6 +17,7 @@ import pytest
 from synthetic import Output, SyntheticRun, clock_sample, message
 
 from streamgauge.evaluate import evaluate, process
+from streamgauge.evaluate.intended import SQL_SEGMENTS, offset_sql
 from streamgauge.evaluate.match import compare, judge
 from streamgauge.jvm.java import find_java
 from streamgauge.model import LoadPlan
@@ -378,3 +379,21 @@ def test_a_jvm_that_died_after_it_came_up_is_an_environment_problem(tmp_path: Pa
         check=True,
     )
     assert done.stdout == "Spark's JVM does not answer\n"
+
+
+@pytest.mark.parametrize(
+    "plan",
+    [
+        LoadPlan(3000, 2.0, 5.0, 0.5),
+        LoadPlan(100_003, 30.0, 5.0, 0.5, rising_warmup=True),
+        LoadPlan(700, 2.0, 9.0, 0.5, shape="steps", steps_per_s=(700, 1100, 13)),
+        LoadPlan(500, 2.0, 9.0, 0.5, shape="fluctuating", to_per_s=50),
+        LoadPlan(400, 2.0, 30.0, 0.5, shape="periodic-burst", burst_records=4000, burst_s=0.175, burst_every_s=10.0),
+        LoadPlan(400, 0.0, 9.0, 0.5, shape="single-burst", burst_records=9000, burst_s=3.0),
+    ],
+    ids=lambda plan: f"{plan.shape}{' rising' if plan.rising_warmup else ''}",
+)
+def test_the_intended_moment_in_sql_is_that_of_the_plan(spark: Any, plan: LoadPlan) -> None:
+    assert len(plan.segments) <= SQL_SEGMENTS
+    found = spark.range(plan.records).toDF("n_seq").selectExpr(f"{offset_sql(plan.segments)} as offset_ns").toPandas()
+    assert (found["offset_ns"].to_numpy() == plan.offsets_ns(np.arange(plan.records))).all()

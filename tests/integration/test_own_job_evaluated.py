@@ -13,6 +13,7 @@ from synthetic import START_NS, Output, SyntheticRun
 from streamgauge.engines.spark.own_job import messages
 from streamgauge.errors import UsageError
 from streamgauge.evaluate import evaluate
+from streamgauge.lab.evaluation import keep_reference
 from streamgauge.model import NS_PER_S
 
 
@@ -125,6 +126,20 @@ def test_a_mistake_in_the_reference_keeps_the_run(spark: Any, tmp_path: Path, re
     assert f"streamgauge evaluate {run.path} --job my.py" in said
     assert "Traceback" not in said
     assert not run.summary_path.exists()
+
+
+def test_a_mistake_in_a_mended_file_is_told_of_that_file(spark: Any, tmp_path: Path) -> None:
+    run = with_job(SyntheticRun(), tmp_path / "run", BUILD + ONE_TO_ONE)
+    mended = tmp_path / "elsewhere" / "mended.py"
+    mended.parent.mkdir()
+    mended.write_text(f"{BUILD}\n\nkey = ['id']\n\n\ndef reference(inputs):\n    return inputs['flows']\n")
+    keep_reference(run, mended)
+    with pytest.raises(UsageError) as refused:
+        evaluate(spark, run)
+    said = refused.value.message()
+    assert f"where: {mended}, line 12: return inputs['flows']" in said
+    assert f"streamgauge evaluate {run.path} --job mended.py" in said
+    assert "my.py" not in said
 
 
 def test_modules_beside_the_file_are_its_own(spark: Any, tmp_path: Path) -> None:

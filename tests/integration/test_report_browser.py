@@ -3,48 +3,24 @@
 from __future__ import annotations
 
 import runpy
-import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, Request, sync_playwright
+from browsing import HOSTILE, NEEDS_BROWSER, Opened
+from playwright.sync_api import Browser
 
 from streamgauge import report
 
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-ARGUMENTS = [
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 SYNTHETIC = runpy.run_path(str(Path(__file__).parents[1] / "unit" / "report" / "synthetic_run.py"))
-HOSTILE = "</script><b>&</b><img src=x onerror=\"document.title='broken'\">"
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(CHROMIUM is None, reason="no chromium, chromium-browser or google-chrome on the PATH"),
-]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
-        yield browser
-        browser.close()
+pytestmark = NEEDS_BROWSER
 
 
 @pytest.fixture(scope="module")
 def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """The address of the report of each kind of run."""
     found = {}
-    for kind in ("valid", "invalid", "failed", "bursts"):
+    for kind in ("valid", "invalid", "failed", "bursts", "faults"):
         run = SYNTHETIC[f"write_{kind}"](tmp_path_factory.mktemp("runs") / kind)
         found[kind] = report.write(run).as_uri()
     hostile = SYNTHETIC["write_valid"](tmp_path_factory.mktemp("runs") / "hostile")
@@ -58,34 +34,10 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     return found
 
 
-class Opened:
-    """A page with everything it complained about and asked for."""
-
-    def __init__(self, browser: Browser, address: str, width: int, dark: bool = False) -> None:
-        self.complaints: list[str] = []
-        self.requests: list[str] = []
-        scheme = "dark" if dark else "light"
-        self.page: Page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
-        self.page.on("console", lambda message: self.complaints.append(f"{message.type}: {message.text}"))
-        self.page.on("pageerror", lambda problem: self.complaints.append(str(problem)))
-        self.page.on("request", self._note)
-        self.page.goto(address)
-
-    def _note(self, request: Request) -> None:
-        if not request.url.startswith("data:"):
-            self.requests.append(request.url)
-
-    def marks(self) -> dict[str, int]:
-        """How many drawn lines or points each figure has."""
-        script = """() => Object.fromEntries([...document.querySelectorAll('.plot')].map(
-            plot => [plot.id, plot.querySelectorAll('.trace path').length]))"""
-        found: dict[str, int] = self.page.evaluate(script)
-        return found
-
-
 @pytest.mark.parametrize("width", [400, 1280])
 @pytest.mark.parametrize(
-    ("kind", "figures"), [("valid", 12), ("invalid", 12), ("failed", 6), ("hostile", 12), ("bursts", 14)]
+    ("kind", "figures"),
+    [("valid", 12), ("invalid", 12), ("failed", 6), ("hostile", 12), ("bursts", 14), ("faults", 12)],
 )
 def test_report_draws_and_fits(browser: Browser, reports: dict[str, str], kind: str, figures: int, width: int) -> None:
     opened = Opened(browser, reports[kind], width)
@@ -94,8 +46,7 @@ def test_report_draws_and_fits(browser: Browser, reports: dict[str, str], kind: 
     assert all(marks.values()), marks
     assert opened.complaints == []
     assert opened.requests == [reports[kind]]
-    inner, needed = opened.page.evaluate("() => [innerWidth, document.documentElement.scrollWidth]")
-    assert needed <= inner == width
+    assert opened.fits()
     opened.page.close()
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import importlib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, sync_playwright
-from test_report_browser import ARGUMENTS, CHROMIUM, HOSTILE, Opened
+from browsing import HOSTILE, NEEDS_BROWSER, Opened
+from playwright.sync_api import Browser
 
 from streamgauge import report
 from streamgauge.studies.ospbench import STUDY as OSPBENCH
@@ -18,26 +19,19 @@ UNIT = Path(__file__).parents[1] / "unit" / "report"
 STUDIES = {"ospbench": OSPBENCH, "stage-latency": STAGE_LATENCY}
 FIGURES = {"ospbench": 19, "stage-latency": 2}
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(CHROMIUM is None, reason="no chromium, chromium-browser or google-chrome on the PATH"),
-]
+pytestmark = NEEDS_BROWSER
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
-        yield browser
-        browser.close()
-
-
-@pytest.fixture(scope="module")
-def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """The address of the page of each study, with one INVALID run and one that was not run, for a hostile reason."""
+def synthetic() -> Iterator[Any]:
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(UNIT))
-        synthetic = importlib.import_module("synthetic_study")
+        yield importlib.import_module("synthetic_study")
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory, synthetic: Any) -> dict[str, str]:
+    """The address of the page of each study, with one INVALID run and one that was not run, for a hostile reason."""
     found = {}
     for name, study in STUDIES.items():
         out = tmp_path_factory.mktemp("studies") / name
@@ -64,11 +58,29 @@ def test_every_figure_of_a_study_is_drawn(
     assert all(marks.values()), marks
     assert opened.complaints == []
     assert opened.requests == [pages[name]]
-    inner, needed = opened.page.evaluate("() => [innerWidth, document.documentElement.scrollWidth]")
-    assert needed <= inner == width
+    assert opened.fits()
     assert opened.page.locator("img").count() == 0
     assert HOSTILE in opened.page.inner_text("#experiments")
     opened.page.close()
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_every_figure_has_marks_for_each_of_three_engines(
+    browser: Browser, synthetic: Any, tmp_path: Path, name: str
+) -> None:
+    study = STUDIES[name]
+    synthetic.write_reproduction(tmp_path, name, study, synthetic.three_engines(tmp_path, study))
+    address = report.write_study(tmp_path).as_uri()
+    for width in (400, 1280):
+        opened = Opened(browser, address, width)
+        drawn = opened.drawn()
+        assert len(drawn) == FIGURES[name]
+        for figure, names in drawn.items():
+            lacking = [engine for engine in synthetic.THREE if not any(one.startswith(engine) for one in names)]
+            assert not lacking, (figure, names)
+        assert opened.complaints == []
+        assert opened.fits()
+        opened.page.close()
 
 
 def test_every_figure_has_its_numbers_in_words(browser: Browser, pages: dict[str, str]) -> None:

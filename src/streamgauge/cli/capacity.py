@@ -46,11 +46,17 @@ def capacity(
 ) -> None:
     """Find the highest rate that is sustained. The same --out goes on with a search that was interrupted."""
     from streamgauge.cli.live import LiveView
-    from streamgauge.errors import Interrupted, StreamgaugeError
+    from streamgauge.errors import Interrupted, StreamgaugeError, UsageError
     from streamgauge.lab.capacity import Hunt, exit_code, find_capacity
     from streamgauge.lab.supervisor import signals_as_interrupt
     from streamgauge.report.capacity import write_capacity
 
+    if request.scenario.faults:
+        raise UsageError(
+            "a capacity search takes no faults",
+            got=f"--fault {str(request.scenario.faults[0])!r}",
+            hint="streamgauge run with --rate and --fault",
+        )
     if rule is not None:
         request = replace(request, scenario=replace(request.scenario, sustained=_rule(rule)))
     hunt = Hunt(request, parse_resolution(resolution), over)

@@ -7,6 +7,8 @@ from typing import Any
 
 import typer
 
+from streamgauge.cli.layout import wrapped
+
 
 def doctor() -> None:
     """Check Python, Java, jars, memory, disk and ports; exit code 5 if a run could not start."""
@@ -21,15 +23,16 @@ def doctor() -> None:
     from streamgauge.lab import calibration, machine
     from streamgauge.lab.blueprint import Request, draw
     from streamgauge.lab.ports import free_port
-    from streamgauge.lab.requirements import lacks
+    from streamgauge.lab.requirements import jar_groups, lacks
     from streamgauge.studies import scenario as scenarios
 
     fine = True
 
-    def say(good: bool, what: str, found: str, hint: str = "") -> None:
+    def say(good: bool, what: str, found: str, hint: str = "", *, needed: bool = True) -> None:
         nonlocal fine
-        fine &= good
-        typer.echo(f"{'ok     ' if good else 'LACKING'}  {what:<12} {found}" + (f"  → {hint}" if hint else ""))
+        fine &= good or not needed
+        mark = "ok" if good else "LACKING" if needed else "–"
+        typer.echo(wrapped(f"{mark:<7}  {what:<20} ", found + (f"  → {hint}" if hint else "")))
 
     say(True, "streamgauge", __version__)
     say(True, "Python", platform.python_version())
@@ -40,13 +43,18 @@ def doctor() -> None:
         say(False, "Java", problem.what, problem.hint or "")
     say(True, "PySpark", version("pyspark"))
     say(True, "Kafka client", version("confluent-kafka"))
-    for group in ("kafka", "spark"):
-        missing = jars.missing((group,))
-        found = (
-            f"{len(jars.locked(group))} jars" if not missing else f"{len(missing)} of {len(jars.locked(group))} missing"
+    for group, users in jar_groups().items():
+        locked, missing = jars.locked(group), jars.missing((group,))
+        size_mb = sum(jar.size for jar in missing or locked) / 1e6
+        found = f"{len(missing)} of {len(locked)} missing" if missing else f"{len(locked)} jars"
+        # Not needed yet: `run` fetches them by itself where there is a network.
+        say(
+            not missing,
+            f"jars {group}",
+            f"{found}, {size_mb:.0f} MB, for {', '.join(users)}",
+            f"streamgauge fetch {group}" if missing else "",
+            needed=False,
         )
-        # Not a lack: `run` fetches them by itself where there is a network.
-        say(True, f"jars {group}", found, f"streamgauge fetch {group}" if missing else "")
     about = machine.describe()
     try:
         default = draw(Request(scenarios.resolve("ospbench/latency"), Path("runs") / "doctor"), "doctor", Path("WORK"))
@@ -73,7 +81,8 @@ def doctor() -> None:
     )
     for name in registry.names("engines"):
         problems = lacks(registry.engine(name))
-        say(True, name, "ready" if not problems else "lacks " + "; ".join(problems))
+        state = "ready" if not problems else "lacks " + "; ".join(problems)
+        say(not problems, f"engine {name}", state, needed=False)
     if not fine:
         raise typer.Exit(5)
 

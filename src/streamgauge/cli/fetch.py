@@ -16,7 +16,11 @@ if TYPE_CHECKING:
 def fetch(
     groups: Annotated[
         list[str] | None,
-        typer.Argument(help="Jar groups; without any: all that runs need.", show_default=False),
+        typer.Argument(
+            help="Jar groups; without any: all that runs need, but not those of an engine whose Python package is not "
+            "installed.",
+            show_default=False,
+        ),
     ] = None,
     repository: Annotated[
         str | None,
@@ -27,13 +31,18 @@ def fetch(
         ),
     ] = None,
 ) -> None:
-    """Download the Kafka and Spark jars that runs need, and check the SHA-256 of those already here."""
+    """Download the jars of broker, engines and evaluation, and check the SHA-256 of those already here.
+
+    `streamgauge doctor` lists the groups and who needs them. kafka-streams is the largest, with about 90 MB.
+    """
     from rich.console import Console
 
     from streamgauge import jars, registry
+    from streamgauge.lab.requirements import without_package
 
     known = jars.groups()
-    wanted = groups or [name for name in known if name not in jars.ON_REQUEST]
+    left_out = {} if groups else without_package()
+    wanted = groups or [name for name in known if name not in jars.ON_REQUEST and name not in left_out]
     for name in wanted:
         if name not in known:
             raise registry.unknown("jar group", name, known, hint="streamgauge fetch --help")
@@ -56,6 +65,8 @@ def fetch(
         f" ({len(fetched)} fetched now, {fetched_mb:.1f} MB)",
         soft_wrap=True,
     )
+    for name, install in left_out.items():
+        console.print(f"left out: {name}, whose engine is not installed ({install})", soft_wrap=True, markup=False)
 
 
 def _with_lines(console: Console, groups: list[str], count: OnProgress, repository: str | None) -> None:

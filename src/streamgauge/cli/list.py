@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import typer
 
+from streamgauge.cli.layout import wrapped
+
 
 def list_everything() -> None:
     """List scenarios, pipelines and engines."""
@@ -14,26 +16,27 @@ def list_everything() -> None:
     typer.echo("Every value and option below is set with --set KEY=VALUE.\n\nscenarios")
     for name in scenarios.names():
         described = scenarios.describe(name)
-        typer.echo(f"  {name:<22} {described.title}; stages: {', '.join(described.stages)}")
+        typer.echo(wrapped(f"  {name:<22} ", f"{described.title}; stages: {', '.join(described.stages)}"))
         for key, field in scenarios.Values.model_fields.items():
             values = {profile: scenarios.profile_values(name, profile)[key] for profile in scenarios.PROFILES}
             same = len({str(value) for value in values.values()}) == 1
             shown = str(values["laptop"]) if same else ", ".join(f"{value} ({at})" for at, value in values.items())
-            typer.echo(f"      {key} = {shown}: {field.description}")
+            typer.echo(wrapped(f"      {key} = ", f"{shown}: {field.description}", 4))
     typer.echo("pipelines")
     for name in registry.names("pipelines"):
-        typer.echo(f"  {name:<22} {registry.pipeline(name).title}")
+        typer.echo(wrapped(f"  {name:<22} ", registry.pipeline(name).title))
     typer.echo("engines")
     for name in registry.names("engines"):
         engine = registry.engine(name)
         problems = lacks(engine)
         state = "ready" if not problems else "lacks " + "; ".join(problems)
-        typer.echo(f"  {name:<22} {engine.title}: {engine.traits.delivery}; {state}")
+        typer.echo(wrapped(f"  {name:<22} ", f"{engine.title}: {engine.traits.delivery}; {state}"))
         for option, field in engine.options.model_fields.items():
             default = field.get_default(call_default_factory=True)
-            typer.echo(f"      {option} = {default!r}: {field.description}")
+            typer.echo(wrapped(f"      {option} = ", f"{default!r}: {field.description}", 4))
         for pipeline, reason in engine.traits.gaps.items():
-            typer.echo(f"      does not run {pipeline}: {reason}")
+            typer.echo(wrapped(f"      does not run {pipeline}: ", reason, 4))
         for limit in engine.traits.limits:
             settings = ", ".join(f"{key}={value}" for key, value in limit.options.items())
-            typer.echo(f"      with {settings} does not run {', '.join(sorted(limit.pipelines))}: {limit.reason}")
+            pipelines = ", ".join(sorted(limit.pipelines))
+            typer.echo(wrapped(f"      with {settings} ", f"does not run {pipelines}: {limit.reason}", 4))

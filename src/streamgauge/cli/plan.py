@@ -43,6 +43,8 @@ def plan(request: Request) -> None:
     echo(f"data         {resolved.dataset}, seed {resolved.seed}, keys {resolved.keys}, {workers}")
     echo(f"topics       {', '.join(s.topic for s in blueprint.streams)} ({resolved.partitions} partitions each)")
     echo(f"sustained    {resolved.sustained or 'not asked'}; out of order at most {resolved.out_of_order_ms} ms")
+    for fault in resolved.faults:
+        echo(f"fault        {fault}: {load.warmup_s + fault.at_s(load.measured_s):g} s after the start of the load")
     echo("engine options")
     for key, value in resolved.engine_options.items():
         echo(f"  {key} = {value}")

@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 
 def reproduce(
     study: Annotated[str, typer.Argument(metavar="STUDY", help="ospbench or stage-latency.")],
-    engines: Annotated[list[str] | None, typer.Option("--engine", "-e", help="Systems under test; repeatable.")] = None,
+    engines: Annotated[
+        list[str] | None,
+        typer.Option("--engine", "-e", help="Systems under test, side by side in every figure; repeatable."),
+    ] = None,
     profile: Annotated[str, typer.Option(help="laptop: two cores and minutes; paper: the study's own.")] = "laptop",
     out: Annotated[Path | None, typer.Option(help="Where to write; the same one again goes on.")] = None,
     only: Annotated[
@@ -27,6 +30,10 @@ def reproduce(
     ] = None,
     measured: Annotated[
         str | None, typer.Option("--for", metavar="DURATION", help="How long to measure each, in place of the study's.")
+    ] = None,
+    runs: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=1, help="Runs of each experiment; the paper profile makes five, laptop one."),
     ] = None,
     settings: Annotated[
         list[str] | None,
@@ -60,6 +67,7 @@ def reproduce(
         changes=changes,
         only=tuple(only or ()),
         bootstrap=bootstrap,
+        runs=runs,
     )
     if dry_run:
         _print_plan(reproduction.plan(order), reproduction.done_before(order))
@@ -96,16 +104,28 @@ def reproduce(
 def outcome_line(row: Mapping[str, Any]) -> str:
     """How an experiment ended, in one line."""
     verdict, found = verdict_of(row), figures_of(row)
-    reasons = "; ".join(row["attempts"][-1]["reasons"]) if row["attempts"] else row["reason"]
+    reasons = "; ".join(_reasons(row)) if row["attempts"] else row["reason"]
     return ": ".join(part for part in (verdict, found, reasons) if part)
 
 
+def _reasons(row: Mapping[str, Any]) -> list[str]:
+    if row["runs"] > 1:
+        return list(row["summary"]["reasons"])
+    return list(row["attempts"][-1]["reasons"])
+
+
 def verdict_of(row: Mapping[str, Any]) -> str:
-    """The verdict that counts, with what an attempt before it was; or why there is none."""
-    verdicts: list[str] = [attempt["verdict"] for attempt in row["attempts"]]
-    if not verdicts:
+    """The verdict that counts, with how many runs it rests on and what was repeated; or why there is none."""
+    if not row["attempts"]:
         return str(row["state"])
-    return verdicts[-1] + (f" (first attempt {verdicts[0]})" if len(verdicts) > 1 else "")
+    repeated = len(row["attempts"]) - len({attempt["run"] for attempt in row["attempts"]})
+    notes = []
+    if row["runs"] > 1:
+        notes.append(f"{row['runs']} runs")
+        notes += [f"{repeated} repeated"] if repeated else []
+    elif repeated:
+        notes.append(f"first attempt {row['attempts'][0]['verdict']}")
+    return str(row["verdict"]) + (f" ({', '.join(notes)})" if notes else "")
 
 
 def figures_of(row: Mapping[str, Any]) -> str:
@@ -134,6 +154,9 @@ def duration(seconds: float) -> str:
 
 
 def _print_plan(steps: Sequence[Step], done: Mapping[str, str]) -> None:
+    from streamgauge import registry
+    from streamgauge.lab.requirements import lacks
+
     chosen = [step for step in steps if step.chosen]
     table = _table("experiment", "engine", "about", "")
     for step in chosen:
@@ -143,20 +166,27 @@ def _print_plan(steps: Sequence[Step], done: Mapping[str, str]) -> None:
             about, note = "–", f"not run: {step.reason}"
         else:
             about = duration(step.estimate_s)
-            note = "a search of several runs" if step.experiment.purpose == "capacity" else ""
+            several = f"{step.runs} runs" if step.runs > 1 else ""
+            note = "a search of several runs" if step.experiment.purpose == "capacity" else several
         table.add_row(step.experiment.name, step.engine, about, note)
     _print(table)
     todo = [step for step in chosen if step.request is not None and step.name not in done]
     about = duration(sum(step.estimate_s for step in todo))
     typer.echo(f"{len(todo)} of {len(chosen)} experiments to run: about {about}")
+    for name in dict.fromkeys(step.engine for step in todo):
+        if problems := lacks(registry.engine(name)):
+            typer.echo(f"{name} is not ready: it lacks {'; '.join(problems)}")
 
 
 def _print_outcome(content: Mapping[str, Any], *, to_stderr: bool) -> None:
     table = _table("experiment", "engine", "verdict", "")
+    pending = [row for row in content["experiments"] if row["state"] == "pending"]
     for row in content["experiments"]:
-        table.add_row(row["name"], row["engine"], verdict_of(row), figures_of(row) or row["reason"])
+        if row not in pending:
+            table.add_row(row["name"], row["engine"], verdict_of(row), figures_of(row) or row["reason"])
     _print(table, to_stderr=to_stderr)
-    typer.echo(f"{content['title']}: {content['state']}, {duration(content['seconds'])} of runs", err=to_stderr)
+    state = f"{content['state']}, {len(pending)} experiments pending" if pending else content["state"]
+    typer.echo(f"{content['title']}: {state}, {duration(content['seconds'])} of runs", err=to_stderr)
 
 
 def _table(*columns: str) -> Table:

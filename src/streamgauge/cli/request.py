@@ -6,6 +6,7 @@ import inspect
 import secrets
 import shlex
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
@@ -61,6 +62,12 @@ def build(
         list[str] | None,
         typer.Option("--slo", metavar="CONDITION", help="What must hold, e.g. 'latency.p99 < 2s'; repeatable."),
     ] = None,
+    faults: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--fault", metavar="FAULT", help="'kill ROLE at 50%', 'pause ROLE for 5s at 20s'; repeatable (run, plan)."
+        ),
+    ] = None,
     seed: Annotated[int | None, typer.Option(help="Of the data and of everything random.")] = None,
     out: Annotated[Path | None, typer.Option(help="The run directory to write; new or empty.")] = None,
     profile: Annotated[str, typer.Option(help="laptop: two cores and a minute; paper: the study's own.")] = "laptop",
@@ -81,6 +88,7 @@ def build(
     from streamgauge.errors import UsageError
     from streamgauge.jvm.spark import check_master
     from streamgauge.lab.blueprint import Request
+    from streamgauge.lab.faults import parse as parse_fault
     from streamgauge.pipelines.job_file import inspect
     from streamgauge.studies import scenario as scenarios
 
@@ -107,11 +115,14 @@ def build(
     check_master(master)
     own = None if job is None else inspect(job)
     resolved = scenarios.resolve(scenario, profile=profile, changes=changes, engine=engine, slo=slo or (), job=own)
+    resolved = replace(resolved, faults=tuple(parse_fault(fault) for fault in faults or ()))
     words = ["streamgauge", "run", scenario, "--engine", resolved.engine, "--profile", profile]
     for key, value in {**changes, "seed": str(resolved.seed)}.items():
         words += ["--set", f"{key}={value}"]
     for condition in slo or ():
         words += ["--slo", condition]
+    for fault in resolved.faults:
+        words += ["--fault", str(fault)]
     words += ["--job", own.path] if own else []
     words += ["--bootstrap", bootstrap] if bootstrap else []
     words += ["--master", master] if master != LOCAL else []

@@ -14,6 +14,13 @@ if TYPE_CHECKING:
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print summary.json alone on stdout.")]
 
+_RECOVERY = {
+    "outage_s": "outage",
+    "gap_before_s": "longest gap before",
+    "first_output_s": "output after",
+    "latency_back_s": "latency back after",
+    "backlog_back_s": "backlog back after",
+}
 _COLOURS = {"VALID": "green", "INVALID": "yellow", "FAILED": "red"}
 
 
@@ -55,6 +62,8 @@ def print_result(run: RunDir, summary: dict[str, Any], *, to_stderr: bool) -> No
     if burst := summary.get("burst"):
         shown = {key: len(value) if key == "bursts" else value for key, value in burst.items() if key != "kind"}
         console.print(_line("burst", shown), soft_wrap=True)
+    for fault in summary.get("faults", ()):
+        console.print(_fault(fault), markup=False, soft_wrap=True)
     for objective in summary["slo"]:
         console.print(_objective(objective), markup=False, soft_wrap=True)
     if verdict != "VALID":
@@ -78,6 +87,14 @@ def _latencies(summary: dict[str, Any]) -> Table:
         figures = summary["latency_ms"].get(kind) or {}
         table.add_row(kind, *(_number(figures.get(column)) for column in columns))
     return table
+
+
+def _fault(fault: dict[str, Any]) -> str:
+    """One fault: as it was asked for, and how the run took it."""
+    if not fault["took_effect"]:
+        return f"{'fault':<11}{fault['fault']}: did not take effect, {fault['why_not']}"
+    figures = (f"{word} {'–' if fault[key] is None else f'{fault[key]:,.2f} s'}" for key, word in _RECOVERY.items())
+    return f"{'fault':<11}{fault['fault']}: {', '.join(figures)}"
 
 
 def _objective(objective: dict[str, Any]) -> str:

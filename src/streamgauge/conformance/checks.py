@@ -1,6 +1,6 @@
 """The checks. Each takes what was observed of an engine and returns the problem that it found, or None.
 
-A check is chosen by the engine's traits: what an engine does not promise is not held against it. What it does not
+A check is chosen by what was promised: what an engine does not promise is not held against it. What it does not
 run has to be declared as a gap, with a reason, and a gap that has closed is a problem until its declaration goes.
 """
 
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from streamgauge.contracts import Engine
-from streamgauge.model import ProcessSpec
+from streamgauge.model import Delivery, ProcessSpec
 
 LOOPBACK = re.compile(r"(127\.\d+\.\d+\.\d+|::1|::ffff:127\.\d+\.\d+\.\d+)$")
 
@@ -24,6 +24,7 @@ class Ended:
     role: str
     exit_code: int | None
     killed: bool
+    expected: int = 0
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,8 @@ class Observed:
 
     engine: Engine
     pipeline: str
+    delivery: Delivery
+    """What the engine promised in this run."""
     summary: Mapping[str, Any]
     outcome: Mapping[str, Any]
     listening: frozenset[str] = frozenset()
@@ -129,7 +132,7 @@ def check_ends_when_asked(observed: Observed) -> str | None:
     bad = [
         f"{e.role} ({'killed' if e.killed else f'code {e.exit_code}'})"
         for e in observed.ended
-        if e.killed or e.exit_code
+        if e.killed or e.exit_code not in (None, 0, e.expected)
     ]
     return f"did not end cleanly: {', '.join(bad)}" if bad else None
 
@@ -151,8 +154,8 @@ def planned_checks() -> tuple[PlannedCheck, ...]:
     )
 
 
-def observed_checks(engine: Engine) -> tuple[ObservedCheck, ...]:
-    """The checks of a run that this engine's traits call for."""
+def observed_checks(delivery: Delivery) -> tuple[ObservedCheck, ...]:
+    """The checks of a run in which this was promised."""
     checks: list[ObservedCheck] = [
         check_measurement_is_valid,
         check_every_result_is_right,
@@ -160,8 +163,8 @@ def observed_checks(engine: Engine) -> tuple[ObservedCheck, ...]:
         check_ends_when_asked,
         check_leaves_nothing_behind,
     ]
-    if engine.traits.delivery != "at-most-once":
+    if delivery != "at-most-once":
         checks += [check_nothing_is_lost, check_reads_from_the_earliest_offset]
-    if engine.traits.delivery != "at-least-once":
+    if delivery != "at-least-once":
         checks.append(check_nothing_is_duplicated)
     return tuple(checks)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import NamedTuple
 
 import psutil
 
@@ -28,7 +29,7 @@ from streamgauge.lab.watch import Tick
 from streamgauge.model import LoadPlan, Scenario
 from streamgauge.rundir import RunDir
 from streamgauge.studies import scenario as scenarios
-from streamgauge.studies.description import SETTINGS, Variant
+from streamgauge.studies.description import SETTINGS
 
 ATTEMPTS = 3
 LOAD = LoadPlan(rate_per_s=200, warmup_s=2.0, measured_s=6.0, tail_s=0.5)
@@ -110,14 +111,30 @@ def _listening(pid: int) -> set[str]:
     return {f"{s.laddr.ip}:{s.laddr.port}" for s in sockets if s.status == psutil.CONN_LISTEN}
 
 
-def cases(engine: Engine) -> list[tuple[str, Variant]]:
-    """Every pipeline of an engine, in every variant that the engine has and does not refuse."""
-    return [
-        (pipeline, variant)
+class Case(NamedTuple):
+    """One run of the suite."""
+
+    pipeline: str
+    variant: str
+    settings: Mapping[str, str]
+
+
+def cases(engine: Engine) -> list[Case]:
+    """Every pipeline of an engine, in every variant that the engine has and does not refuse.
+
+    Where results can also be written in transactions, the first pipeline without state and the first one with state
+    are run in that way, too.
+    """
+    found = [
+        Case(pipeline, variant, settings)
         for pipeline in sorted(engine.traits.pipelines)
         for variant, settings in SETTINGS.items()
         if settings.keys() <= engine.options.model_fields.keys() and _is_supported(engine, pipeline, settings)
     ]
+    if engine.traits.transactional and engine.options.model_fields["delivery"].default != "exactly-once":
+        by_state = {registry.pipeline(name).stateful: name for name in sorted(engine.traits.pipelines, reverse=True)}
+        found += [Case(name, "exactly-once", {"delivery": "exactly-once"}) for name in sorted(by_state.values())]
+    return found
 
 
 def _is_supported(engine: Engine, pipeline: str, settings: Mapping[str, str]) -> bool:
@@ -158,6 +175,10 @@ def observe(
 
 
 def _observe_once(shared: Bench, engine: Engine, scenario: Scenario, program: tuple[str, ...]) -> Observed:
+    groups = blueprints.needed_jar_groups(scenario, own_broker=True)
+    if jars.missing(groups):
+        jars.fetch(groups)
+    engine.prepare(lambda _: None)
     request = Request(
         scenario,
         shared.out(f"{engine.name}-{scenario.pipeline}"),
@@ -180,10 +201,13 @@ def _observe_once(shared: Bench, engine: Engine, scenario: Scenario, program: tu
     return Observed(
         engine=engine,
         pipeline=scenario.pipeline,
+        delivery=engine.traits.delivery_with(scenario.engine_options),
         summary=summary,
         outcome=run.outcome(),
         listening=frozenset(onlooker.listening),
-        ended=tuple(Ended(role, r.exit_code, r.exit_code == 137) for role, r in onlooker.engine.items()),
+        ended=tuple(
+            Ended(role, r.exit_code, r.exit_code == 137, r.spec.stop.exit_code) for role, r in onlooker.engine.items()
+        ),
         left_over=tuple(left),
     )
 
@@ -197,13 +221,13 @@ def look_at_plan(engine: Engine, program: tuple[str, ...] = ()) -> Planned:
         request = Request(scenario_for(engine, pipeline), Path(home) / "out", bootstrap="127.0.0.1:9", program=program)
         before = frozenset(str(path) for path in Path(home).rglob("*"))
         first = blueprints.draw(request, "conformance", work)
-        second = blueprints.draw(request, "conformance", work)
+        second = engine.plan(first.job)
         after = frozenset(str(path) for path in Path(home).rglob("*"))
     return Planned(
         engine=engine,
         pipelines=frozenset(registry.names("pipelines")),
         first=tuple(first.engine),
-        second=tuple(second.engine),
+        second=tuple(second),
         files_before=before,
         files_after=after,
     )
@@ -231,10 +255,10 @@ def check_engine(
     planned = look_at_plan(engine, program)
     for planned_check in checks.planned_checks():
         note(planned_check, "plan", planned_check(planned))
-    for pipeline, variant in cases(engine):
+    for pipeline, variant, settings in cases(engine):
         if pipelines and pipeline not in pipelines:
             continue
-        observed = observe(shared, engine, pipeline, program, SETTINGS[variant])
-        for observed_check in checks.observed_checks(engine):
+        observed = observe(shared, engine, pipeline, program, settings)
+        for observed_check in checks.observed_checks(observed.delivery):
             note(observed_check, f"{pipeline} {variant}", observed_check(observed))
     return findings

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from streamgauge.evaluate import calibration, own, slo, sustained, verdict
 from streamgauge.evaluate.facts import Facts, Moments
-from streamgauge.evaluate.metrics import burst, clock, generator, lag, latency, resources, throughput
+from streamgauge.evaluate.metrics import burst, clock, generator, lag, latency, recovery, resources, throughput
 from streamgauge.evaluate.metrics.generator import Lateness, Ledger, LedgerProblem
 from streamgauge.evaluate.metrics.trend import NO_SERIES, Series
-from streamgauge.evaluate.summary import Figures, summarize, write_measures
+from streamgauge.evaluate.summary import Figures, rounded, summarize, write_measures
 from streamgauge.evaluate.tally import Tally, results
+from streamgauge.evaluate.visible import Visible
 from streamgauge.rundir import RunDir
 
 if TYPE_CHECKING:
@@ -44,13 +45,14 @@ def evaluate(
     from streamgauge.evaluate.match import match
 
     facts = Facts.read(run)
+    visible = Visible.read(run, facts)
     progress("waiting for Spark")
     session = spark() if callable(spark) else spark
     rows = throughput.rows_recorded(run, facts)
     progress(f"matching {sum(rows.values())} records")
     with own.pipeline_of(run, facts, session) as pipeline:
-        table = match(session, run, facts, pipeline, sum(rows.values()))
-    outputs = rows[facts.output.name]
+        table = match(session, run, facts, pipeline, sum(rows.values()), visible)
+    outputs = rows[facts.output.name] if visible is None else throughput.rows_visible(run, facts, visible)
     if not own.is_validated(own.describe(run, facts)):
         table, outputs = own.answered(table), 0
     progress("computing figures")
@@ -60,14 +62,21 @@ def evaluate(
 
 
 def _evaluate(run: RunDir, facts: Facts, tally: Tally, *, recorded: bool) -> dict[str, Any]:
-    invalid = _doubts(facts)
-    warnings: list[str] = []
+    invalid = [*_doubts(facts), *recovery.reasons(facts)]
+    warnings = recovery.warnings(facts)
     figures: Figures | None = None
+    visible = Visible.read(run, facts)
     job = own.describe(run, facts)
     validated = own.is_validated(job)
     if facts.moments is not None:
         ledger, ledger_problem = _ledger(run)
-        figures = _measure(run, facts, facts.moments, tally, ledger, recorded=recorded)
+        figures = _measure(run, facts, facts.moments, tally, ledger, visible, recorded=recorded)
+        if visible is not None:
+            warnings += visible.warnings(facts.moments)
+        if figures.stamps.never_visible:
+            invalid.append(
+                f"{figures.stamps.never_visible} results were recorded, but nobody saw when they became visible"
+            )
         if not validated:
             figures = own.with_consumed_backlog(run, facts, facts.moments, figures)
             warnings += own.warnings(figures)
@@ -98,6 +107,10 @@ def _evaluate(run: RunDir, facts: Facts, tally: Tally, *, recorded: bool) -> dic
         warnings.append("the latency drifts: the medians of the four quarters go one way, by more than 25 %")
     decision = verdict.decide(invalid, failed)
     summary = summarize(facts, figures, counts, decision, state, finding.held, warnings, job, validated=validated)
+    if visible is not None and facts.moments is not None:
+        summary["visible_resolution_ms"] = rounded(visible.resolution_ms(facts.moments))
+    if facts.faults:
+        summary["faults"] = recovery.measure(facts, facts.moments, _recovery(facts, figures) if recorded else None)
     summary["slo"] = [slo.judge(slo.parse(text), summary) for text in facts.scenario.get("slo", ())]
     if figures is not None and facts.moments is not None:
         write_measures(run, facts, figures, facts.moments)
@@ -129,14 +142,25 @@ def _ledger(run: RunDir) -> tuple[Ledger, str | None]:
         return Ledger.empty(), str(problem)
 
 
-def _measure(run: RunDir, facts: Facts, moments: Moments, tally: Tally, ledger: Ledger, *, recorded: bool) -> Figures:
+def _measure(
+    run: RunDir,
+    facts: Facts,
+    moments: Moments,
+    tally: Tally,
+    ledger: Ledger,
+    visible: Visible | None,
+    *,
+    recorded: bool,
+) -> Figures:
     stamps = (
-        throughput.read_stamps(run, facts, moments, ledger.acked_n)
+        throughput.read_stamps(run, facts, moments, ledger.acked_n, visible)
         if recorded
         else throughput.no_stamps(moments, ledger.acked_n)
     )
     bound = clock.broker_bound(ledger, stamps.probe_appended_ms)
-    total_known = bound is None or bound.agrees
+    one_clock = bound is None or bound.agrees
+    # What the broker stamped goes with the input's arrival, what this machine stamped with the intended moment.
+    total_known, latest_known = one_clock or visible is not None, one_clock or visible is None
     latencies = latency.distributions(tally)
     kind = "total" if total_known else "latest"
     median_ms = latencies[kind].median
@@ -153,6 +177,7 @@ def _measure(run: RunDir, facts: Facts, moments: Moments, tally: Tally, ledger: 
         results=results(tally),
         latencies=latencies,
         total_known=total_known,
+        latest_known=latest_known,
         generator=generator.measure(ledger, late, facts, moments, median_ms),
         stamps=stamps,
         backlog=backlog,
@@ -185,28 +210,30 @@ def _warnings(run: RunDir, facts: Facts, moments: Moments, figures: Figures) -> 
     elif clock.WARNING_STEP_MS < step_ms <= clock.INVALID_STEP_MS:
         said.append(f"the machine's clock was set during the run, by {step_ms:.1f} ms")
     if bound is not None and not bound.agrees:
+        what = "total latency cannot be told, use the latest"
+        if figures.total_known:
+            what = "latest latency of results that became visible here cannot be told, use the total"
         said.append(
-            f"the broker's clock is {bound.low_ms:.1f} to {bound.high_ms:.1f} ms ahead of the load worker's: "
-            "the total latency cannot be told, use the latest"
+            f"the broker's clock is {bound.low_ms:.1f} to {bound.high_ms:.1f} ms ahead of the load worker's: the {what}"
         )
     total = figures.latencies["total"]
-    for kind in ("total", "latest") if figures.total_known else ("latest",):
+    for kind in (kind for kind in ("total", "latest") if kind not in figures.unknown_kinds):
         if below := figures.latencies[kind].below_zero():
             said.append(f"{below} values of the {kind} latency are below zero; they were kept")
     if figures.total_known:
-        if marked := latency.mostly_generator(total, figures.latencies["generator_share"]):
+        if figures.latest_known and (marked := latency.mostly_generator(total, figures.latencies["generator_share"])):
             said.append(
                 f"more than half of the total latency ({', '.join(marked)}) is the generator's share, not the engine's"
             )
         medians = latency.per_second(figures.tally, "total", moments.seconds)["p50"]
         advised_s = latency.advised_warmup_s(medians, facts.plan.warmup_s)
-        # Where the load comes in bursts, so does the latency: no warm-up would make it even.
-        if advised_s and not facts.plan.bursts:
+        # Where the load comes in bursts, so does the latency, and faults raise it: no warm-up would make it even.
+        if advised_s and not facts.plan.bursts and not facts.faults:
             said.append(f"the start of the measured interval looks unlike the rest: try --warmup {advised_s}s")
     said += calibration.warnings(
         facts.manifest.get("calibration"),
         total_p50_ms=total.median if figures.total_known else None,
-        latest_p50_ms=figures.latencies["latest"].median,
+        latest_p50_ms=figures.latencies["latest"].median if figures.latest_known else None,
         rate_per_s=figures.generator.sent / moments.observed_s if moments.observed_s else None,
     )
     return said
@@ -222,10 +249,17 @@ def _state(facts: Facts, figures: Figures | None, validated: bool) -> tuple[str 
     finding = sustained.by_backlog(rule, evidence) if only_backlog else sustained.apply(rule, evidence)
     if finding.held is False:
         return "overloaded", finding
-    # Where the load itself rises and falls, the latency may follow it.
+    # Where the load itself rises and falls, the latency may follow it; and what a fault does to it is no drift.
     quarters_ms = latency.medians_of_parts_ms(figures.tally, _kind(figures), 4)
-    drifting = facts.plan.shape == "constant" and latency.is_drifting(quarters_ms)
+    drifting = facts.plan.shape == "constant" and not facts.faults and latency.is_drifting(quarters_ms)
     return "drifting" if drifting else "steady", finding
+
+
+def _recovery(facts: Facts, figures: Figures | None) -> recovery.Seen | None:
+    if facts.moments is None or figures is None:
+        return None
+    outputs_ms = figures.stamps.output_moments_ms
+    return recovery.Seen.of(facts, facts.moments, figures.tally, _kind(figures), outputs_ms, figures.backlog)
 
 
 def _kind(figures: Figures) -> str:
@@ -245,7 +279,8 @@ def _evidence(facts: Facts, moments: Moments, figures: Figures) -> sustained.Evi
         drained_s=lag.drained_s(figures.tally, moments),
         cpu_share=None if shared_cores else _cpu_share(facts, figures),
         shared_cores=shared_cores,
-        micro_batches=bool(options.get("trigger_ms")) or (engine["name"] == "spark" and not options.get("realtime")),
+        micro_batches=bool(options.get("trigger_ms") or engine.get("transactional"))
+        or (engine["name"] == "spark" and not options.get("realtime")),
     )
 
 

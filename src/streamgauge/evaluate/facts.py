@@ -99,6 +99,12 @@ class Facts:
     def output(self) -> Stream:
         return next(stream for stream in self.streams if stream.role == "output")
 
+    @property
+    def faults(self) -> Sequence[Mapping[str, Any]]:
+        """What became of each fault that was asked for."""
+        found: Sequence[Mapping[str, Any]] = self.outcome.get("faults", ())
+        return found
+
     def ended(self, *groups: str) -> list[Mapping[str, Any]]:
         """Processes of these groups that ended although nobody had asked them to."""
         return [process for process in self.outcome.get("ended", ()) if process.get("group") in groups]

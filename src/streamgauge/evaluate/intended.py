@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from streamgauge import shapes
+from streamgauge.evaluate.column import column_function
 from streamgauge.evaluate.facts import Facts, Moments
 from streamgauge.evaluate.metrics.generator import Ledger
 from streamgauge.evaluate.tally import Ints
-from streamgauge.model import NS_PER_S
 from streamgauge.rundir import RunDir
+from streamgauge.shapes import Segment
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from pyspark.sql import Column
+
+SQL_SEGMENTS = 128
+"""A plan of more segments (a long ramp) is worked out in Python: Spark would not compile that many cases well."""
 
 
 @dataclass(frozen=True)
@@ -39,31 +42,27 @@ class WhenSent:
         return found
 
 
+def offset_sql(segments: Sequence[Segment]) -> str:
+    """``LoadPlan.offset_ns`` of even arrivals, without a way through Python: the segment is found by halving."""
+    if len(segments) > 1:
+        middle = len(segments) // 2
+        before, after = offset_sql(segments[:middle]), offset_sql(segments[middle:])
+        return f"(case when n_seq < {segments[middle].first} then {before} else {after} end)"
+    [segment] = segments
+    records = max(segment.records, 1)
+    # Whole and rest apart: the plain product would not fit into 64 bits.
+    whole, rest = divmod(segment.length_ns, records)
+    inside = f"(n_seq - {segment.first})"
+    return f"({segment.start_ns} + {inside} * {whole} + {inside} * {rest} div {records})"
+
+
 def intended(run: RunDir, facts: Facts, moments: Moments) -> Column:
     """The moment of the record ``n_seq``. Raises LedgerProblem where only the ledger could tell, and cannot."""
     from pyspark.sql import functions as f
 
     plan = facts.plan
-    if plan.is_one_rate and plan.arrivals == "even":
-        # As LoadPlan.offset_ns, without a way through Python.
-        return f.expr(f"{moments.load_start_ns} + n_seq * {NS_PER_S} div {plan.rate_per_s}")
+    if plan.scheduled and plan.arrivals == "even" and len(plan.segments) <= SQL_SEGMENTS:
+        return f.expr(f"{moments.load_start_ns} + {offset_sql(plan.segments)}")
     schedule = plan if plan.scheduled else WhenSent.read(run, moments)
-    return f.lit(moments.load_start_ns) + _column_function(schedule.offsets_ns)(f.col("n_seq"))
-
-
-def _column_function(offsets_ns: Callable[[Ints], Ints]) -> Callable[[Column], Column]:
-    import pyarrow as pa
-    from pyspark import cloudpickle
-    from pyspark.sql import functions as f
-
-    # The machines of another Spark need not have this package.
-    for module in (shapes, sys.modules[__name__]):
-        cloudpickle.register_pickle_by_value(module)
-
-    def column(n_seq: pa.Array) -> pa.Array:
-        return pa.array(offsets_ns(n_seq.fill_null(0).to_numpy(zero_copy_only=False)))
-
-    # Spark wants to see the types themselves, not their names.
-    column.__annotations__ = {"n_seq": pa.Array, "return": pa.Array}
-    made: Callable[[Column], Column] = f.arrow_udf(column, "bigint")
-    return made
+    offset_ns = column_function(schedule.offsets_ns, shapes, sys.modules[__name__])
+    return f.lit(moments.load_start_ns) + offset_ns(f.col("n_seq"))

@@ -10,6 +10,7 @@ from streamgauge.contracts import Pipeline
 from streamgauge.evaluate import tally
 from streamgauge.evaluate.facts import PARTS, Facts, Moments
 from streamgauge.evaluate.intended import intended
+from streamgauge.evaluate.visible import PLACE, Visible
 from streamgauge.model import NS_PER_MS, NS_PER_S
 from streamgauge.rundir import RunDir
 
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
 
 RELATIVE_TOLERANCE = 1e-9
 ROWS_PER_TASK = 1_000_000
-OFFSETS_MAX = 2**44
-"""More than any partition holds: (partition, offset) as one number keeps its order."""
 
 _SETTINGS = {
     # One plan, known beforehand: re-planning between the stages of a small run takes longer than the stages.
@@ -35,7 +34,9 @@ _SETTINGS = {
 _RECORDED = "key string, value string, partition int, offset bigint, appended_ms bigint"
 
 
-def match(spark: SparkSession, run: RunDir, facts: Facts, pipeline: Pipeline, rows: int) -> pa.Table:
+def match(
+    spark: SparkSession, run: RunDir, facts: Facts, pipeline: Pipeline, rows: int, visible: Visible | None
+) -> pa.Table:
     """The table that ``Tally`` is made of. ``rows`` is about how many records there are to join."""
     moments = facts.moments
     assert moments is not None, "a run without records is not matched"
@@ -45,6 +46,8 @@ def match(spark: SparkSession, run: RunDir, facts: Facts, pipeline: Pipeline, ro
     parameters = facts.scenario.get("parameters", {})
     answer = reference(spark, run, facts, pipeline, parameters)
     output = spark.read.schema(_RECORDED).parquet(str(run.recorded(facts.output.name)))
+    if visible is not None:
+        output = visible.stamped(output)
     found = pipeline.decode(output, parameters).withColumnRenamed("appended_ms", "emitted_ms")
     return count(judge(compare(answer, found, pipeline)), moments).toArrow()
 
@@ -92,7 +95,7 @@ def compare(answer: DataFrame, found: DataFrame, pipeline: Pipeline) -> DataFram
         _digest([f.col(name).cast(kinds[name]) for name in exact]).alias("found_digest"),
         *(f.col(name).cast(kinds[name]).alias(f"found_{name}") for name in floats),
         "emitted_ms",
-        f.expr(f"partition * {OFFSETS_MAX} + offset").alias("place"),
+        f.expr(PLACE).alias("place"),
     )
     is_right = reduce(
         lambda one, other: one & other,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -63,8 +64,9 @@ def pipeline_of(run: RunDir, facts: Facts, spark: SparkSession) -> Iterator[Pipe
     if not inspect(file).key:
         yield Unchecked(streams)
         return
+    original = _where_the_reader_has_it(run, job)
     try:
-        with running(file, Path(job["path"]), spark) as code:
+        with running(file, original, spark) as code:
             try:
                 yield OwnPipeline(code, streams)
             except (StreamgaugeError, LedgerProblem):
@@ -77,13 +79,20 @@ def pipeline_of(run: RunDir, facts: Facts, spark: SparkSession) -> Iterator[Pipe
             where=problem.where,
             got=problem.got,
             expected=problem.expected,
-            hint=f"mend it; the run is kept: streamgauge evaluate {run.path} --job {Path(job['path']).name}",
+            hint=f"mend it; the run is kept: streamgauge evaluate {run.path} --job {original.name}",
         ) from problem
 
 
 def _reference_file(run: RunDir) -> Path:
     found: Path = run.reference_path if run.reference_path.is_file() else run.job_path
     return found
+
+
+def _where_the_reader_has_it(run: RunDir, job: Mapping[str, Any]) -> Path:
+    """The path under which he knows the file with the reference: mistakes are told of that one."""
+    if run.reference_from_path.is_file():
+        return Path(json.loads(run.reference_from_path.read_text(encoding="utf-8"))["path"])
+    return Path(job["path"])
 
 
 def answered(table: pa.Table) -> pa.Table:

@@ -30,6 +30,7 @@ class Figures:
     results: Mapping[str, int]
     latencies: Mapping[str, Distribution]
     total_known: bool
+    latest_known: bool
     generator: Generator
     stamps: Stamps
     backlog: Ints
@@ -44,6 +45,12 @@ class Figures:
     broker_bound: Bound | None
     resources: Mapping[str, Mapping[str, float | None]]
     burst: burst.Found | None
+
+    @property
+    def unknown_kinds(self) -> frozenset[str]:
+        """Latencies between moments of two clocks that do not agree."""
+        unknown = () if self.total_known else ("total", "generator_share")
+        return frozenset(unknown if self.latest_known else (*unknown, "latest", "average", "generator_share"))
 
 
 def summarize(
@@ -83,7 +90,7 @@ def summarize(
         "trend": _trend(figures),
         "burst": figures.burst.figures() if figures is not None and figures.burst is not None else None,
         "clock": _clock(figures),
-        "resources": {} if figures is None else {k: _rounded(v) for k, v in figures.resources.items()},
+        "resources": {} if figures is None else {k: rounded(v) for k, v in figures.resources.items()},
         "repetitions": [],
         "slo": [],
         "report": "report.html",
@@ -108,10 +115,9 @@ def _latencies(figures: Figures | None) -> dict[str, Any]:
     found = dict.fromkeys((*KINDS, "generator_share"), EMPTY)
     if figures is not None:
         found |= figures.latencies
-    shown = {kind: _rounded(distribution.figures()) for kind, distribution in found.items()}
-    if figures is not None and not figures.total_known:
-        for kind in ("total", "generator_share"):
-            shown[kind] = dict.fromkeys(shown[kind], None)
+    shown = {kind: rounded(distribution.figures()) for kind, distribution in found.items()}
+    for kind in figures.unknown_kinds if figures is not None else ():
+        shown[kind] = dict.fromkeys(shown[kind], None)
     return shown
 
 
@@ -119,7 +125,7 @@ def _rates(figures: Figures | None, moments: Moments | None) -> dict[str, Any]:
     if figures is None or moments is None or not moments.observed_s:
         return dict.fromkeys(("offered", "achieved", "worst_second", "output"), 0.0)
     seconds = moments.observed_s
-    return _rounded(
+    return rounded(
         {
             "offered": figures.generator.offered / seconds,
             "achieved": figures.generator.sent / seconds,
@@ -134,7 +140,7 @@ def _generator(figures: Figures | None) -> dict[str, Any]:
         late = ("late_p50_ms", "late_p99_ms", "late_max_ms", "late_p99_limit_ms", "late_max_limit_ms")
         return {**dict.fromkeys(late), "errors": 0}
     distribution = figures.generator.late_ms
-    return _rounded(
+    return rounded(
         {
             "late_p50_ms": distribution.percentile(500),
             "late_p99_ms": distribution.percentile(990),
@@ -176,10 +182,11 @@ def write_measures(run: RunDir, facts: Facts, figures: Figures, moments: Moments
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    total = latency.per_second(figures.tally, "total", moments.seconds)
-    latest = latency.per_second(figures.tally, "latest", moments.seconds)
-    if not figures.total_known:
-        total = {name: [None] * moments.seconds for name in total}
+    by_second = {
+        f"{kind}_{name}": [None] * moments.seconds if kind in figures.unknown_kinds else column
+        for kind in ("total", "latest")
+        for name, column in latency.per_second(figures.tally, kind, moments.seconds).items()
+    }
     seconds = pa.table(
         {
             "second": pa.array(range(moments.seconds), pa.int32()),
@@ -189,12 +196,11 @@ def write_measures(run: RunDir, facts: Facts, figures: Figures, moments: Moments
             "appended": figures.stamps.appended_per_second,
             "output": figures.stamps.output_per_second,
             "late_max_ms": pa.array(figures.generator.late_max_per_second, pa.float64()),
-            **{f"total_{name}": pa.array(column, pa.float64()) for name, column in total.items()},
-            **{f"latest_{name}": pa.array(column, pa.float64()) for name, column in latest.items()},
+            **{name: pa.array(column, pa.float64()) for name, column in by_second.items()},
             "backlog": figures.backlog,
         }
     )
-    kinds = [kind for kind in KINDS if kind != "total" or figures.total_known]
+    kinds = [kind for kind in KINDS if kind not in figures.unknown_kinds]
     distinct = [figures.latencies[kind] for kind in kinds]
     samples = pa.table(
         {
@@ -222,7 +228,7 @@ def _phase(second: int, moments: Moments) -> str:
     return "drain"
 
 
-def _rounded(values: Mapping[str, float | int | None]) -> dict[str, Any]:
+def rounded(values: Mapping[str, float | int | None]) -> dict[str, Any]:
     return {name: value if isinstance(value, int) else _round(value) for name, value in values.items()}
 
 

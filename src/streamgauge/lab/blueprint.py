@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import secrets
 import socket
 import sys
@@ -16,10 +17,10 @@ from streamgauge.contracts import Transport
 from streamgauge.errors import EnvironmentProblem, UsageError
 from streamgauge.evaluate import process as evaluator
 from streamgauge.jvm.java import find_java
-from streamgauge.lab import machine
+from streamgauge.lab import faults, machine
 from streamgauge.lab.evaluation import heap_need_mb
 from streamgauge.lab.ports import free_port
-from streamgauge.model import QUEUE_RECORDS_MAX, Job, JobFile, ProcessSpec, Ready, Scenario, Stop, Stream
+from streamgauge.model import QUEUE_RECORDS_MAX, QUEUE_S, Job, JobFile, ProcessSpec, Ready, Scenario, Stop, Stream
 from streamgauge.rundir import RunDir
 
 RECORD_BYTES = 260
@@ -28,7 +29,7 @@ SPARE_DISK_MB = 300
 BROKER_MEMORY_MB = 800
 LOAD_MEMORY_MB = 200
 QUEUED_RECORD_BYTES = 400
-"""A record in the sending client's queue, which holds up to ten seconds of load."""
+"""A record in the sending client's queue, which holds ten seconds of load and what a planned pause adds."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,7 @@ class Blueprint:
     request: Request
     streams: tuple[Stream, ...]
     transport: Transport
+    job: Job
     work_dir: Path
     broker: Sequence[ProcessSpec]
     engine: Sequence[ProcessSpec]
@@ -115,24 +117,30 @@ def draw(request: Request, run: str, work_dir: Path) -> Blueprint:
         work_dir=work_dir / "engine",
         options=scenario.engine_options,
         seed=scenario.seed,
+        ports=tuple(free_port() for _ in range(engine.traits.ports)),
         program=request.program,
         own_job=None if scenario.job is None else _own_job(scenario.job, RunDir(request.out)),
     )
     java = find_java()
     heap_mb = heap_need_mb(scenario.load.records)
-    engine_mb = engine.traits.memory_mb + int(scenario.engine_options.get("heap_mb", 0))
+    engine_mb = engine.memory_mb(scenario.engine_options)
     broker_mb = BROKER_MEMORY_MB if transport.own else 0
-    queued = min(scenario.load.most_within(10), QUEUE_RECORDS_MAX)
+    broker, system = transport.plan(work_dir), engine.plan(job)
+    pause_s = math.ceil(faults.longest_pause_s(scenario, broker))
+    load = _load_workers(scenario, streams[:-1], transport, work_dir, request.out, pause_s)
+    faults.check(scenario, [*broker, *system, *load])
+    queued = min(scenario.load.most_within(QUEUE_S + pause_s), QUEUE_RECORDS_MAX)
     load_mb = scenario.generators * LOAD_MEMORY_MB + queued * QUEUED_RECORD_BYTES // 1_000_000
     return Blueprint(
         run=run,
         request=request,
         streams=streams,
         transport=transport,
+        job=job,
         work_dir=work_dir,
-        broker=transport.plan(work_dir),
-        engine=engine.plan(job),
-        load=_load_workers(scenario, streams[:-1], transport, work_dir, request.out),
+        broker=broker,
+        engine=system,
+        load=load,
         evaluator=evaluator.plan(
             java.path,
             work_dir / "evaluate",
@@ -200,13 +208,21 @@ def _ports(wanted: int) -> tuple[int, int]:
 
 
 def _load_workers(
-    scenario: Scenario, inputs: Sequence[Stream], transport: Transport, work_dir: Path, out: Path
+    scenario: Scenario, inputs: Sequence[Stream], transport: Transport, work_dir: Path, out: Path, pause_s: int
 ) -> list[ProcessSpec]:
-    return [_load_worker(scenario, inputs, transport, work_dir, out, index) for index in range(scenario.generators)]
+    return [
+        _load_worker(scenario, inputs, transport, work_dir, out, pause_s, index) for index in range(scenario.generators)
+    ]
 
 
 def _load_worker(
-    scenario: Scenario, inputs: Sequence[Stream], transport: Transport, work_dir: Path, out: Path, index: int
+    scenario: Scenario,
+    inputs: Sequence[Stream],
+    transport: Transport,
+    work_dir: Path,
+    out: Path,
+    pause_s: int,
+    index: int,
 ) -> ProcessSpec:
     role = "load" if scenario.generators == 1 else f"load-{index + 1}"
     settings = work_dir / role / "settings.json"
@@ -220,6 +236,7 @@ def _load_worker(
         "plan": asdict(scenario.load),
         "ledger": str(RunDir(out).ledger(index).absolute()),
         "worker": {"index": index, "of": scenario.generators},
+        "pause_s": pause_s,
     }
     return ProcessSpec(
         role=role,

@@ -32,6 +32,7 @@ CHECKED = (
     "scenario.partitions",
     "scenario.out_of_order_ms",
     "scenario.seed",
+    "scenario.faults",
     "transport.name",
     "transport.own",
     "transport.topic_settings",
@@ -100,7 +101,7 @@ def _manifest(run: RunDir) -> dict[str, Any]:
     manifest = run.manifest()
     scenario = manifest["scenario"]
     load = asdict(LoadPlan.from_json(scenario["load"]))
-    return {**manifest, "scenario": {"keys": "dataset", "generators": 1, **scenario, "load": load}}
+    return {**manifest, "scenario": {"keys": "dataset", "generators": 1, "faults": [], **scenario, "load": load}}
 
 
 def _leaves(manifest: Mapping[str, Any], checked: Sequence[str]) -> Iterator[tuple[str, Any]]:

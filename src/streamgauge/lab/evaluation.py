@@ -98,7 +98,7 @@ def keep_reference(run: RunDir, file: Path) -> None:
         raise UsageError("the run was not made with --job", where=run.path, hint=f"streamgauge evaluate {run.path}")
     if not found.key:
         raise UsageError("the job file has no reference", where=file, expected="def reference(inputs) and key = […]")
-    run.reference_path.write_bytes(file.read_bytes())
+    run.keep_reference(file)
 
 
 @contextmanager

@@ -11,19 +11,22 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from streamgauge import jars
-from streamgauge.errors import EngineFailed, EnvironmentProblem, Interrupted, StreamgaugeError, UsageError
+from streamgauge import jars, registry
+from streamgauge.errors import EngineFailed, EnvironmentProblem, Interrupted, UsageError
 from streamgauge.evaluate import evaluate_without_spark
 from streamgauge.lab import blueprint as blueprints
 from streamgauge.lab.blueprint import Blueprint, Request
 from streamgauge.lab.clock import read_clock
 from streamgauge.lab.evaluation import Evaluator
+from streamgauge.lab.faults import Faults
 from streamgauge.lab.manifest import describe
-from streamgauge.lab.outcome import Outcome, Progress
+from streamgauge.lab.outcome import Outcome, Progress, never_started
+from streamgauge.lab.requirements import check_packages
 from streamgauge.lab.sampling import Sampler, machine_sample
 from streamgauge.lab.supervisor import Supervisor
+from streamgauge.lab.visibility import Visibility
 from streamgauge.lab.watch import Referee, Seen, Tick, Watch
-from streamgauge.model import NS_PER_S, LoadPlan
+from streamgauge.model import NS_PER_S
 from streamgauge.rundir import RunDir
 
 LEAD_S = 0.5
@@ -54,6 +57,8 @@ class Experiment:
         self._sampler = Sampler(supervisor.processes)
         self._heard = Progress()
         self._outcome = Outcome()
+        self._faults = Faults(self.scenario, supervisor)
+        self._visibility = Visibility.of(plan, self.run)
         self._last: tuple[float, int, int] = (time.monotonic(), 0, 0)
 
     def measure(self) -> dict[str, Any]:
@@ -77,12 +82,15 @@ class Experiment:
                 if self._outcome.hopeless is None:
                     self._drain()
             except EngineFailed as failure:
-                self._note_failure(failure)
+                # What is known of a dead or never started engine; the evaluation turns it into a verdict.
+                self._outcome.ended = self._supervisor.ended() or [never_started(failure)]
             self._stop_measured()
         except KeyboardInterrupt:
             self._outcome.interrupted = True
             raise
         finally:
+            self._visibility.end()
+            self._outcome.faults = self._faults.end()
             self.run.write_outcome(asdict(self._outcome))
         return self._evaluate()
 
@@ -96,6 +104,7 @@ class Experiment:
 
     def _start_engine(self) -> None:
         self._watch.phase(f"starting {self.scenario.engine}")
+        self._visibility.begin()
         self._outcome.engine_start_ns = time.time_ns()
         for spec in self.plan.engine:
             self._supervisor.start(spec, on_event=self._heard.hear_engine)
@@ -119,15 +128,10 @@ class Experiment:
         self._watch.phase("preparing the load")
         for spec in self.plan.load:
             self._supervisor.start(spec, on_event=self._heard.hear_load)
-        load = self.scenario.load
         start_ns = time.time_ns() + round(LEAD_S * NS_PER_S)
         self._tell_load("start", start_ns)
-        outcome = self._outcome
-        outcome.load_goes_first = len(self._heard.go_first) == len(self.plan.load)
-        outcome.load_start_ns = start_ns
-        outcome.measured_start_ns = start_ns + round(load.warmup_s * NS_PER_S)
-        outcome.measured_end_ns = outcome.measured_start_ns + round(load.measured_s * NS_PER_S)
-        outcome.load_end_ns = start_ns + round(load.duration_s * NS_PER_S)
+        self._outcome.load_goes_first = len(self._heard.go_first) == len(self.plan.load)
+        self._faults.begin(self._outcome.begin_load(start_ns, self.scenario.load))
 
     def _tell_load(self, command: str, at_ns: int) -> None:
         for spec in self.plan.load:
@@ -222,10 +226,15 @@ class Experiment:
             if appended["output"] != seen:
                 last_change, seen = time.monotonic(), appended["output"]
             taken = self._heard.consumed
-            behind = taken is not None and taken < self._inputs_of(appended)
+            if taken is None and registry.engine(self.scenario.engine).traits.commits_offsets:
+                taken = 0  # its first commit is still to come
+            # An engine that a fault has ended will not catch up.
+            behind = taken is not None and taken < self._inputs_of(appended) and self._lives("engine")
             return not behind and time.monotonic() - last_change >= quiet_s
 
         self._watch.phase("draining")
+        if self.plan.broker and not self._lives("broker"):
+            deadline = 0.0  # nobody will ever answer
         quiet = self._each_second(until=is_quiet, deadline=deadline, phase=lambda _: "draining")
         self._outcome.drain = "quiet" if quiet else "deadline"
 
@@ -255,6 +264,11 @@ class Experiment:
             if dead != {"load"}:
                 raise EngineFailed(problem.what, log_tail=problem.log_tail) from None
             self._outcome.load_error = self._outcome.load_error or f"{problem.what}: {problem.got}"
+        if killed := self._faults.killed() & {spec.role for spec in self.plan.load}:
+            self._outcome.load_error = f"{', '.join(sorted(killed))} was killed by a fault"
+
+    def _lives(self, group: str) -> bool:
+        return any(process.group == group for process in self._supervisor.processes())
 
     def _sample(self) -> Mapping[str, int] | None:
         """Note resources, machine, clock and positions; returns how much each stream holds, where it is known."""
@@ -262,12 +276,14 @@ class Experiment:
         self.run.append_samples("resources", self._sampler.sample(t_ns))
         self.run.append_samples("machine", [machine_sample(t_ns)])
         self.run.append_samples("clock", [read_clock()])
+        heard = self._heard
         try:
-            appended = self.plan.transport.positions(self.plan.streams).appended
+            group = self.plan.job.group if heard.said_consumed is None else None
+            found = self.plan.transport.positions(self.plan.streams, group)
         except EnvironmentProblem:
             # For the live view only: a second without an answer is no reason to end a run.
             return None
-        heard = self._heard
+        appended, heard.committed = found.appended, found.consumed
         sample = {"t_ns": t_ns, "appended": appended, "consumed": heard.consumed, "sent": heard.sent}
         self.run.append_samples("positions", [sample])
         return appended
@@ -287,7 +303,7 @@ class Experiment:
                 phase=phase(elapsed_s),
                 elapsed_s=elapsed_s,
                 planned_s=load.duration_s,
-                offered_per_s=_offered_per_s(load, elapsed_s),
+                offered_per_s=load.offered_before(elapsed_s),
                 sent_per_s=(self._heard.sent - sent) / seconds,
                 output_per_s=(appended["output"] - output) / seconds,
                 lag=None if self._heard.consumed is None else max(self._inputs_of(appended) - self._heard.consumed, 0),
@@ -296,30 +312,15 @@ class Experiment:
             )
         )
 
-    def _note_failure(self, failure: StreamgaugeError) -> None:
-        """Keep what is known of a dead or never started engine; the evaluation turns it into a verdict."""
-        self._outcome.ended = self._supervisor.ended() or [
-            {
-                "role": "engine",
-                "group": "engine",
-                "exit_code": None,
-                "message": f"{failure.what}, {failure.got}; expected {failure.expected}",
-                "log_tail": failure.log_tail or "",
-            }
-        ]
-
     def _stop_measured(self) -> None:
         """Fix what counts as output, then stop load and engine."""
+        self._faults.end()
         self._watch.phase("stopping the engine")
         if self._outcome.load_start_ns is not None:
             self._outcome.drain_end_ns = time.time_ns()
             self._supervisor.stop_group("load")
             try:
-                ends = self.plan.transport.ends(self.plan.streams)
-                self._outcome.ends = {
-                    name: {str(partition): end for partition, end in partitions.items()}
-                    for name, partitions in ends.items()
-                }
+                self._outcome.note_ends(self.plan.transport.ends(self.plan.streams))
             except EnvironmentProblem as problem:
                 # A dead broker: there is nothing to record, and the summary says why.
                 self._outcome.ended = self._outcome.ended or self._supervisor.ended()
@@ -332,12 +333,6 @@ class Experiment:
             self._evaluator.record(self.run, self._watch.phase)
         self._supervisor.stop_group("broker")
         return self._evaluator.evaluate(self.run, self._watch.phase)
-
-
-def _offered_per_s(load: LoadPlan, elapsed_s: float) -> float:
-    """What the plan wanted to send in the second before."""
-    until_ns = round(elapsed_s * NS_PER_S)
-    return load.count_before(until_ns) - load.count_before(until_ns - NS_PER_S) if elapsed_s < load.duration_s else 0
 
 
 def remove_topics(plan: Blueprint, watch: Watch) -> None:
@@ -373,10 +368,13 @@ def run_experiment(
     """Lay the run out, check that there is room, run it. Nothing of it is left behind but the run directory."""
     scenario = request.scenario
     run = blueprints.run_name(scenario)
+    engine = registry.engine(scenario.engine)
+    check_packages(engine)
     groups = blueprints.needed_jar_groups(scenario, own_broker=request.bootstrap is None)
     if missing := jars.missing(groups):
         watch.phase(f"fetching {len(missing)} jars, {sum(jar.size for jar in missing) / 1e6:.0f} MB (once)")
         jars.fetch(groups)
+    engine.prepare(watch.phase)
     # Laid out once before anything is made, so that a mistake or a lack of room leaves nothing behind.
     blueprints.check_room(blueprints.draw(request, run, Path(tempfile.gettempdir()) / run))
     directory = RunDir.create(request.out)

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
+
+from streamgauge.errors import StreamgaugeError
+from streamgauge.model import NS_PER_S, LoadPlan
 
 
 @dataclass
@@ -12,11 +16,19 @@ class Progress:
 
     load: dict[str, dict[str, Any]] = field(default_factory=dict)
     """Of each load worker by its role."""
-    consumed: int | None = None
+    said_consumed: int | None = None
+    """By the engine itself."""
+    committed: int | None = None
+    """By the engine's consumer group, as far as the transport tells."""
     done: set[str] = field(default_factory=set)
     """Load workers that have sent all they had to."""
     go_first: set[str] = field(default_factory=set)
     """Load workers that the system wakes before the engine."""
+
+    @property
+    def consumed(self) -> int | None:
+        """Input records that the engine has taken; None where nobody tells."""
+        return self.committed if self.said_consumed is None else self.said_consumed
 
     @property
     def sent(self) -> int:
@@ -42,7 +54,7 @@ class Progress:
         if event["event"] == "progress":
             taken = event.get("consumed")
             # The program may be a stranger's.
-            self.consumed = taken if type(taken) is int else self.consumed
+            self.said_consumed = taken if type(taken) is int else self.said_consumed
 
 
 @dataclass
@@ -66,3 +78,30 @@ class Outcome:
     hopeless: str | None = None
     """Why a referee stopped the run."""
     hopeless_latency_ms: float | None = None
+    faults: list[dict[str, Any]] = field(default_factory=list)
+    """What became of each fault, in the order in which they were asked for."""
+
+    def begin_load(self, start_ns: int, load: LoadPlan) -> int:
+        """Set the moments that the plan has for a load that starts then; returns the start of the measured interval."""
+        self.load_start_ns = start_ns
+        self.measured_start_ns = start_ns + round(load.warmup_s * NS_PER_S)
+        self.measured_end_ns = self.measured_start_ns + round(load.measured_s * NS_PER_S)
+        self.load_end_ns = start_ns + round(load.duration_s * NS_PER_S)
+        return self.measured_start_ns
+
+    def note_ends(self, ends: Mapping[str, Mapping[int, int]]) -> None:
+        """What counts as input and output."""
+        self.ends = {
+            name: {str(partition): end for partition, end in partitions.items()} for name, partitions in ends.items()
+        }
+
+
+def never_started(failure: StreamgaugeError) -> dict[str, Any]:
+    """The entry of ``ended`` for an engine of which no process ended: it did not become usable."""
+    return {
+        "role": "engine",
+        "group": "engine",
+        "exit_code": None,
+        "message": f"{failure.what}, {failure.got}; expected {failure.expected}",
+        "log_tail": failure.log_tail or "",
+    }

@@ -23,6 +23,9 @@ PROBE_S = 30.0
 STEPS = 4
 """An undecided probe goes on, one length at a time, up to so many."""
 HOPELESS_AFTER_S = 5.0
+HOPELESS_GROWN_S = (3.0, 2.0)
+"""Seconds of load by which the lag must have grown in the first half of the probe, and in the second. A machine that is
+slow for some seconds lets it grow by one, and the engine makes up for that."""
 HOPELESS_SHARE = 0.03
 """Of the offered rate: three times what the rule allows the lag to grow by."""
 HOPELESS_MOVES = 5
@@ -49,8 +52,13 @@ def point(seen: Seen, one_to_one: bool) -> Point | None:
 
 
 def is_one_to_one(scenario: Scenario) -> bool:
-    """Whether each record has one result, known by its number. Of a reader's own job nobody knows."""
-    return scenario.job is None and "n_seq" in registry.pipeline(scenario.pipeline).key
+    """Whether each record has one result, and the output's end counts them. Of a reader's own job nobody knows.
+
+    Not so with transactions: the mark of each commit takes a place in the output, too.
+    """
+    if scenario.job is not None or registry.engine(scenario.engine).traits.is_transactional(scenario.engine_options):
+        return False
+    return "n_seq" in registry.pipeline(scenario.pipeline).key
 
 
 def trend(points: Sequence[Point]) -> Slope | None:
@@ -69,14 +77,16 @@ def is_decided(points: Sequence[Point], offered_per_s: float) -> bool:
     return sustained.slope(evidence).held is not None
 
 
-def why_hopeless(points: Sequence[Point], offered_per_s: float) -> str | None:
+def why_hopeless(points: Sequence[Point], offered_per_s: float, probe_s: float) -> str | None:
     """Why the rate is certainly not sustained; None while that is not certain.
 
     Looked at are the lags right after the engine moved (the lower edge of a sawtooth). They must grow by more than
     three times what the rule allows, hardly slower in the last third than before, and in all by more load than arrives
-    during the longest batch: batches of unequal length alone cannot do that.
+    during the longest batch: batches of unequal length alone cannot do that, nor can some slow seconds of the machine
+    make up the seconds of load that it takes at least.
     """
-    if not points or points[-1].at_s - points[0].at_s < HOPELESS_AFTER_S:
+    lasted_s = points[-1].at_s - points[0].at_s if points else 0.0
+    if lasted_s < HOPELESS_AFTER_S:
         return None
     edge = [now for before, now in pairwise(points) if _moved(before, now, offered_per_s)]
     if len(edge) < HOPELESS_MOVES:
@@ -84,7 +94,8 @@ def why_hopeless(points: Sequence[Point], offered_per_s: float) -> str | None:
     longest_s = max(now.at_s - before.at_s for before, now in pairwise(edge))
     whole_per_s, late_per_s = _growth_per_s(edge), _growth_per_s(edge[-max(len(edge) // 3, 2) :])
     grown = edge[-1].lag - edge[0].lag
-    if grown < longest_s * offered_per_s or late_per_s < HOPELESS_STEADY * whole_per_s:
+    least_s = max(longest_s, HOPELESS_GROWN_S[lasted_s >= probe_s / 2])
+    if grown < least_s * offered_per_s or late_per_s < HOPELESS_STEADY * whole_per_s:
         return None
     slope = trend(edge)
     if slope is None or slope.low < HOPELESS_SHARE * offered_per_s:
@@ -159,7 +170,8 @@ class ProbeReferee:
         return self.call
 
     def _why_certain(self, offered_per_s: float) -> str | None:
-        return why_hopeless(self._points, offered_per_s) or why_too_slow(self._points, offered_per_s, self.probe_s)
+        points, probe_s = self._points, self.probe_s
+        return why_hopeless(points, offered_per_s, probe_s) or why_too_slow(points, offered_per_s, probe_s)
 
     @property
     def given_up(self) -> str:

@@ -1,8 +1,8 @@
 """A published study, run as its authors ran it: one experiment after another, each a run or a capacity search.
 
-``OUT/runs/EXPERIMENT-ENGINE`` are their directories (``…-2`` where an INVALID one was repeated). ``reproduction.json``
-and ``report.html`` are written anew after every experiment (docs/howto/reproduce.md): a reproduction can be read before
-it is finished, and goes on where it stopped.
+``OUT/runs/EXPERIMENT-ENGINE`` are their directories, or ``…/1``, ``…/2`` where a profile makes several runs (``…-2``
+where an INVALID one was repeated). ``reproduction.json`` and ``report.html`` are written anew after every run
+(docs/howto/reproduce.md): a reproduction can be read before it is finished, and goes on where it stopped.
 """
 
 from __future__ import annotations
@@ -26,15 +26,18 @@ from streamgauge.lab.capacity_file import CapacityFile
 from streamgauge.lab.evaluation import Evaluator, kept_evaluator
 from streamgauge.lab.experiment import QUIET_S, run_experiment
 from streamgauge.lab.referee import PROBE_S
+from streamgauge.lab.repetition import median_run, summarize
 from streamgauge.lab.reproduction_file import ReproductionFile, Row
+from streamgauge.lab.reproduction_needs import make_ready
 from streamgauge.lab.watch import Watch
 from streamgauge.model import Verdict
 from streamgauge.report.capacity import write_capacity
+from streamgauge.rundir import RunDir
 from streamgauge.studies import scenario as scenarios
-from streamgauge.studies.description import SETTINGS, Experiment, Study
+from streamgauge.studies.description import SETTINGS, Experiment, Purpose, Study
 
 ATTEMPTS = 2
-"""An INVALID experiment is repeated once."""
+"""An INVALID run or search is repeated once."""
 RESOLUTION = 0.1
 STARTING_S, STARTING_JVM_S = 8.0, 9.0
 """Broker, topics and load worker; an engine's JVM besides."""
@@ -60,6 +63,8 @@ class Order:
     only: tuple[str, ...] = ()
     """Names of experiments, or patterns such as ``latency-*``; empty: all."""
     bootstrap: str | None = None
+    runs: int | None = None
+    """Of each experiment; None: as many as the study made in this profile."""
 
     def described(self) -> Study:
         found: Study | None = getattr(registry.study(self.study), "STUDY", None)
@@ -69,7 +74,15 @@ class Order:
 
     def settings(self) -> dict[str, Any]:
         """Everything that must be the same for a reproduction to go on. Engines and experiments may be added."""
-        return {"profile": self.profile, "bootstrap": self.bootstrap, **self.changes}
+        several = self.runs_of("run")
+        runs = {"runs": several} if several > 1 else {}
+        return {"profile": self.profile, "bootstrap": self.bootstrap, **runs, **self.changes}
+
+    def runs_of(self, purpose: Purpose) -> int:
+        """A search is made once: it confirms its answer with a run in fresh processes."""
+        if purpose == "capacity":
+            return 1
+        return self.runs or self.described().runs.get(self.profile, 1)
 
 
 @dataclass(frozen=True)
@@ -83,6 +96,7 @@ class Step:
     """Without its directory; None: the engine does not run it."""
     reason: str = ""
     """Why the engine does not run it."""
+    runs: int = 1
 
     @property
     def name(self) -> str:
@@ -90,14 +104,14 @@ class Step:
 
     @property
     def estimate_s(self) -> float:
-        """About how long it takes on two cores; 0 where the engine does not run it."""
+        """About how long all its runs take on two cores; 0 where the engine does not run it."""
         if self.request is None:
             return 0.0
         load = self.request.scenario.load
         starting_s = STARTING_S + (STARTING_JVM_S if registry.engine(self.engine).traits.needs_java else 0.0)
         around_s = starting_s + QUIET_S + EVALUATING_S
         if self.experiment.purpose == "run":
-            return around_s + load.duration_s + load.records / EVALUATED_PER_S
+            return self.runs * (around_s + load.duration_s + load.records / EVALUATED_PER_S)
         # Most probes are undecided after their shortest length; the confirming one has its full length.
         around_s += load.warmup_s + load.tail_s
         probe_s = 2 * min(load.measured_s, PROBE_S)
@@ -112,9 +126,11 @@ class Step:
             "variant": one.variant,
             "purpose": one.purpose,
             "engine": self.engine,
+            "runs": self.runs,
             "state": "not run" if self.request is None else "pending",
             "reason": self.reason,
             "attempts": [],
+            "verdict": None,
             "directory": None,
             "summary": None,
             "capacity": None,
@@ -181,7 +197,7 @@ def _step(order: Order, experiment: Experiment, engine: str) -> Step:
     request = Request(scenario, order.out, bootstrap=order.bootstrap, command=shlex.join(words))
     if experiment.purpose == "capacity":
         Hunt(request, RESOLUTION)
-    return Step(experiment, engine, chosen, request)
+    return Step(experiment, engine, chosen, request, runs=order.runs_of(experiment.purpose))
 
 
 def reproduce(order: Order, audience: Audience, hands: Hands | None = None) -> dict[str, Any]:
@@ -192,17 +208,16 @@ def reproduce(order: Order, audience: Audience, hands: Hands | None = None) -> d
     """
     steps = plan(order)
     file = ReproductionFile.open(order.out, order.study, order.described(), order.settings())
-    file.lay_out([step.row() for step in steps])
-    _save(file, order.out)
     runnable = [step for step in steps if step.chosen and step.request is not None]
     with ExitStack() as stack:
-        doing = hands or stack.enter_context(Laboratory(order.out, runnable))
+        doing = hands or stack.enter_context(Laboratory(order.out, runnable, audience))
+        file.lay_out([step.row() for step in steps])
+        _save(file, order.out)
         for number, step in enumerate(runnable, start=1):
             row = file.row(step.experiment.name, step.engine)
             title = f"{number} of {len(runnable)}: {step.experiment.name} on {step.engine}"
             while row["state"] == "pending":
-                again = " (again, since it was INVALID)" if row["attempts"] else ""
-                audience.begin(title + again)
+                audience.begin(title + _turn(step, row))
                 _attempt(step, row, file, order.out, audience, doing)
                 _save(file, order.out)
             audience.end(row)
@@ -212,35 +227,83 @@ def reproduce(order: Order, audience: Audience, hands: Hands | None = None) -> d
 def done_before(order: Order) -> dict[str, str]:
     """Steps that need not be run any more, by name, each with its verdict. Raises UsageError as ``reproduce`` does."""
     file = ReproductionFile.open(order.out, order.study, order.described(), order.settings())
-    return {
-        f"{row['name']}-{row['engine']}": row["attempts"][-1]["verdict"] for row in file.rows if row["state"] == "done"
-    }
+    return {f"{row['name']}-{row['engine']}": row["verdict"] for row in file.rows if row["state"] == "done"}
+
+
+def _turn(step: Step, row: Row) -> str:
+    """Which of its runs comes next, and whether again."""
+    run = _next_run(row)
+    said = f", run {run} of {step.runs}" if step.runs > 1 else ""
+    again = any(attempt["run"] == run for attempt in row["attempts"])
+    return said + (" (again, since it was INVALID)" if again else "")
+
+
+def _next_run(row: Row) -> int:
+    """The number of the run that comes next: the last one again while it is INVALID and may be repeated."""
+    if not row["attempts"]:
+        return 1
+    last = row["attempts"][-1]
+    tried = sum(attempt["run"] == last["run"] for attempt in row["attempts"])
+    again = last["verdict"] == Verdict.INVALID.value and tried < ATTEMPTS
+    return int(last["run"]) + (0 if again else 1)
 
 
 def _attempt(step: Step, row: Row, file: ReproductionFile, out: Path, watch: Watch, hands: Hands) -> None:
     began = time.monotonic()
-    directory = _directory(step, row, out)
+    run = _next_run(row)
+    directory = _directory(step, row, out, run)
     found = hands.carry_out(step, directory, watch)
     name = str(directory.relative_to(out))
-    file.add_attempt(
+    row["attempts"].append(
+        {
+            "run": run,
+            "directory": name,
+            "verdict": found.verdict.value,
+            "reasons": list(found.reasons),
+            "p50_ms": _medians_ms(found.summary),
+        }
+    )
+    median, summary = _together(row, out) or (name, found.summary)
+    following = _next_run(row)
+    file.settle(
         row,
-        {"directory": name, "verdict": found.verdict.value, "reasons": list(found.reasons)},
-        summary=found.summary,
+        verdict=summary["verdict"] if summary else found.verdict.value,
+        directory=median,
+        summary=summary,
         capacity=found.capacity,
         seconds=time.monotonic() - began,
-        done=found.verdict is not Verdict.INVALID or len(row["attempts"]) + 1 >= ATTEMPTS,
+        done=following > step.runs,
     )
-    if row["state"] == "pending":
-        watch.warn(f"{step.name} is INVALID and is repeated once: {'; '.join(found.reasons)}")
+    if following == run:
+        watch.warn(f"{name} is INVALID and is repeated once: {'; '.join(found.reasons)}")
 
 
-def _directory(step: Step, row: Row, out: Path) -> Path:
+def _medians_ms(summary: Mapping[str, Any] | None) -> dict[str, float | None]:
+    """The median of each latency, by name."""
+    return {kind: (values or {}).get("p50") for kind, values in ((summary or {}).get("latency_ms") or {}).items()}
+
+
+def _together(row: Row, out: Path) -> tuple[str, Mapping[str, Any]] | None:
+    """The directory of the median run, and its summary with the values of all; None while there is one run only."""
+    counted = {attempt["run"]: attempt["directory"] for attempt in row["attempts"]}
+    if len(counted) == 1:
+        return None
+    directories = {Path(directory).name: directory for directory in counted.values()}
+    summaries = {name: RunDir(out / directory).summary() for name, directory in directories.items()}
+    median = median_run(summaries)
+    return directories[median], summarize(summaries, median)
+
+
+def _directory(step: Step, row: Row, out: Path, run: int) -> Path:
     """Where the next attempt goes. A run that was cut off is left where it is; a search that was goes on."""
     judged = {attempt["directory"] for attempt in row["attempts"]}
-    number, path = 1, out / "runs" / step.name
+    first = out / "runs" / step.name
+    if step.runs > 1:
+        first = first / str(run)
+    number, path = 1, first
     while str(path.relative_to(out)) in judged or (path.exists() and step.experiment.purpose == "run"):
         number += 1
-        path = path.with_name(f"{step.name}-{number}")
+        path = first.with_name(f"{first.name}-{number}")
     return path
 
 
@@ -251,7 +314,7 @@ def _save(file: ReproductionFile, out: Path) -> None:
 
 def exit_code(content: Mapping[str, Any]) -> int:
     """What the command that made this file ends with. Overload is a finding."""
-    verdicts = {row["attempts"][-1]["verdict"] for row in content["experiments"] if row["state"] == "done"}
+    verdicts = {row["verdict"] for row in content["experiments"] if row["state"] == "done"}
     if Verdict.INVALID.value in verdicts:
         return InvalidMeasurement.exit_code
     return EngineFailed.exit_code if Verdict.FAILED.value in verdicts else EXIT_OK
@@ -260,14 +323,18 @@ def exit_code(content: Mapping[str, Any]) -> int:
 class Laboratory:
     """Carries experiments out in fresh processes; only the evaluator is kept from run to run."""
 
-    def __init__(self, out: Path, steps: Sequence[Step]) -> None:
+    def __init__(self, out: Path, steps: Sequence[Step], watch: Watch) -> None:
         self._logs = out / "logs"
+        self._watch = watch
+        self._requests = [step.request for step in steps if step.request is not None]
         runs = [step.request for step in steps if step.request is not None and step.experiment.purpose == "run"]
         self._records = max((request.scenario.load.records for request in runs), default=None)
         self._kept = ExitStack()
         self._evaluator: Evaluator | None = None
 
     def __enter__(self) -> Self:
+        """Raises EnvironmentProblem when an engine cannot run here; nothing is written until then."""
+        make_ready(self._requests, self._watch.phase)
         return self
 
     def __exit__(

@@ -2,7 +2,7 @@
 
 Format history
 --------------
-1   first
+1   first; ``runs`` and ``verdict`` of an experiment, ``run`` and ``p50_ms`` of an attempt came later and may be missing
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class ReproductionFile:
         if path.is_file():
             content = read(path, FORMAT)
             check_same(path, content["settings"], settings, "reproduction")
-            return cls(path, content)
+            return cls(path, _completed(content))
         if out.exists() and (not out.is_dir() or any(out.iterdir())):
             raise UsageError(
                 "the directory of the reproduction is not empty",
@@ -90,21 +90,22 @@ class ReproductionFile:
         fresh = {(row["name"], row["engine"]): row for row in rows}
         self.content["experiments"] = list({**fresh, **done}.values())
 
-    def add_attempt(
+    def settle(
         self,
         row: Row,
-        attempt: Mapping[str, Any],
         *,
+        verdict: str,
+        directory: str,
         summary: Mapping[str, Any] | None,
         capacity: Mapping[str, Any] | None,
         seconds: float,
         done: bool,
     ) -> None:
-        """Note how an attempt at an experiment ended; the last one counts. Not written yet."""
-        row["attempts"].append(dict(attempt))
+        """Note what the attempts at an experiment, the newest one included, come to. Not written yet."""
         row |= {
             "state": "done" if done else "pending",
-            "directory": attempt["directory"],
+            "verdict": verdict,
+            "directory": directory,
             "summary": summary,
             "capacity": capacity,
         }
@@ -115,3 +116,13 @@ class ReproductionFile:
         self.content["state"] = "unfinished" if pending else "finished"
         self._path.parent.mkdir(parents=True, exist_ok=True)
         write_json(self._path, self.content)
+
+
+def _completed(content: dict[str, Any]) -> dict[str, Any]:
+    """With what an earlier version, which made one run of each experiment, did not write."""
+    for row in content["experiments"]:
+        row.setdefault("runs", 1)
+        row.setdefault("verdict", row["attempts"][-1]["verdict"] if row["attempts"] else None)
+        for attempt in row["attempts"]:
+            attempt.setdefault("run", 1)
+    return content

@@ -2,10 +2,55 @@
 
 from __future__ import annotations
 
-from streamgauge import jars
+from importlib.metadata import PackageNotFoundError, version
+
+from streamgauge import jars, registry
 from streamgauge.contracts import Engine
 from streamgauge.errors import EnvironmentProblem
 from streamgauge.jvm.java import find_java
+
+
+def missing_packages(engine: Engine) -> dict[str, str]:
+    """The Python packages that the engine needs and that are not installed, each with its extra."""
+    return {package: extra for package, extra in engine.traits.extras.items() if not _is_installed(package)}
+
+
+def _is_installed(package: str) -> bool:
+    try:
+        version(package)
+    except PackageNotFoundError:
+        return False
+    return True
+
+
+def check_packages(engine: Engine) -> None:
+    """Raises EnvironmentProblem when one is missing."""
+    for package, extra in missing_packages(engine).items():
+        raise EnvironmentProblem(
+            f"engine {engine.name} needs the Python package {package}",
+            got="it is not installed",
+            hint=f"pip install 'streamgauge[{extra}]'",
+        )
+
+
+def jar_groups() -> dict[str, list[str]]:
+    """Every jar group that a run may need, each with who needs it."""
+    found = {"kafka": ["the broker"], "spark": ["the evaluation"]}
+    for name in registry.names("engines"):
+        for group in registry.engine(name).traits.jar_groups:
+            found.setdefault(group, []).append(name)
+    return found
+
+
+def without_package() -> dict[str, str]:
+    """Jar groups that only engines need whose Python package is not installed, each with what installs it."""
+    engines = {name: registry.engine(name) for name in registry.names("engines")}
+    lacking = {name: found for name, engine in engines.items() if (found := missing_packages(engine))}
+    return {
+        group: f"pip install 'streamgauge[{','.join(sorted({*lacking[users[0]].values()}))}]'"
+        for group, users in jar_groups().items()
+        if all(user in lacking for user in users)
+    }
 
 
 def lacks(engine: Engine) -> list[str]:
@@ -16,6 +61,8 @@ def lacks(engine: Engine) -> list[str]:
             find_java()
         except EnvironmentProblem as problem:
             problems.append(problem.what)
+    for package, extra in missing_packages(engine).items():
+        problems.append(f"the package {package} (pip install 'streamgauge[{extra}]')")
     if missing := jars.missing(engine.traits.jar_groups):
         problems.append(f"{len(missing)} jars (streamgauge fetch {' '.join(engine.traits.jar_groups)})")
     return problems

@@ -28,6 +28,8 @@ class Settings:
     index: int
     of: int
     ledger: Path
+    pause_s: int = 0
+    """The longest pause of the transport that is planned."""
 
     @classmethod
     def read(cls, path: Path) -> Settings:
@@ -51,6 +53,7 @@ class Settings:
                 index=index,
                 of=of,
                 ledger=Path(content["ledger"]),
+                pause_s=int(content.get("pause_s", 0)),
             )
         except OSError as problem:
             raise UsageError("the settings cannot be read", where=path, got=problem.strerror) from None

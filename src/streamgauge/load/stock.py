@@ -8,15 +8,24 @@ from dataclasses import dataclass
 
 from streamgauge.contracts import Dataset, Records
 from streamgauge.load.share import Share
+from streamgauge.model import LoadPlan
 
 BLOCKS_AHEAD = 8
 BLOCK_MIN = 100
 BLOCK_MAX = 5_000
+BURST_AHEAD_MAX = 200_000
+"""Records of a burst that are built before it begins: about 60 MB."""
 
 
 def block_size(rate_per_s: int) -> int:
     """About 10 ms of load: built in less than a slice's time, large enough to be built efficiently."""
     return max(BLOCK_MIN, min(BLOCK_MAX, rate_per_s // 100))
+
+
+def blocks_ahead(plan: LoadPlan, block: int) -> int:
+    """A few; where there are bursts, those of the busiest second, which leaves no time to build anything."""
+    burst = min(plan.busiest_per_s, BURST_AHEAD_MAX) if plan.bursts else 0
+    return max(BLOCKS_AHEAD, -(-burst // block))
 
 
 @dataclass
@@ -39,11 +48,12 @@ class Stock:
         self._dataset = dataset
         self._share = share
         self._built = 0
+        self._ahead = blocks_ahead(share.plan, share.block * share.of)
         self._blocks: deque[_Block] = deque()
 
     def add(self) -> bool:
         """Build one more block, unless enough are there or all are built; says whether it did."""
-        if len(self._blocks) >= BLOCKS_AHEAD or self._built >= self._share.records:
+        if len(self._blocks) >= self._ahead or self._built >= self._share.records:
             return False
         end = min(self._share.records, self._built + self._share.block)
         first = self._share.n_seq(self._built)

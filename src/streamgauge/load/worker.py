@@ -30,7 +30,7 @@ from streamgauge.load.pacer import MAX_SLICE, Pacer
 from streamgauge.load.settings import Settings
 from streamgauge.load.share import Share
 from streamgauge.load.stock import Stock, block_size
-from streamgauge.model import NS_PER_MS, NS_PER_S, QUEUE_RECORDS_MAX
+from streamgauge.model import NS_PER_MS, NS_PER_S, QUEUE_RECORDS_MAX, QUEUE_S
 from streamgauge.protocol import emit, stop_on_sigterm
 
 ANSWER_S = 10.0
@@ -39,9 +39,6 @@ FINISH_S = 20.0
 """How long acknowledgements may take after the last record."""
 STOP_S = 2.0
 """The same when the worker was told to stop early."""
-PAUSE_S = 10
-"""The client's queue holds this much load, for a transport that stalls, up to what memory allows."""
-
 WAIT_S = 0.005
 
 PRIORITY = -10
@@ -148,10 +145,10 @@ def run(settings: Settings, commands: Commands, stop: threading.Event) -> None:
     plan = settings.plan
     dataset = datasets.make(settings.dataset, settings.seed, settings.dataset_rate_per_s, settings.keys)
     transport = registry.transport(settings.transport).attach(settings.described)
-    queue_records = min(plan.most_within(PAUSE_S), QUEUE_RECORDS_MAX) // settings.of
+    queue_records = min(plan.most_within(QUEUE_S + settings.pause_s), QUEUE_RECORDS_MAX) // settings.of
     sender = transport.sender(settings.streams, queue_records=queue_records)
     sender.connect(ANSWER_S)
-    share = Share(plan, settings.index, settings.of, block_size(plan.rate_per_s))
+    share = Share(plan, settings.index, settings.of, block_size(plan.busiest_per_s))
     stock = Stock(dataset, share)
     while stock.add():
         pass

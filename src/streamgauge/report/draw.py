@@ -72,8 +72,8 @@ def figure(traces: Sequence[Figure], x_axis: Figure, y_axis: Figure, **layout: A
 
 
 def over_time(source: Source, traces: Sequence[Figure], y_axis: Figure, **layout: Any) -> Figure:
-    """A figure over the seconds of the run, with all but the measured interval shaded."""
-    shapes, notes = _shading(source.phases)
+    """A figure over the seconds of the run, with all but the measured interval shaded and every fault marked."""
+    shapes, notes = (one + other for one, other in zip(_shading(source.phases), _faults(source), strict=True))
     since = "the load started" if source.load_started else "the first sample (the load never started)"
     x_axis = {"title": {"text": f"seconds since {since}"}, "hoverformat": ",.1f", "tickformat": ",~g"}
     return figure(
@@ -192,6 +192,26 @@ def _shading(phases: Sequence[Phase]) -> tuple[list[Figure], list[Figure]]:
                 "font": {"size": 10, "color": "--muted"},
             }
         )
+    return shapes, notes
+
+
+def _faults(source: Source) -> tuple[list[Figure], list[Figure]]:
+    """A line at the moment of each fault, and a band as long as it lasted."""
+    shapes: list[Figure] = []
+    notes: list[Figure] = []
+    for position, fault in enumerate(source.outcome.get("faults") or ()):
+        text = f"{fault['verb']} {fault['role']}" + ("" if fault["took_effect"] else ": no effect")
+        at_ns, end_ns = fault["acted_ns"] or fault["planned_ns"], fault["ended_ns"]
+        if at_ns is None:
+            continue
+        # Two faults may act at the same moment: their labels stand on either side.
+        shape, note = mark(text, source.since_start_s(at_ns), "--alarm", label_after=position % 2 == 1)
+        shapes.append(shape)
+        notes.append(note)
+        if end_ns is not None:
+            band = {"x0": source.since_start_s(at_ns), "x1": source.since_start_s(end_ns), "y0": 0, "y1": 1}
+            look = {"fillcolor": "--band", "line": {"width": 0}}
+            shapes.append({"type": "rect", "layer": "below", "yref": "paper", **band, **look})
     return shapes, notes
 
 

@@ -13,6 +13,7 @@ from typing import Any
 from streamgauge.report import text
 from streamgauge.report.bursts import burst_moments, burst_of, burst_rows
 from streamgauge.report.figures import all_figures
+from streamgauge.report.recovery import fault_results, fault_rows
 from streamgauge.report.source import Source, read
 from streamgauge.report.tables import (
     clock_rows,
@@ -24,6 +25,7 @@ from streamgauge.report.tables import (
     rate_rows,
     resource_rows,
     result_rows,
+    when_visible,
 )
 from streamgauge.rundir import RunDir
 
@@ -95,7 +97,7 @@ def context(source: Source) -> dict[str, Any]:
             "usable": verdict == "VALID",
             "style": style,
         },
-        "state": {"word": state or "not judged", "meaning": text.STATES.get(str(state), "")},
+        "state": {"word": state or "not judged", "meaning": _meaning_of_state(source)},
         "reasons": [text.plain(reason) for reason in summary.get("reasons") or ()],
         "warnings": [text.plain(warning) for warning in summary.get("warnings") or ()],
         "missing": source.missing,
@@ -104,6 +106,7 @@ def context(source: Source) -> dict[str, Any]:
         "results": result_rows(source),
         "latencies": latency_rows(source),
         "negative_latencies": negative_latencies(source),
+        "when_visible": when_visible(source),
         "generator": generator_rows(source),
         "resources": resource_rows(source),
         "machine": machine_rows(source),
@@ -113,9 +116,16 @@ def context(source: Source) -> dict[str, Any]:
         "burst": burst_of(source),
         "burst_moments": burst_moments(source),
         "bursts": burst_rows(source),
+        "faults": fault_rows(source),
+        "fault_results": fault_results(source),
         "slo": [entry for entry in summary.get("slo") or () if isinstance(entry, Mapping)],
         "repetitions": [entry for entry in summary.get("repetitions") or () if isinstance(entry, Mapping)],
     }
+
+
+def _meaning_of_state(source: Source) -> str:
+    state = str(source.summary.get("state"))
+    return text.STEADY_WITH_FAULTS if state == "steady" and source.summary.get("faults") else text.STATES.get(state, "")
 
 
 def as_script_data(content: Any) -> str:

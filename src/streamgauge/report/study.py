@@ -139,11 +139,13 @@ def _experiment(taken: Taken, kind: str) -> dict[str, Any]:
     best, beyond = taken.capacity.get("interval") or (None, None)
     shown = {"p50": values.get("p50"), "p99": values.get("p99")}
     said = [f"{name} {text.number(value, 1)} ms" for name, value in shown.items() if value is not None]
+    runs = taken.runs_ms(kind)
     said += [f"{text.number(rate)} {word}" for rate, word in ((best, "sustained"), (beyond, "not")) if rate is not None]
     return {
         "taken": taken,
         "verdict": verdict_words(taken),
         "result": ", ".join(said) or text.NONE,
+        "runs": f"p50 of every run: {' / '.join(text.number(value, 1) for value in runs)} ms" if runs else "",
         "style": taken.verdict.lower() if taken.verdict in text.VERDICTS else "none",
     }
 

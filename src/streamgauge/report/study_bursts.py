@@ -1,16 +1,18 @@
-"""The figures of bursts over time: a backlog to catch up with (single), and one every few seconds (periodic)."""
+"""The figures of bursts over time, engines side by side: a backlog to catch up with (single), and periodic ones."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from streamgauge.model import NS_PER_S
-from streamgauge.report.draw import Figure, figure, line, linear
+from streamgauge.report.draw import Figure, figure, line, linear, logarithmic
 from streamgauge.report.draw import mark as moment
+from streamgauge.report.figures import WIDE
 from streamgauge.report.source import Column, Source
 from streamgauge.report.study_parts import (
     CAUGHT_UP,
+    FLOOR_MS,
     Context,
     Panel,
     Plot,
@@ -21,7 +23,6 @@ from streamgauge.report.study_parts import (
     engine_heap_mb,
     marks_table,
     paper_marks,
-    paper_symbols,
     within,
 )
 from streamgauge.report.study_source import Taken
@@ -31,128 +32,190 @@ SINGLE_SHOWN_S = 180.0
 """The paper shows three minutes of a single burst and the last minute of periodic ones."""
 PERIODIC_SHOWN_S = 60.0
 
+Series = Mapping[str, tuple[Callable[[Source], list[Point]], str]]
+"""What is drawn of each run, by the end of its name: how to read it, and the dash of its line."""
+
 
 def single_burst(context: Context) -> list[Panel]:
-    """For each engine: output per second, CPU and heap since the engine was started."""
-    panels = [_single(context, taken, n) for n, taken in enumerate(context.taken) if taken.source is not None]
-    return [*panels, Panel(tables=marks_table(context.exhibit.marks))]
-
-
-def _single(context: Context, taken: Taken, place: int) -> Panel:
-    source = taken.source
-    assert source is not None
-    burst = _burst(taken)
-    first_s, caught_up_s = burst.get("first_output_s"), burst.get("caught_up_s")
-    start_ns, load_ns = source.outcome.get("engine_start_ns"), source.outcome.get("load_start_ns")
+    """Output per second, CPU and heap since each engine was started."""
+    shown = [taken for taken in context.taken if taken.source is not None]
+    timed = [taken for taken in shown if _knows_its_start(taken.source)]
     times = [mark for mark in context.exhibit.marks if mark.what == CAUGHT_UP]
-    words = (
-        f"First output {_seconds(first_s)}, caught up {_seconds(caught_up_s)} after the engine was started, "
-        f"with {number(burst.get('records'))} records waiting."
-    )
+    shown_s = max([SINGLE_SHOWN_S, *(1.05 * mark.value for mark in times)])
+    since = "seconds since the engine was started"
+    figures: Mapping[str, tuple[str, str, Series]] = {
+        "output": ("Results per second", "results/s", {"": (_output_since_start, "solid")}),
+        "cpu": ("CPU of the engine", "cores", {"": (lambda source: engine_cpu(source, _start_ns(source)), "solid")}),
+        "heap": ("Heap in use", "MB", {"": (lambda source: engine_heap_mb(source, _start_ns(source)), "solid")}),
+    }
+    shapes, notes = _moments(context, timed)
     plots = []
-    if start_ns is not None and load_ns is not None:
-        shift_s = (start_ns - load_ns) / NS_PER_S
-        shown_s = max([SINGLE_SHOWN_S, *(1.05 * mark.value for mark in times)])
-        output = [(second + 0.5 - shift_s, value) for second, value in _series(source, "output")]
-        shapes, notes = _moments(first_s, caught_up_s)
-        lines = {
-            "output": ("Results per second", "results/s", output),
-            "cpu": ("CPU of the engine", "cores", engine_cpu(source, start_ns)),
-            "heap": ("Heap in use", "MB", engine_heap_mb(source, start_ns)),
-        }
-        for name, (title, unit, series) in lines.items():
-            points = within(series, 0.0, shown_s)
-            if not any(value is not None for _, value in points):
-                continue
-            traces = [line(title, [x for x, _ in points], [y for _, y in points], "--s1", unit)]
-            if name == "output":
-                traces += paper_marks([(mark, mark.value, 0.0) for mark in times], paper_symbols(times))
-            said, wide = _caption(words, name, title, points), name == "output"
-            drawn = _over(traces, "seconds since the engine was started", unit, shapes, notes)
-            plots.append(Plot(f"{context.id}-{place}-{name}", title, drawn, said, 19.0 if wide else 17.0, wide))
-    table = Table(
-        "Single burst",
-        ["records waiting", "first output", "caught up", "verdict"],
-        [
-            Row(
-                [number(burst.get("records")), _seconds(first_s), _seconds(caught_up_s), taken.verdict],
-                not taken.usable,
-            )
-        ],
+    for name, (title, unit, series) in figures.items():
+        traces, said = _traces(context, timed, series, unit, lambda taken: (0.0, shown_s))
+        if not traces:
+            continue
+        wide = name == "output"
+        if wide:
+            traces += paper_marks(context, [(mark, mark.value, 0.0) for mark in times])
+            said = f"{_single_words(timed)} Open symbols: when the paper's systems had caught up. {said}"
+        drawn = _over(traces, since, linear(unit), shapes, notes if wide else [])
+        plots.append(Plot(f"{context.id}-{name}", title, drawn, said, 21.0 if wide else 17.0, wide))
+    together = [Panel(plots=plots, tables=[_single_table(shown)])] if shown else []
+    return [*together, *_unusable(shown), Panel(tables=marks_table(context.exhibit.marks))]
+
+
+def _single_words(shown: Sequence[Taken]) -> str:
+    return " ".join(
+        f"{taken.engine}: first output {_seconds(_burst(taken).get('first_output_s'))}, caught up "
+        f"{_seconds(_burst(taken).get('caught_up_s'))} after it was started, with "
+        f"{number(_burst(taken).get('records'))} records waiting."
+        for taken in shown
     )
-    return Panel(taken.title, taken.verdict, taken.why, plots, [table])
 
 
-def _caption(words: str, name: str, title: str, points: Sequence[Point]) -> str:
-    if name == "output":
-        return f"{words} Shaded: after it had caught up. Open symbols: when the paper's systems had caught up."
-    return _highest(title, points)
-
-
-def _moments(first_s: float | None, caught_up_s: float | None) -> tuple[list[Figure], list[Figure]]:
-    """Upright lines for both moments, and the zone behind the second."""
+def _moments(context: Context, shown: Sequence[Taken]) -> tuple[list[Figure], list[Figure]]:
+    """Upright lines in each engine's colour: its first output, named at the foot, and when it had caught up."""
     shapes: list[Figure] = []
     notes: list[Figure] = []
-    for x, said in ((first_s, "first output"), (caught_up_s, "caught up")):
-        if x is not None:
-            shape, note = moment(f"{said} {_seconds(x)}", x, "--s2")
-            shapes.append(shape)
-            notes.append(note)
-    if caught_up_s is not None:
-        zone = {"type": "rect", "layer": "below", "yref": "paper", "x0": caught_up_s, "xref": "x", "x1": 1e6}
-        shapes.append({**zone, "y0": 0, "y1": 1, "fillcolor": "--shade", "line": {"width": 0}})
+    for taken in shown:
+        for key, words, place in (("first_output_s", "first output", "bottom"), ("caught_up_s", "caught up", "top")):
+            x = _burst(taken).get(key)
+            if x is not None:
+                shape, note = moment(f"{taken.engine} {words} {_seconds(x)}", x, context.color(taken))
+                shapes.append(shape)
+                notes.append({**note, "yanchor": place, "y": 0.02 if place == "bottom" else 0.98})
     return shapes, notes
 
 
+def _single_table(shown: Sequence[Taken]) -> Table:
+    rows = [
+        Row(
+            [
+                taken.engine,
+                number(_burst(taken).get("records")),
+                _seconds(_burst(taken).get("first_output_s")),
+                _seconds(_burst(taken).get("caught_up_s")),
+                taken.verdict,
+            ],
+            not taken.usable,
+        )
+        for taken in shown
+    ]
+    head = ["engine", "records waiting", "first output", "caught up", "verdict"]
+    return Table("Single burst", head, rows, frozenset({1, 2, 3}))
+
+
 def periodic_burst(context: Context) -> list[Panel]:
-    """For each engine: rates, latency, CPU and heap over the last minute of the measured interval."""
-    panels = [_periodic(context, taken, n) for n, taken in enumerate(context.taken) if taken.source is not None]
-    return [*panels, Panel(tables=marks_table(context.exhibit.marks))]
-
-
-def _periodic(context: Context, taken: Taken, place: int) -> Panel:
-    source = taken.source
-    assert source is not None
-    burst = _burst(taken)
-    bursts = [one for one in burst.get("bursts") or () if isinstance(one, Mapping)]
-    measured = next((phase for phase in source.phases if phase.name == "measured"), None)
+    """Rates, latency, CPU and heap over the last minute of the measured interval; then each engine's bursts."""
+    shown = [taken for taken in context.taken if taken.source is not None]
+    timed = [taken for taken in shown if _measured(taken) is not None]
+    kind = context.study.latency
+    figures: Mapping[str, tuple[str, str, Series]] = {
+        "rates": (
+            "Records per second",
+            "records/s",
+            {"input": (lambda s: _seconds_of(s, "appended"), "dot"), "output": (_output, "solid")},
+        ),
+        "latency": (
+            f"{kind.capitalize()} latency of each second",
+            "ms",
+            {
+                "p50": (lambda s: _seconds_of(s, f"{kind}_p50"), "solid"),
+                "p99": (lambda s: _seconds_of(s, f"{kind}_p99"), "dash"),
+            },
+        ),
+        "cpu": ("CPU of the engine", "cores", {"": (lambda s: engine_cpu(s, s.outcome["load_start_ns"]), "solid")}),
+        "heap": ("Heap in use", "MB", {"": (lambda s: engine_heap_mb(s, s.outcome["load_start_ns"]), "solid")}),
+    }
     plots = []
-    if measured is not None:
-        to_s = measured.to_s
-        from_s = max(measured.from_s, to_s - PERIODIC_SHOWN_S)
-        kind = context.study.latency if f"{context.study.latency}_p50" in source.seconds else "latest"
-        start_ns = source.outcome["load_start_ns"]
-        panels: dict[str, tuple[str, str, dict[str, list[Point]]]] = {
-            "rates": (
-                "Records per second",
-                "records/s",
-                {"input": _seconds_of(source, "appended"), "output": _seconds_of(source, "output")},
-            ),
-            "latency": (
-                f"{kind.capitalize()} latency of each second",
-                "ms",
-                {name: _seconds_of(source, f"{kind}_{name}") for name in ("p50", "p99")},
-            ),
-            "cpu": ("CPU of the engine", "cores", {"CPU": engine_cpu(source, start_ns)}),
-            "heap": ("Heap in use", "MB", {"heap": engine_heap_mb(source, start_ns)}),
-        }
-        marked = [moment("", one["start_s"], "--muted")[0] for one in bursts if from_s <= one["start_s"] <= to_s]
-        for name, (title, unit, series) in panels.items():
-            inside = {key: within(points, from_s, to_s) for key, points in series.items()}
-            inside = {key: points for key, points in inside.items() if any(y is not None for _, y in points)}
-            if not inside:
-                continue
-            traces = [
-                line(key, [x for x, _ in points], [y for _, y in points], color, unit)
-                for (key, points), color in zip(inside.items(), ("--s1", "--s2"), strict=False)
-            ]
-            drawn = _over(traces, "seconds since the load started", unit, marked, [])
-            said = " ".join(_highest(key, points) for key, points in inside.items())
-            plots.append(Plot(f"{context.id}-{place}-{name}", title, drawn, said, 17.0, wide=False))
-    return Panel(taken.title, taken.verdict, taken.why, plots, [_burst_table(taken, burst, bursts)])
+    for name, (title, unit, series) in figures.items():
+        traces, said = _traces(context, timed, series, unit, _last_minute)
+        if not traces:
+            continue
+        y_axis = _latency_axis(traces) if name == "latency" else linear(unit)
+        drawn = _over(traces, "seconds since the load started", y_axis, _burst_lines(timed), [])
+        plots.append(Plot(f"{context.id}-{name}", title, drawn, said, 19.0, wide=False))
+    together = [Panel(plots=plots, tables=[_periodic_table(shown)])] if shown else []
+    own = [Panel(taken.title, taken.verdict, taken.why, tables=[_burst_table(taken)]) for taken in shown]
+    return [*together, *own, Panel(tables=marks_table(context.exhibit.marks))]
 
 
-def _burst_table(taken: Taken, burst: Mapping[str, Any], bursts: Sequence[Mapping[str, Any]]) -> Table:
+def _traces(
+    context: Context,
+    shown: Sequence[Taken],
+    series: Series,
+    unit: str,
+    window: Callable[[Taken], tuple[float, float]],
+) -> tuple[list[Figure], str]:
+    """A line for each run and series that has a value in its window, and all of them in words."""
+    traces, words = [], []
+    for taken in shown:
+        assert taken.source is not None
+        for end, (read, dash) in series.items():
+            points = within(read(taken.source), *window(taken))
+            if any(value is not None for _, value in points):
+                name = f"{context.name(taken)} {end}".strip()
+                x, y = [x for x, _ in points], [y for _, y in points]
+                traces.append(line(name, x, y, context.color(taken), unit, dash=dash))
+                words.append(_highest(name, points))
+    return traces, " ".join(words)
+
+
+def _latency_axis(traces: Sequence[Figure]) -> Figure:
+    """Logarithmic where the engines lie so far apart that a linear axis would flatten the lower of them."""
+    values = [max(value, FLOOR_MS) for trace in traces for value in trace["y"] if value is not None]
+    if max(values) / min(values) <= WIDE:
+        return linear("ms")
+    for trace in traces:
+        trace["y"] = [None if value is None else max(value, FLOOR_MS) for value in trace["y"]]
+    return logarithmic(f"ms (less than {FLOOR_MS:g} drawn at {FLOOR_MS:g})", values)
+
+
+def _measured(taken: Taken) -> tuple[float, float] | None:
+    """From and to, in seconds since the load started."""
+    phases = taken.source.phases if taken.source is not None else ()
+    return next(((phase.from_s, phase.to_s) for phase in phases if phase.name == "measured"), None)
+
+
+def _last_minute(taken: Taken) -> tuple[float, float]:
+    measured = _measured(taken)
+    assert measured is not None
+    from_s, to_s = measured
+    return max(from_s, to_s - PERIODIC_SHOWN_S), to_s
+
+
+def _burst_lines(shown: Sequence[Taken]) -> list[Figure]:
+    """Where the bursts began: at the same seconds on every engine, which all got the same plan."""
+    for taken in shown:
+        from_s, to_s = _last_minute(taken)
+        inside = [one for one in _bursts(taken) if from_s <= one["start_s"] <= to_s]
+        if inside:
+            return [moment("", one["start_s"], "--muted")[0] for one in inside]
+    return []
+
+
+def _periodic_table(shown: Sequence[Taken]) -> Table:
+    rows = [
+        Row(
+            [
+                taken.engine,
+                number(len(_bursts(taken))),
+                number(_burst(taken).get("wide")),
+                number(_burst(taken).get("p99_peak_ms"), 1),
+                number(_burst(taken).get("elevated_s"), 1),
+                number((taken.summary.get("results") or {}).get("inputs_per_result"), 2),
+                taken.verdict,
+            ],
+            not taken.usable,
+        )
+        for taken in shown
+    ]
+    head = ["engine", "bursts", "wide", "p99 peak, ms", "elevated for, s", "inputs behind a result", "verdict"]
+    note = "Peak and elevated time: the median over the bursts. A wide burst took longer to send than it should have."
+    return Table("Bursts, engine by engine", head, rows, frozenset(range(1, 6)), note)
+
+
+def _burst_table(taken: Taken) -> Table:
     head = ["burst at, s", "width, ms", "wide", "p50 before, ms", "p50 peak, ms", "p99 peak, ms", "elevated for, s"]
     fields = ("p50_before_ms", "p50_peak_ms", "p99_peak_ms", "elevated_s")
     rows = [
@@ -165,15 +228,14 @@ def _burst_table(taken: Taken, burst: Mapping[str, Any], bursts: Sequence[Mappin
             ],
             not taken.usable,
         )
-        for one in bursts
+        for one in _bursts(taken)
     ]
-    per_result = (taken.summary.get("results") or {}).get("inputs_per_result")
-    note = (
-        f"{len(bursts)} bursts, {number(burst.get('wide'))} of them wide. Median: p99 at the peak "
-        f"{number(burst.get('p99_peak_ms'), 1)} ms, elevated for {number(burst.get('elevated_s'), 1)} s. "
-        f"Inputs behind a result: {number(per_result, 2)}."
-    )
-    return Table("Bursts", head, rows, frozenset({0, 1, 3, 4, 5, 6}), note)
+    return Table("Bursts", head, rows, frozenset({0, 1, 3, 4, 5, 6}))
+
+
+def _unusable(shown: Iterable[Taken]) -> list[Panel]:
+    """A banner for each run whose numbers must not be used."""
+    return [Panel(taken.title, taken.verdict, taken.why) for taken in shown if not taken.usable]
 
 
 def _burst(taken: Taken) -> Mapping[str, Any]:
@@ -181,20 +243,40 @@ def _burst(taken: Taken) -> Mapping[str, Any]:
     return found if isinstance(found, Mapping) else {}
 
 
-def _series(source: Source, name: str) -> list[Point]:
-    column: Column = source.seconds.get(name, ())
-    return list(zip(source.seconds.get("second", ()), column, strict=False))
+def _bursts(taken: Taken) -> list[Mapping[str, Any]]:
+    return [one for one in _burst(taken).get("bursts") or () if isinstance(one, Mapping)]
+
+
+def _knows_its_start(source: Source | None) -> bool:
+    return source is not None and source.load_started and source.outcome.get("engine_start_ns") is not None
+
+
+def _start_ns(source: Source) -> int:
+    """When the engine was started."""
+    return int(source.outcome["engine_start_ns"])
+
+
+def _output(source: Source) -> list[Point]:
+    return _seconds_of(source, "output")
+
+
+def _output_since_start(source: Source) -> list[Point]:
+    shift_s = (_start_ns(source) - source.outcome["load_start_ns"]) / NS_PER_S
+    return [(second - shift_s, value) for second, value in _output(source)]
 
 
 def _seconds_of(source: Source, name: str) -> list[Point]:
-    return [(second + 0.5, value) for second, value in _series(source, name)]
+    """A value of each second, at its middle."""
+    column: Column = source.seconds.get(name, ())
+    return [(second + 0.5, value) for second, value in zip(source.seconds.get("second", ()), column, strict=False)]
 
 
-def _over(traces: Sequence[Figure], since: str, unit: str, shapes: Sequence[Figure], notes: Sequence[Figure]) -> Figure:
+def _over(
+    traces: Sequence[Figure], since: str, y_axis: Figure, shapes: Sequence[Figure], notes: Sequence[Figure]
+) -> Figure:
     x = [float(value) for trace in traces for value in trace["x"]]
-    # Zones reach beyond the data, and must not stretch the axis.
     x_axis = {"title": {"text": since}, "range": [min(x), max(x)], "tickformat": ",~g", "hoverformat": ",.1f"}
-    return figure(traces, x_axis, linear(unit), shapes=list(shapes), annotations=list(notes))
+    return figure(traces, x_axis, y_axis, shapes=list(shapes), annotations=list(notes))
 
 
 def _highest(title: str, points: Sequence[Point]) -> str:

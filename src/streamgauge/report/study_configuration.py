@@ -77,7 +77,10 @@ def _set(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _options(taken: Taken) -> Mapping[str, Any]:
-    return (taken.manifest.get("engine") or {}).get("options") or {}
+    """With the system's own settings (``conf``) one by one, as a scenario file has them."""
+    options = dict((taken.manifest.get("engine") or {}).get("options") or {})
+    own = options.pop("conf", None) or {}
+    return {**options, **own}
 
 
 def _paper_options(taken: Taken) -> Mapping[str, Any]:

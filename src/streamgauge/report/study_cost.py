@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from streamgauge.report.draw import SERIES, Figure, figure, label, linear
+from streamgauge.report.draw import Figure, figure, label, linear
 from streamgauge.report.study_parts import (
     ADDED,
     MEDIAN,
@@ -20,7 +20,6 @@ from streamgauge.report.study_parts import (
     measured_latencies,
     number_short,
     paper_marks,
-    paper_symbols,
     system,
     verdict_words,
 )
@@ -45,14 +44,14 @@ def stage_cost(context: Context) -> list[Panel]:
         Plot(
             f"{context.id}-cumulative",
             f"Cumulative {kind} latency after each stage",
-            _boxes(series, kind, marks),
+            _boxes(context, series),
             "Whiskers p5 and p95, box p25 to p75, line p50; open symbols are the paper's medians. "
             + _cumulative_words(series),
         ),
         Plot(
             f"{context.id}-added",
             "Median latency that each stage adds",
-            _bars(added, marks, stages[0]),
+            _bars(context, series, added, stages[0]),
             "The median with a stage minus the median without it; the first bar is the baseline itself. Faint bars "
             "rest on a run that must not be used. " + _added_words(added),
         ),
@@ -82,10 +81,10 @@ def _added(stages: Sequence[str], of_series: Sequence[Measured]) -> Added:
     return found
 
 
-def _boxes(series: dict[str, list[Measured]], kind: str, marks: Sequence[Mark]) -> Figure:
+def _boxes(context: Context, series: dict[str, list[Measured]]) -> Figure:
     traces: list[Figure] = []
-    for place, (name, of_series) in enumerate(series.items()):
-        for usable, color in ((True, SERIES[place % len(SERIES)]), (False, "--muted")):
+    for name, of_series in series.items():
+        for usable in (True, False):
             shown = [m for m in of_series if m.taken.usable is usable]
             if not shown:
                 continue
@@ -100,26 +99,29 @@ def _boxes(series: dict[str, list[Measured]], kind: str, marks: Sequence[Mark]) 
                     "median": p50,
                     "q3": p75,
                     "upperfence": p95,
-                    "line": {"color": color},
+                    "line": {"color": context.color(shown[0].taken)},
                     "fillcolor": "--shade",
                     "whiskerwidth": 0.5,
                 }
             )
     order = list(dict.fromkeys(label(m.taken.stage) for of_series in series.values() for m in of_series))
-    medians = [mark for mark in marks if mark.what == MEDIAN]
-    theirs: list[tuple[Mark, float | str, float]] = [(m, m.stage, m.value) for m in medians if m.stage in order]
-    traces += paper_marks(theirs, paper_symbols(medians))
+    theirs: list[tuple[Mark, float | str, float]] = [
+        (mark, mark.stage, mark.value) for mark in context.exhibit.marks if mark.what == MEDIAN and mark.stage in order
+    ]
+    traces += paper_marks(context, theirs)
     x_axis = {"type": "category", "categoryorder": "array", "categoryarray": order}
     mode = {"boxmode": "group"} if len(series) > 1 else {}
-    return figure(traces, x_axis, linear(f"{kind} latency (ms)"), hovermode="closest", showlegend=True, **mode)
+    y_axis = linear(f"{context.study.latency} latency (ms)")
+    return figure(traces, x_axis, y_axis, hovermode="closest", showlegend=True, **mode)
 
 
-def _bars(added: dict[str, Added], marks: Sequence[Mark], baseline: str) -> Figure:
+def _bars(context: Context, series: dict[str, list[Measured]], added: dict[str, Added], baseline: str) -> Figure:
+    marks = context.exhibit.marks
     increments = [mark for mark in marks if mark.what == ADDED or (mark.stage, mark.what) == (baseline, MEDIAN)]
     traces = []
-    for place, (name, of_series) in enumerate(added.items()):
+    for name, of_series in added.items():
         known = [(stage, grown[50], usable) for stage, grown, usable in of_series if grown is not None]
-        color = SERIES[place % len(SERIES)]
+        color = context.engine_color(series[name][0].taken.engine)
         traces.append(
             {
                 "type": "bar",
@@ -133,13 +135,17 @@ def _bars(added: dict[str, Added], marks: Sequence[Mark], baseline: str) -> Figu
         )
     for engine in dict.fromkeys(mark.engine for mark in increments):
         theirs = [mark for mark in increments if mark.engine == engine]
+        ours = context.counterpart(theirs[0])
         traces.append(
             {
                 "type": "bar",
                 "name": label(f"paper: {engine}"),
                 "x": [label(mark.stage) for mark in theirs],
                 "y": [mark.value for mark in theirs],
-                "marker": {"color": "--offered", "line": {"color": "--muted", "width": 1}},
+                "marker": {
+                    "color": "--offered",
+                    "line": {"color": "--muted" if ours is None else context.engine_color(ours), "width": 1},
+                },
                 "text": [number_short(mark.value) for mark in theirs],
                 "hovertext": [label(mark_text(mark)) for mark in theirs],
                 "hovertemplate": "%{hovertext}<extra></extra>",

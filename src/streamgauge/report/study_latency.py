@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from streamgauge.report.draw import SERIES, Figure, figure, label, linear, logarithmic
+from streamgauge.report.draw import Figure, figure, label, linear, logarithmic
 from streamgauge.report.figures import WIDE
 from streamgauge.report.study_parts import (
+    FLOOR_MS,
     MEDIAN,
     Context,
     Distribution,
@@ -21,15 +22,11 @@ from streamgauge.report.study_parts import (
     marks_table,
     measured_latencies,
     paper_marks,
-    paper_symbols,
-    system,
     verdict_words,
 )
 from streamgauge.report.text import number, rounded
 from streamgauge.studies.description import Mark
 
-FLOOR_MS = 0.5
-"""Stamps are whole milliseconds, and a logarithmic axis has no zero: less than this is drawn here."""
 HALF_HEIGHT = 0.42
 OUTLINE_POINTS = 120
 SPREAD = (1, 25, 50, 75, 99)
@@ -44,34 +41,69 @@ def latency_by_stage(context: Context) -> list[Panel]:
     plot = Plot(
         f"{context.id}-stages",
         f"Distribution of the {kind} latency by stage",
-        _violins(measured, kind, context.exhibit.marks),
+        _violins(context, measured),
         _violin_caption(measured, kind),
         height_rem=8 + 3.1 * len(measured),
     )
-    return [Panel(plots=[plot], tables=[_stage_table(measured), *marks_table(context.exhibit.marks)])]
+    tables = [_stage_table(measured, kind), *marks_table(context.exhibit.marks)]
+    return [Panel(finding=_ranking_found(context, measured), plots=[plot], tables=tables)]
 
 
-def _violins(measured: Sequence[Measured], kind: str, marks: Sequence[Mark]) -> Figure:
-    medians = [mark for mark in marks if mark.what == MEDIAN]
+def _ranking_found(context: Context, measured: Sequence[Measured]) -> str:
+    """Whether the order of medians that the paper found is found here, with the numbers; empty where it found none."""
+    ranking = context.exhibit.ranking
+    if ranking is None:
+        return ""
+    here = {
+        m.taken.engine: m.found.level(50)
+        for m in measured
+        if (m.taken.stage, m.taken.variant, m.taken.usable) == (ranking.stage, ranking.variant, True)
+    }
+    theirs = {
+        mark.engine: mark.value
+        for mark in context.exhibit.marks
+        if (mark.stage, mark.variant, mark.what) == (ranking.stage, ranking.variant, MEDIAN)
+    }
+
+    def said(values: Mapping[str, float], names: Sequence[str]) -> str:
+        return ", ".join(f"{name} {rounded(values[name])} ms" for name in names if name in values)
+
+    engines = context.study.engines
+    lower, higher = ([engines[name] for name in side if name in engines] for side in (ranking.lower, ranking.higher))
+    about = (
+        f"The paper's order of the median latencies of {ranking.stage}, {ranking.words} "
+        f"({said(theirs, ranking.lower)}; {said(theirs, ranking.higher)}),"
+    )
+    for side in (lower, higher):
+        if not any(engine in here for engine in side):
+            return f"{about} cannot be told here: no VALID run of {' or '.join(side)}."
+    top = max((engine for engine in lower if engine in here), key=lambda engine: here[engine])
+    bottom = min((engine for engine in higher if engine in here), key=lambda engine: here[engine])
+    found = here[top] < here[bottom]
+    return (
+        f"{about} is {'found' if found else 'not found'} here: {said(here, lower)}; {said(here, higher)}. "
+        f"{top} ({rounded(here[top])} ms) is {'' if found else 'not '}below {bottom} ({rounded(here[bottom])} ms)."
+    )
+
+
+def _violins(context: Context, measured: Sequence[Measured]) -> Figure:
+    kind = context.study.latency
     rows = dict(enumerate(reversed(measured)))
     marked = [
         (mark, mark.value, float(place))
-        for mark in medians
-        for place, m in rows.items()
-        if (mark.stage, mark.variant) == (m.taken.stage, m.taken.variant)
+        for mark in context.exhibit.marks
+        if mark.what == MEDIAN and (place := _row_of(context, mark, rows)) is not None
     ]
     levels = [m.found.level(p) for m in measured for p in (0.1, 99.9)] + [value for _, value, _ in marked]
     positive = [max(value, FLOOR_MS) for value in levels]
     wide = max(positive) / min(positive) > WIDE
-    looks = {look: SERIES[n % len(SERIES)] for n, look in enumerate(dict.fromkeys(system(m) for m in measured))}
     traces: list[Figure] = []
     named: set[str] = set()
     for place, m in sorted(rows.items(), reverse=True):
-        color = looks[system(m)] if m.taken.usable else "--muted"
-        name = system(m) if m.taken.usable else f"{m.taken.verdict}, do not use"
-        traces += _violin(m, place, color, name, wide, first=name not in named)
+        name = context.name(m.taken)
+        traces += _violin(m, place, context.color(m.taken), name, wide, first=name not in named)
         named.add(name)
-    traces += paper_marks([(mark, max(x, FLOOR_MS) if wide else x, y) for mark, x, y in marked], paper_symbols(medians))
+    traces += paper_marks(context, [(mark, max(x, FLOOR_MS) if wide else x, y) for mark, x, y in marked])
     title = f"{kind} latency (ms)"
     several = len({m.taken.engine for m in measured}) > 1
     return figure(
@@ -86,6 +118,16 @@ def _violins(measured: Sequence[Measured], kind: str, marks: Sequence[Mark]) -> 
         },
         hovermode="closest",
     )
+
+
+def _row_of(context: Context, mark: Mark, rows: Mapping[int, Measured]) -> int | None:
+    """The row of its engine; where that was not measured, the first one of its stage and variant."""
+    fitting = {
+        m.taken.engine: place
+        for place, m in rows.items()
+        if (mark.stage, mark.variant) == (m.taken.stage, m.taken.variant)
+    }
+    return fitting.get(context.counterpart(mark) or "", max(fitting.values(), default=None))
 
 
 def _row_name(m: Measured, several: bool) -> str:
@@ -148,13 +190,16 @@ def _violin_caption(measured: Sequence[Measured], kind: str) -> str:
     ]
     return (
         f"Median {kind} latency: {'; '.join(said)}. Outline: where the results lie, p0.1 to p99.9. Thin line: p1 to "
-        "p99; thick line: p25 to p75; ring: median. Open symbols are the paper's medians, on the paper's machines; "
+        "p99; thick line: p25 to p75; ring: median. Open symbols are the paper's medians, on the paper's machines, in "
+        "the colour and row of the engine that they belong to, or grey in the first row where it was not measured; "
         f"on a logarithmic axis less than {FLOOR_MS:g} ms is drawn at {FLOOR_MS:g} ms."
     )
 
 
-def _stage_table(measured: Sequence[Measured]) -> Table:
+def _stage_table(measured: Sequence[Measured], kind: str) -> Table:
     head = ["stage", "variant", "engine", "verdict", "count", *(f"p{p}" for p in SPREAD), "p99.999", "p99 − p1"]
+    several = any(m.taken.runs_ms(kind) for m in measured)
+    head += ["p50 of every run"] if several else []
     rows = []
     for m in measured:
         shown = [m.found.percentile(p) for p in (*SPREAD, 99.999)]
@@ -168,6 +213,7 @@ def _stage_table(measured: Sequence[Measured]) -> Table:
                     verdict_words(m.taken),
                     number(m.found.count),
                     *(number(value, 1) for value in (*shown, spread)),
+                    *([" / ".join(number(value, 1) for value in m.taken.runs_ms(kind))] if several else []),
                 ],
                 muted=not m.taken.usable,
             )
@@ -177,7 +223,8 @@ def _stage_table(measured: Sequence[Measured]) -> Table:
         head,
         rows,
         frozenset(range(4, len(head))),
-        f"– : not shown. A percentile needs at least 10 samples above it.{_not_to_use(measured)}",
+        f"– : not shown. A percentile needs at least 10 samples above it."
+        f"{' The other columns are those of the median run.' if several else ''}{_not_to_use(measured)}",
     )
 
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 
 from streamgauge.model import NS_PER_S
-from streamgauge.report.draw import Figure, label
+from streamgauge.report.draw import SERIES, Figure, label
 from streamgauge.report.source import Source
 from streamgauge.report.study_source import VARIANTS, Reproduction, Taken
 from streamgauge.report.text import NONE, number
@@ -18,6 +18,8 @@ from streamgauge.studies.description import Exhibit, Mark, Study
 
 SAMPLES_ABOVE = 10
 """A percentile is shown when at least this many samples lie above it."""
+FLOOR_MS = 0.5
+"""Stamps are whole milliseconds, and a logarithmic axis has no zero: less than this is drawn here."""
 PAPER = "paper: "
 MEDIAN, ADDED, RATE, CAUGHT_UP = "median latency", "added median latency", "sustainable rate", "caught up"
 """What a mark must say of itself to be drawn; the others stand in the table of the paper's numbers."""
@@ -66,6 +68,8 @@ class Panel:
     verdict: str = ""
     """Of the experiment; empty where the panel is not about one, and its rows carry their own."""
     why: str = ""
+    finding: str = ""
+    """A sentence computed from the measurements."""
     plots: Sequence[Plot] = ()
     tables: Sequence[Table] = ()
 
@@ -92,6 +96,23 @@ class Context:
     @property
     def taken(self) -> list[Taken]:
         return self.reproduction.of(self.exhibit.experiments)
+
+    def engine_color(self, engine: str) -> str:
+        """The same on the whole page."""
+        return SERIES[self.reproduction.engines.index(engine) % len(SERIES)]
+
+    def color(self, taken: Taken) -> str:
+        """Its engine's, or grey for what must not be used."""
+        return self.engine_color(taken.engine) if taken.usable else "--muted"
+
+    def name(self, taken: Taken) -> str:
+        """As figures call it: by its engine, which tells the experiments of one exhibit apart."""
+        return taken.engine if taken.usable else f"{taken.engine}: {taken.verdict}, do not use"
+
+    def counterpart(self, mark: Mark) -> str | None:
+        """The engine of this reproduction that is the paper's system, where there is one."""
+        ours = self.study.engines.get(mark.engine)
+        return ours if ours in self.reproduction.engines else None
 
 
 @dataclass(frozen=True)
@@ -139,7 +160,15 @@ def measured_latencies(context: Context) -> list[Measured]:
     for taken in context.taken:
         if taken.has_result and taken.source is not None and kind in taken.source.latency:
             found.append(Measured(taken, Distribution(*taken.source.latency[kind])))
-    return sorted(found, key=lambda m: (stages.index(m.taken.stage), VARIANTS.index(m.taken.variant), m.taken.engine))
+    engines = context.reproduction.engines
+    return sorted(
+        found,
+        key=lambda m: (
+            stages.index(m.taken.stage),
+            VARIANTS.index(m.taken.variant),
+            engines.index(m.taken.engine),
+        ),
+    )
 
 
 def system(measured: Measured) -> str:
@@ -176,31 +205,34 @@ def number_short(value: float) -> str:
     return number(value, 0 if float(value).is_integer() else 2)
 
 
-def paper_symbols(marks: Iterable[Mark]) -> dict[str, str]:
-    """One symbol for each engine of the paper, the same in every figure of an exhibit."""
-    engines = dict.fromkeys(mark.engine for mark in marks)
-    return {engine: _SYMBOLS[place % len(_SYMBOLS)] for place, engine in enumerate(engines)}
+def paper_marks(context: Context, points: Sequence[tuple[Mark, float | str, float]]) -> list[Figure]:
+    """Marks of the paper's numbers at (x, y), one trace for each of its systems, named as theirs.
 
-
-def paper_marks(points: Sequence[tuple[Mark, float | str, float]], symbols: Mapping[str, str]) -> list[Figure]:
-    """Marks of the paper's numbers at (x, y), one trace for each of its engines, named as theirs."""
-    by_engine: dict[str, list[tuple[Mark, float | str, float]]] = defaultdict(list)
+    A system has one symbol in all figures of an exhibit, and the colour of the engine that it is here.
+    """
+    systems = list(dict.fromkeys(mark.engine for mark in context.exhibit.marks))
+    by_system: dict[str, list[tuple[Mark, float | str, float]]] = defaultdict(list)
     for point in points:
-        by_engine[point[0].engine].append(point)
-    return [
-        {
-            "type": "scatter",
-            "mode": "markers",
-            "name": label(PAPER + engine),
-            "x": [x for _, x, _ in of_engine],
-            "y": [y for _, _, y in of_engine],
-            "text": [label(f"{mark_text(mark)} ({mark.what})") for mark, _, _ in of_engine],
-            "hovertemplate": "%{text}<extra></extra>",
-            "cliponaxis": False,
-            "marker": {"symbol": symbols[engine], "size": 10, "color": "--muted", "line": {"width": 2}},
-        }
-        for engine, of_engine in by_engine.items()
-    ]
+        by_system[point[0].engine].append(point)
+    traces = []
+    for system_, of_system in by_system.items():
+        ours = context.counterpart(of_system[0][0])
+        color = "--muted" if ours is None else context.engine_color(ours)
+        symbol = _SYMBOLS[systems.index(system_) % len(_SYMBOLS)]
+        traces.append(
+            {
+                "type": "scatter",
+                "mode": "markers",
+                "name": label(PAPER + system_),
+                "x": [x for _, x, _ in of_system],
+                "y": [y for _, _, y in of_system],
+                "text": [label(f"{mark_text(mark)} ({mark.what})") for mark, _, _ in of_system],
+                "hovertemplate": "%{text}<extra></extra>",
+                "cliponaxis": False,
+                "marker": {"symbol": symbol, "size": 10, "color": color, "line": {"width": 2}},
+            }
+        )
+    return traces
 
 
 def marks_table(marks: Sequence[Mark]) -> list[Table]:

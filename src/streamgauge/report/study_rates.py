@@ -1,12 +1,14 @@
-"""The figure of sustainable throughput: latency, CPU and heap of every probe against its rate."""
+"""The figure of sustainable throughput: latency, CPU and heap of every probe against its rate, engines side by side."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from streamgauge.report.capacity import headline, latency_against_value, unsustainable
-from streamgauge.report.draw import Figure, figure, linear, logarithmic
+from streamgauge.report.capacity import headline, unsustainable
+from streamgauge.report.draw import Figure, figure, label, line, linear, logarithmic
 from streamgauge.report.source import Source
 from streamgauge.report.study_parts import (
     RATE,
@@ -21,55 +23,76 @@ from streamgauge.report.study_parts import (
     extent,
     marks_table,
     paper_marks,
-    paper_symbols,
     within,
 )
 from streamgauge.report.study_source import Taken
-from streamgauge.report.text import number, rounded
+from streamgauge.report.text import NONE, number, rounded
 from streamgauge.studies.description import Mark
 
 JUDGED = ("sustained", "not sustained", "undecided")
 
+Probe = Mapping[str, Any]
+Levels = tuple[float, float, float]
+"""Lowest, mean and highest."""
+Used = Mapping[str, Levels | None]
+"""``cpu`` and ``heap`` in the measured interval of a probe."""
+
+
+@dataclass(frozen=True)
+class Search:
+    """The search of one engine."""
+
+    taken: Taken
+    probes: Sequence[Probe]
+    """Those that say something about their rate."""
+    used: Mapping[str, Used]
+    """By the probe's directory."""
+
+    @classmethod
+    def of(cls, taken: Taken) -> Search:
+        probes = [probe for probe in taken.capacity.get("probes") or () if probe["verdict"] in JUDGED]
+        return cls(taken, probes, {str(probe["directory"]): _used(taken.probe_source(probe)) for probe in probes})
+
+    @property
+    def by_rate(self) -> list[Probe]:
+        """Of several probes at one rate the last: the repeated one, or the confirming run."""
+        found = {probe["value"]: probe for probe in self.probes}
+        return [found[value] for value in sorted(found)]
+
+    @property
+    def timed(self) -> list[Probe]:
+        return [probe for probe in self.by_rate if (probe["total_p50"] or 0) > 0]
+
+    def levels(self, name: str) -> list[tuple[Probe, Levels]]:
+        found = ((probe, self.used[str(probe["directory"])][name]) for probe in self.by_rate)
+        return [(probe, levels) for probe, levels in found if levels is not None]
+
 
 def rate_sweep(context: Context) -> list[Panel]:
-    """For each engine: latency, CPU and heap against the rate, and every probe."""
-    panels = [_panel(context, taken, n) for n, taken in enumerate(context.taken) if taken.has_result]
-    return [*panels, Panel(tables=marks_table(context.exhibit.marks))]
-
-
-def _panel(context: Context, taken: Taken, place: int) -> Panel:
-    rates = [m for m in context.exhibit.marks if m.what.startswith(RATE) and m.variant == taken.variant]
-    resources = {str(probe["directory"]): _resources(taken, probe) for probe in _probes(taken)}
-    plots = []
-    latency = _with_paper(taken, latency_against_value(taken.capacity) if _probes(taken) else None, rates)
-    if latency is not None:
-        plots.append(Plot(f"{context.id}-{place}-latency", "Latency", latency, _latency_words(taken)))
+    """Latency, CPU and heap against the rate; what each engine sustained; then every probe of each."""
+    searches = [Search.of(taken) for taken in context.taken if taken.has_result]
+    plots = _latency_plot(context, [search for search in searches if search.timed])
     for name, title, digits in (("cpu", "CPU of the engine (cores)", 2), ("heap", "Heap in use (MB)", 0)):
-        points = [(probe, resources[str(probe["directory"])][name]) for probe in _probes(taken)]
-        known = [(probe, levels) for probe, levels in points if levels is not None]
+        known = [search for search in searches if search.levels(name)]
         if known:
-            drawn = _levels(taken, known, title)
-            words = _level_words(known, title, digits)
-            plots.append(Plot(f"{context.id}-{place}-{name}", title, drawn, words, 17.0, wide=False))
+            drawn, words = _levels(context, known, name, title), _level_words(known, name, title, digits)
+            plots.append(Plot(f"{context.id}-{name}", title, drawn, words, 17.0, wide=False))
+    together = [Panel(plots=plots, tables=[_capacity_table(searches)])] if searches else []
+    own = [_panel(search) for search in searches]
+    return [*together, *own, Panel(tables=marks_table(context.exhibit.marks))]
+
+
+def _panel(search: Search) -> Panel:
+    taken = search.taken
     return Panel(
         title=f"{taken.title}: {headline(taken.capacity)[1]}" if taken.capacity else taken.title,
         verdict=taken.verdict,
         why=taken.why,
-        plots=plots,
-        tables=[_probe_table(taken, resources)] if taken.capacity.get("probes") else [],
+        tables=[_probe_table(search)] if taken.capacity.get("probes") else [],
     )
 
 
-def _probes(taken: Taken) -> list[Mapping[str, Any]]:
-    return [probe for probe in taken.capacity.get("probes") or () if probe["verdict"] in JUDGED]
-
-
-Levels = tuple[float, float, float]
-
-
-def _resources(taken: Taken, probe: Mapping[str, Any]) -> dict[str, Levels | None]:
-    """Lowest, mean and highest in the measured interval of a probe."""
-    source = taken.probe_source(probe)
+def _used(source: Source | None) -> Used:
     if source is None:
         return {"cpu": None, "heap": None}
     return {"cpu": _extent(source, engine_cpu), "heap": _extent(source, engine_heap_mb)}
@@ -83,81 +106,180 @@ def _extent(source: Source, series: Callable[[Source, int], list[Point]]) -> Lev
     return extent(within(series(source, start_ns), measured.from_s, measured.to_s))
 
 
-def _with_paper(taken: Taken, drawn: Figure | None, marks: Sequence[Mark]) -> Figure | None:
-    """The paper's rates as symbols along the foot of the figure."""
-    if drawn is None or not marks or taken.capacity["over"] != "rate_per_s":
-        return drawn
-    layout = drawn["layout"]
-    low, high = layout["yaxis"]["range"]
-    foot = 10 ** (low + 0.05 * (high - low))
-    values = [probe["value"] for probe in _probes(taken)] + [mark.value for mark in marks]
-    axis = {**layout["xaxis"], **logarithmic(str(taken.capacity["unit"]), values)}
-    shapes = [{**shape, "x1": 10 ** axis["range"][1]} for shape in layout["shapes"]]
-    notes = [{**note, "y": 0.1} for note in layout["annotations"]]  # clear of the symbols
-    traces = [*drawn["data"], *paper_marks([(mark, mark.value, foot) for mark in marks], paper_symbols(marks))]
-    return {"data": traces, "layout": {**layout, "xaxis": axis, "shapes": shapes, "annotations": notes}}
-
-
-def _levels(taken: Taken, known: Sequence[tuple[Mapping[str, Any], Levels]], title: str) -> Figure:
-    """The mean of each probe, with a whisker from its lowest to its highest second."""
-    last = {probe["value"]: (probe, levels) for probe, levels in known}
-    shown = [last[value] for value in sorted(last)]
-    means = [round(levels[1], 3) for _, levels in shown]
-    trace = {
-        "type": "scatter",
-        "mode": "lines+markers",
-        "name": "mean, lowest and highest",
-        "x": [probe["value"] for probe, _ in shown],
-        "y": means,
-        "error_y": {
-            "type": "data",
-            "symmetric": False,
-            "array": [round(levels[2] - levels[1], 3) for _, levels in shown],
-            "arrayminus": [round(levels[1] - levels[0], 3) for _, levels in shown],
-            "color": "--s1",
-            "thickness": 1.2,
-        },
-        "line": {"color": "--s1", "width": 1.8},
-        "marker": {
-            "color": "--s1",
-            "size": 9,
-            "symbol": ["circle" if probe["verdict"] == "sustained" else "x" for probe, _ in shown],
-        },
-        "hovertemplate": "%{y:,.5~g} at %{x:,}",
-    }
-    unit = str(taken.capacity["unit"])
-    x_axis = logarithmic(unit, [probe["value"] for probe, _ in shown])
-    shapes, notes = unsustainable(taken.capacity, [probe for probe, _ in shown], x_axis["range"])
-    return figure([trace], x_axis, linear(title), shapes=shapes, annotations=notes, hovermode="closest")
-
-
-def _latency_words(taken: Taken) -> str:
-    shown = [p for p in _probes(taken) if p["total_p50"] is not None and p["verdict"] == "sustained"]
-    best = max(shown, key=lambda p: float(p["value"]), default=None)
-    said = f"{headline(taken.capacity)[1].capitalize()}."
-    if best is not None:
-        said += (
-            f" At {number(best['value'])}: p50 {rounded(best['total_p50'])} ms, p99 {rounded(best['total_p99'])} ms."
+def _latency_plot(context: Context, searches: Sequence[Search]) -> list[Plot]:
+    if not searches:
+        return []
+    traces = []
+    for search in searches:
+        color, probes = context.color(search.taken), search.timed
+        rates = [probe["value"] for probe in probes]
+        for name, dash in (("p50", "solid"), ("p99", "dash")):
+            latencies = [probe[f"total_{name}"] for probe in probes]
+            drawn = line(f"{context.name(search.taken)} {name}", rates, latencies, color, "ms", dash=dash)
+            marker = {"color": color, "size": 9, "symbol": _symbols(probes)}
+            traces.append({**drawn, "mode": "lines+markers", "marker": marker})
+    y_axis = logarithmic("total latency (ms)", [value for trace in traces for value in trace["y"]])
+    low, high = y_axis["range"]
+    # The paper's rates stand along the foot of the figure.
+    theirs: list[tuple[Mark, float | str, float]] = [
+        (mark, mark.value, 10 ** (low + 0.05 * (high - low)))
+        for mark in context.exhibit.marks
+        if mark.what.startswith(RATE) and mark.variant in {search.taken.variant for search in searches}
+    ]
+    probed = [probe["value"] for search in searches for probe in search.probes]
+    x_axis = logarithmic(_unit(searches), [*probed, *(mark.value for mark, _, _ in theirs)])
+    shapes, notes = _zones(context, searches, x_axis["range"])
+    return [
+        Plot(
+            f"{context.id}-latency",
+            "Latency",
+            figure(
+                [*traces, *paper_marks(context, theirs)],
+                x_axis,
+                y_axis,
+                shapes=shapes,
+                annotations=notes,
+                hovermode="closest",
+            ),
+            _latency_words(searches),
+            24.0,
         )
-    return said + (
-        " One marker per probe, of several at one rate the last; a cross was not sustained. Shaded: not sustained."
-        " Open symbols at the foot are the rates that the paper's systems sustained on the paper's machines."
+    ]
+
+
+def _symbols(probes: Iterable[Probe]) -> list[str]:
+    return ["circle" if probe["verdict"] == "sustained" else "x" for probe in probes]
+
+
+def _unit(searches: Sequence[Search]) -> str:
+    return next((str(search.taken.capacity["unit"]) for search in searches if search.taken.capacity), "records/s")
+
+
+def _zones(context: Context, searches: Sequence[Search], x_range: Sequence[float]) -> tuple[list[Figure], list[Figure]]:
+    """Where each engine no longer sustains the rate: shaded in its colour from there on, with its name at the edge."""
+    shapes, notes = [], []
+    for place, search in enumerate(searches):
+        color = context.color(search.taken)
+        for zone in unsustainable(search.taken.capacity, search.probes, x_range)[0]:
+            shapes.append({**zone, "fillcolor": color, "opacity": 0.1})
+            notes.append(
+                {
+                    "x": math.log10(zone["x0"]),
+                    "xanchor": "left",
+                    "yref": "paper",
+                    # One below the other: the edges of two engines may lie close together.
+                    "y": 0.99 - 0.06 * place,
+                    "yanchor": "top",
+                    "text": label(f"{search.taken.engine}: not sustained"),
+                    "showarrow": False,
+                    "font": {"size": 11, "color": color},
+                }
+            )
+    return shapes, notes
+
+
+def _levels(context: Context, searches: Sequence[Search], name: str, title: str) -> Figure:
+    """The mean of each probe, with a whisker from its lowest to its highest second."""
+    traces = []
+    for search in searches:
+        color, points = context.color(search.taken), search.levels(name)
+        rates = [probe["value"] for probe, _ in points]
+        means = [round(mean, 3) for _, (_, mean, _) in points]
+        traces.append(
+            {
+                **line(context.name(search.taken), rates, means, color, ""),
+                "mode": "lines+markers",
+                "error_y": {
+                    "type": "data",
+                    "symmetric": False,
+                    "array": [round(high - mean, 3) for _, (_, mean, high) in points],
+                    "arrayminus": [round(mean - low, 3) for _, (low, mean, _) in points],
+                    "color": color,
+                    "thickness": 1.2,
+                },
+                "marker": {"color": color, "size": 9, "symbol": _symbols(probe for probe, _ in points)},
+                "hovertemplate": "%{y:,.5~g} at %{x:,}",
+            }
+        )
+    x_axis = logarithmic(_unit(searches), [rate for trace in traces for rate in trace["x"]])
+    shapes, _ = _zones(context, searches, x_axis["range"])
+    return figure(traces, x_axis, linear(title), shapes=shapes, hovermode="closest")
+
+
+def _latency_words(searches: Sequence[Search]) -> str:
+    said = []
+    for search in searches:
+        taken = search.taken
+        sustained = [probe for probe in search.timed if probe["verdict"] == "sustained"]
+        words = f"{taken.engine}: {headline(taken.capacity)[1]}"
+        if sustained:
+            best = sustained[-1]
+            words += f", there p50 {rounded(best['total_p50'])} ms and p99 {rounded(best['total_p99'])} ms"
+        said.append(words + ("" if taken.usable else f" ({taken.verdict}, do not use)"))
+    return (
+        f"{'; '.join(said)}. One marker per probe, of several at one rate the last; a cross was not sustained. Shaded "
+        "from an engine's edge on: not sustained. Open symbols at the foot are the rates that the paper's systems "
+        "sustained on the paper's machines."
     )
 
 
-def _level_words(known: Sequence[tuple[Mapping[str, Any], Levels]], title: str, digits: int) -> str:
-    low = min(known, key=lambda one: float(one[0]["value"]))
-    high = max(known, key=lambda one: float(one[0]["value"]))
-    said = [f"{number(levels[1], digits)} at {number(probe['value'])}" for probe, levels in (low, high)]
-    return f"{title}: mean {' and '.join(dict.fromkeys(said))}. Whiskers: lowest and highest second of the probe."
+def _level_words(searches: Sequence[Search], name: str, title: str, digits: int) -> str:
+    said = []
+    for search in searches:
+        points = search.levels(name)
+        ends = dict.fromkeys(
+            f"{number(levels[1], digits)} at {number(probe['value'])}" for probe, levels in (points[0], points[-1])
+        )
+        said.append(f"{search.taken.engine} {' and '.join(ends)}")
+    return f"{title}: mean of {'; '.join(said)}. Whiskers: lowest and highest second of the probe."
 
 
-def _probe_table(taken: Taken, resources: Mapping[str, Mapping[str, Levels | None]]) -> Table:
+def _capacity_table(searches: Sequence[Search]) -> Table:
+    """What each engine sustained, side by side."""
+    unit = _unit(searches)
+    head = [
+        "engine",
+        f"sustained, {unit}",
+        f"not sustained, {unit}",
+        "confirmed",
+        "probes",
+        "seconds",
+        "rule",
+        "verdict",
+    ]
+    rows = []
+    for taken in (search.taken for search in searches):
+        found = taken.capacity
+        best, beyond = found.get("interval") or (None, None)
+        rows.append(
+            Row(
+                [
+                    taken.engine,
+                    number(best),
+                    number(beyond),
+                    "yes" if found.get("confirmed") else "no",
+                    number(len(found.get("probes") or ())),
+                    number(found.get("seconds")),
+                    str(found.get("rule") or NONE),
+                    taken.verdict,
+                ],
+                muted=not taken.usable,
+            )
+        )
+    note = (
+        "The capacity lies between the highest rate that was sustained and the lowest that was not; – : the "
+        "search did not come to that edge. Seconds are those of all probes together."
+    )
+    return Table("Capacity of each engine", head, rows, frozenset({1, 2, 4, 5}), note)
+
+
+def _probe_table(search: Search) -> Table:
+    taken = search.taken
     head = [str(taken.capacity.get("unit", "rate")), "purpose", "verdict", "p50, ms", "p99, ms"]
     head += ["CPU, cores: min / mean / max", "heap, MB: min / mean / max", "reason"]
     rows = []
     for probe in taken.capacity.get("probes") or ():
-        used = resources.get(str(probe["directory"]), {})
+        used = search.used.get(str(probe["directory"]), {})
         rows.append(
             Row(
                 [

@@ -90,20 +90,20 @@ def scores(context: Context) -> list[Panel]:
     reproduction = context.reproduction
     systems = _systems(reproduction)
     theirs = [mark for mark in context.exhibit.marks if mark.unit == SCORE_UNIT]
-    columns = list(dict.fromkeys(mark.engine for mark in theirs))
+    columns = _columns(context, systems, theirs)
     rows = []
     for factor in factors():
         values, stages = _values(factor, reproduction, context.study.latency, systems)
         says = factor.says.format(stages=", ".join(stages or factor.stages))
         cells: list[str | Sequence[str]] = [factor.workload, [factor.name, f"({says})"]]
-        cells += [_cell(values.get(system), values, factor) for system in systems]
-        rows.append(Row([*cells, *(_their_score(theirs, engine, factor) for engine in columns)]))
-    head = [
-        "workload",
-        "decision factor (what is compared)",
-        *map(_system_name, systems),
-        *(PAPER + c for c in columns),
-    ]
+        for column in columns:
+            if isinstance(column, str):
+                cells.append(_their_score(theirs, column, factor))
+            else:
+                cells.append(_cell(values.get(column), values, factor))
+        rows.append(Row(cells))
+    names = [PAPER + column if isinstance(column, str) else _system_name(column) for column in columns]
+    head = ["workload", "decision factor (what is compared)", *names]
     numbers = frozenset(range(2, len(head)))
     return [Panel(tables=[Table("Scores from 1 to 4; more is better", head, rows, numbers, RULE, explained=True)])]
 
@@ -113,8 +113,26 @@ System = tuple[str, bool]
 
 
 def _systems(reproduction: Reproduction) -> list[System]:
-    found = [(taken.engine, taken.variant == "real-time") for taken in reproduction.experiments]
+    found = [(engine, False) for engine in reproduction.engines]
+    # An engine without such a mode has no column of dashes for it.
+    found += [
+        (taken.engine, True)
+        for taken in reproduction.experiments
+        if taken.variant == "real-time" and taken.state != "not run"
+    ]
     return sorted(dict.fromkeys(found), key=lambda system: (reproduction.engines.index(system[0]), system[1]))
+
+
+def _columns(context: Context, systems: Sequence[System], theirs: Sequence[Mark]) -> list[System | str]:
+    """Each system with the paper's scores of it beside it; at the end the paper's others, by their names."""
+    papers = dict.fromkeys(mark.engine for mark in theirs)
+    beside = {ours: mark.engine for mark in theirs if (ours := context.counterpart(mark)) is not None}
+    columns: list[System | str] = []
+    for system in systems:
+        columns.append(system)
+        if not system[1] and system[0] in beside:
+            columns.append(beside[system[0]])
+    return [*columns, *(name for name in papers if name not in columns)]
 
 
 def _system_name(system: System) -> str:

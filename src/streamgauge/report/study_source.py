@@ -22,11 +22,14 @@ VARIANTS: tuple[Variant, ...] = ("built-in", "customised", "real-time")
 
 @dataclass(frozen=True)
 class Attempt:
-    """One run of an experiment; a second one follows an INVALID first one."""
+    """One run of an experiment, or its repetition after an INVALID one."""
 
     directory: str
     verdict: str
     reasons: Sequence[str]
+    run: int = 1
+    p50_ms: Mapping[str, float | None] = field(default_factory=dict)
+    """The median of each latency, by name."""
 
 
 @dataclass
@@ -43,8 +46,10 @@ class Taken:
     state: str
     reason: str
     attempts: Sequence[Attempt]
+    judged: str
+    """The verdict over all its runs; empty where there was one only, and the file does not say."""
     directory: str | None
-    """Of the attempt that counts, relative to ``out``."""
+    """Of the run that counts, which is the median one of several, relative to ``out``."""
     summary: Mapping[str, Any]
     capacity: Mapping[str, Any]
 
@@ -57,9 +62,16 @@ class Taken:
         return f"{self.engine} · {self.stage} · {self.variant}"
 
     @property
+    def counted(self) -> list[Attempt]:
+        """The last attempt at each run."""
+        return list({attempt.run: attempt for attempt in self.attempts}.values())
+
+    @property
     def verdict(self) -> str:
-        """VALID, INVALID or FAILED, of the last attempt; the state it is in when it has no result."""
-        return self.attempts[-1].verdict if self.state == "done" and self.attempts else self.state
+        """VALID, INVALID or FAILED, the worst of its runs; the state it is in when it has no result."""
+        if self.state != "done" or not self.attempts:
+            return self.state
+        return self.judged or self.attempts[-1].verdict
 
     @property
     def usable(self) -> bool:
@@ -76,7 +88,17 @@ class Taken:
             return self.reason or "no reason was recorded"
         if self.state != "done":
             return self.reason or "its turn has not come yet"
-        return "" if self.usable or not self.attempts else "; ".join(self.attempts[-1].reasons)
+        if self.usable or not self.attempts:
+            return ""
+        return "; ".join(
+            f"run {attempt.run}: {reason}" if len(self.counted) > 1 else reason
+            for attempt in self.counted
+            for reason in attempt.reasons
+        )
+
+    def runs_ms(self, kind: str) -> list[float | None]:
+        """The median of every run, where there are several."""
+        return [attempt.p50_ms.get(kind) for attempt in self.counted] if len(self.counted) > 1 else []
 
     @cached_property
     def source(self) -> Source | None:
@@ -164,9 +186,16 @@ def _taken(out: Path, row: Mapping[str, Any]) -> Taken:
         **{key: row[key] for key in ("name", "stage", "variant", "engine", "scenario", "purpose", "state")},
         reason=str(row.get("reason") or ""),
         attempts=[
-            Attempt(str(one["directory"]), str(one["verdict"]), [str(r) for r in one.get("reasons") or ()])
+            Attempt(
+                str(one["directory"]),
+                str(one["verdict"]),
+                [str(reason) for reason in one.get("reasons") or ()],
+                int(one.get("run") or 1),
+                one.get("p50_ms") or {},
+            )
             for one in row.get("attempts") or ()
         ],
+        judged=str(row.get("verdict") or ""),
         directory=row.get("directory"),
         summary=row.get("summary") or {},
         capacity=row.get("capacity") or {},

@@ -106,6 +106,17 @@ def negative_latencies(source: Source) -> list[str]:
     return [f"{number(count)} of {kind}" for kind, count in counts.items() if count]
 
 
+def when_visible(source: Source) -> str:
+    """From when results of transactions count, and how exactly that is known; empty without transactions."""
+    known = _part(source.summary, "visible_resolution_ms")
+    if not known:
+        return ""
+    return (
+        "The system writes in transactions: results count from when a reader of committed records could have them, "
+        f"known to {number(known.get('p50'))} ms in the median and {number(known.get('max'))} ms at worst."
+    )
+
+
 def rate_rows(source: Source) -> list[tuple[str, str]]:
     rate = _part(source.summary, "rate_per_s")
     rows = [

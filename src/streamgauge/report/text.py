@@ -35,6 +35,8 @@ STATES = {
     "overloaded": "the system could not keep up with the offered rate",
 }
 
+STEADY_WITH_FAULTS = "the system kept up; whether its latency drifts is not judged in a run with faults"
+
 VERDICTS = {
     "VALID": ("✓", "the measurement can be trusted"),
     "INVALID": ("!", "the measurement cannot be trusted"),

@@ -57,6 +57,18 @@ class Mark:
 
 
 @dataclass(frozen=True)
+class Ranking:
+    """An order of medians that the paper found: at a stage these of its systems were all below those."""
+
+    stage: str
+    lower: tuple[str, ...]
+    higher: tuple[str, ...]
+    words: str
+    """The order in words, e.g. ``event-driven below micro-batch``."""
+    variant: Variant = "built-in"
+
+
+@dataclass(frozen=True)
 class Exhibit:
     """A table or a figure of the paper."""
 
@@ -68,6 +80,7 @@ class Exhibit:
     marks: tuple[Mark, ...] = ()
     note: str = ""
     """What the reader must know to read it: what differs from the paper."""
+    ranking: Ranking | None = None
 
 
 @dataclass(frozen=True)
@@ -82,6 +95,10 @@ class Study:
     """In the order of the paper."""
     scale: Mapping[str, str] = field(default_factory=dict)
     """What the laptop profile scales down, in words."""
+    engines: Mapping[str, str] = field(default_factory=dict)
+    """Which engine of ours is which system of the paper, by the paper's name; some have none."""
+    runs: Mapping[str, int] = field(default_factory=dict)
+    """Runs of each experiment by profile, where that is more than one; a capacity search is made once."""
 
     @property
     def experiments(self) -> tuple[Experiment, ...]:

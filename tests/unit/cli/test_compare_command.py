@@ -77,6 +77,7 @@ def test_unequal_scenarios_are_refused_before_they_are_run(sides: tuple[str, str
         {"engine": "echo", "rate": "200/s", "measured": "5s", "settings": ["delay_ms=250"], "seed": 7},
         {"engine": "spark", "profile": "paper", "bootstrap": "127.0.0.1:9092", "master": "local[2]"},
         {"engine": "command", "program": ["cat", "--an-option", "two words", "--out"]},
+        {"engine": "echo", "faults": ["pause  engine for 500ms at 2 s", "kill engine at 33.3 %"]},
     ],
 )
 def test_a_command_gives_the_request_that_wrote_it(options: dict[str, Any], tmp_path: Path) -> None:

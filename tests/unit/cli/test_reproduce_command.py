@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from typer.testing import CliRunner
 
 from streamgauge.cli.main import app
 from streamgauge.cli.reproduce import duration, outcome_line
+from streamgauge.engines.echo import Echo
 from streamgauge.errors import UsageError
 
 
@@ -18,11 +20,19 @@ def reproduce(*arguments: str) -> Any:
 
 
 def row(*verdicts: str, **changes: Any) -> dict[str, Any]:
+    """An experiment of one run, with its attempts."""
     attempts = [
-        {"directory": f"runs/{number}", "verdict": verdict, "reasons": [] if verdict == "VALID" else [f"why {number}"]}
+        {
+            "run": 1,
+            "directory": f"runs/{number}",
+            "verdict": verdict,
+            "reasons": [] if verdict == "VALID" else [f"why {number}"],
+        }
         for number, verdict in enumerate(verdicts, start=1)
     ]
-    return {"state": "done", "reason": "", "attempts": attempts, "summary": None, "capacity": None, **changes}
+    verdict = verdicts[-1] if verdicts else None
+    found = {"state": "done", "reason": "", "runs": 1, "verdict": verdict, "attempts": attempts}
+    return {**found, "summary": None, "capacity": None, **changes}
 
 
 def test_the_plan_says_what_how_long_and_what_not(tmp_path: Path) -> None:
@@ -69,6 +79,26 @@ def test_how_an_experiment_ended() -> None:
     assert outcome_line(row(state="not run", reason="it cannot")) == "not run: it cannot"
     found = {"interval": [100, 110], "unit": "records/s", "outcome": "found", "confirmed": True}
     assert outcome_line(row("VALID", capacity=found)) == "VALID: 100 records/s sustained, 110 not (confirmed)"
+
+
+def test_how_several_runs_ended() -> None:
+    latencies = {"total": {"p50": 12.34, "p99": 1234.5}}
+    three = row("VALID", "INVALID", "VALID", "VALID", runs=3, summary={"latency_ms": latencies, "reasons": []})
+    for attempt, run in zip(three["attempts"], (1, 2, 2, 3), strict=True):
+        attempt["run"] = run
+    assert outcome_line(three) == "VALID (3 runs, 1 repeated): total p50 12.3 ms, p99 1,234.5 ms"
+    spoilt = {**three, "verdict": "FAILED", "summary": {"latency_ms": latencies, "reasons": ["run 3: it died"]}}
+    assert outcome_line(spoilt).startswith("FAILED (3 runs, 1 repeated): total p50")
+    assert outcome_line(spoilt).endswith(": run 3: it died")
+
+
+def test_the_plan_of_several_runs_and_of_an_engine_that_is_not_ready(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Echo, "traits", replace(Echo.traits, extras={"no-such-package": "echo"}))
+    asked = reproduce("stage-latency", "--engine", "echo", "--runs", "3", "--dry-run")
+    assert asked.exit_code == 0, asked.output
+    assert asked.stdout.count("3 runs") == 2
+    assert "echo is not ready: it lacks the package no-such-package (pip install 'streamgauge[echo]')" in asked.stdout
+    assert reproduce("stage-latency", "--runs", "0", "--dry-run").exit_code == 2
 
 
 def test_durations_for_a_person() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from streamgauge import registry
-from streamgauge.conformance import checks
+from streamgauge.conformance import checks, suite
 from streamgauge.conformance.checks import Ended, Observed, Planned
 from streamgauge.model import ProcessSpec, Traits
 
@@ -30,6 +30,7 @@ def observed(**changes: Any) -> Observed:
     good = Observed(
         engine=registry.engine("echo"),
         pipeline="ospbench/ingest",
+        delivery="exactly-once",
         summary={"verdict": changes.get("verdict", "VALID"), "reasons": ["a reason"], "results": results},
         outcome={},
         listening=frozenset({"127.0.0.1:1234", "::1:99", "::ffff:127.0.0.1:5"}),
@@ -39,7 +40,7 @@ def observed(**changes: Any) -> Observed:
 
 
 def test_a_good_engine_passes_every_check() -> None:
-    assert [check(observed()) for check in checks.observed_checks(registry.engine("echo"))] == [None] * 8
+    assert [check(observed()) for check in checks.observed_checks("exactly-once")] == [None] * 8
 
 
 @pytest.mark.parametrize(
@@ -59,12 +60,18 @@ def test_a_good_engine_passes_every_check() -> None:
         (checks.check_ends_when_asked, {"ended": ()}),
         (checks.check_ends_when_asked, {"ended": (Ended("engine", 137, killed=True),)}),
         (checks.check_ends_when_asked, {"ended": (Ended("engine", 3, killed=False),)}),
+        (checks.check_ends_when_asked, {"ended": (Ended("engine", 143, killed=False),)}),
+        (checks.check_ends_when_asked, {"ended": (Ended("jvm", 1, killed=False, expected=143),)}),
         (checks.check_leaves_nothing_behind, {"left_over": ("process 7",)}),
     ],
 )
 def test_each_check_turns_red(check: checks.ObservedCheck, broken: dict[str, Any]) -> None:
     assert check(observed()) is None
     assert check(observed(**broken))
+
+
+def test_a_process_may_end_by_the_signal_where_its_plan_says_so() -> None:
+    assert checks.check_ends_when_asked(observed(ended=(Ended("jvm", 143, killed=False, expected=143),))) is None
 
 
 def planned(**changes: Any) -> Planned:
@@ -108,12 +115,20 @@ def test_gaps_are_strict(pipelines: set[str], gaps: dict[str, str], says: str | 
     assert says is None or says in (found or "")
 
 
+def test_transactions_are_checked_once_without_state_and_once_with() -> None:
+    of_command = suite.cases(registry.engine("command"))
+    assert [(case.pipeline, case.settings) for case in of_command if case.variant == "exactly-once"] == [
+        ("ospbench/ingest", {"delivery": "exactly-once"}),
+        ("ospbench/join", {"delivery": "exactly-once"}),
+    ]
+    assert not any(case.variant == "exactly-once" for case in suite.cases(registry.engine("echo")))
+
+
 @pytest.mark.parametrize(
     ("delivery", "lost", "duplicated"),
     [("exactly-once", True, True), ("at-least-once", True, False), ("at-most-once", False, True)],
 )
 def test_the_guarantee_chooses_the_checks(delivery: Any, lost: bool, duplicated: bool) -> None:
-    engine = with_traits(Traits(pipelines=frozenset(), delivery=delivery))
-    chosen = checks.observed_checks(engine)
+    chosen = checks.observed_checks(delivery)
     assert (checks.check_nothing_is_lost in chosen) == lost
     assert (checks.check_nothing_is_duplicated in chosen) == duplicated

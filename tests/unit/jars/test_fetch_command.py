@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 import typer
 from fake_repository import Repository
@@ -7,6 +9,8 @@ from typer.testing import CliRunner
 
 from streamgauge import jars
 from streamgauge.cli.fetch import fetch
+from streamgauge.engines.command import Command
+from streamgauge.engines.echo import Echo
 from streamgauge.errors import UsageError
 from streamgauge.jars import Lock
 
@@ -30,6 +34,32 @@ def test_it_fetches_what_runs_need_and_says_so(command: typer.Typer, lock: Lock)
     assert last.endswith(f"in {jars.jars_dir()} (2 fetched now, 0.4 MB)")
     assert jars.missing(["first"], lock=lock) == []
     assert jars.missing(["second"], lock=lock) != []
+
+
+def test_jars_of_an_engine_that_is_not_installed_are_left_out(
+    command: typer.Typer, lock: Lock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(jars, "ON_REQUEST", frozenset())
+    monkeypatch.setattr(Echo, "traits", replace(Echo.traits, jar_groups=("first",), extras={"no-such-package": "echo"}))
+    result = CliRunner().invoke(command, [])
+    assert result.exit_code == 0, result.output
+    assert result.stderr.splitlines()[-1] == (
+        "left out: first, whose engine is not installed (pip install 'streamgauge[echo]')"
+    )
+    assert jars.missing(["second"], lock=lock) == []
+    assert jars.missing(["first"], lock=lock) != []
+    asked = CliRunner().invoke(command, ["first"])
+    assert "left out" not in asked.stderr
+    assert jars.missing(["first"], lock=lock) == []
+
+
+def test_jars_that_another_engine_needs_too_are_not_left_out(
+    command: typer.Typer, lock: Lock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Echo, "traits", replace(Echo.traits, jar_groups=("first",), extras={"no-such-package": "echo"}))
+    monkeypatch.setattr(Command, "traits", replace(Command.traits, jar_groups=("first",)))
+    assert "left out" not in CliRunner().invoke(command, []).stderr
+    assert jars.missing(["first"], lock=lock) == []
 
 
 def test_the_bar_of_a_terminal(command: typer.Typer, lock: Lock, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -35,7 +35,7 @@ def test_an_unknown_group_is_a_usage_error() -> None:
 
 
 def test_the_shipped_lock_is_what_its_roots_ask_for() -> None:
-    assert jars.groups() == ("kafka", "kafka-tools", "spark")
+    assert jars.groups() == ("flink", "java", "kafka", "kafka-streams", "kafka-tools", "spark")
     assert {a.coordinates for a in jars.locked("spark")} == {
         "org.apache.spark:spark-sql-kafka-0-10_2.13:4.2.0",
         "org.apache.spark:spark-token-provider-kafka-0-10_2.13:4.0.0",
@@ -46,6 +46,9 @@ def test_the_shipped_lock_is_what_its_roots_ask_for() -> None:
     assert broker["scala-logging_2.13"], "a bundle, which resolvers that look for type jar leave out"
     assert broker["slf4j-simple"] == broker["slf4j-api"], "another back end would log nothing"
     assert broker["kafka-clients"] == broker["kafka_2.13"] == jars.versions("kafka-tools")["kafka-tools"]
+    streams = jars.versions("kafka-streams")
+    assert streams["slf4j-simple"] == streams["slf4j-api"]
+    assert streams["jackson-core"] == jars.versions("java")["jackson-core"], "one of them is on the class path"
 
 
 def test_the_shipped_lock_holds_sums_and_no_addresses() -> None:

@@ -189,10 +189,13 @@ def test_an_invalid_run_is_repeated_once_and_both_are_told(order: Callable[..., 
     first, second = (rows(content)[name] for name in RUNNABLE)
     assert [attempt["verdict"] for attempt in first["attempts"]] == ["INVALID", "VALID"]
     assert first["attempts"][0] == {
+        "run": 1,
         "directory": "runs/stages-ingest-built-in-echo",
         "verdict": "INVALID",
         "reasons": ["why"],
+        "p50_ms": {},
     }
+    assert first["verdict"] == "VALID"
     assert first["directory"] == "runs/stages-ingest-built-in-echo-2"
     assert first["summary"]["verdict"] == "VALID"
     assert [attempt["verdict"] for attempt in second["attempts"]] == ["INVALID", "INVALID"]
@@ -311,7 +314,8 @@ def search(order: Callable[..., Order], monkeypatch: pytest.MonkeyPatch) -> Call
             return file.content
 
         monkeypatch.setattr(reproduction, "find_capacity", find_capacity)
-        with Laboratory(asked.out, [step]) as laboratory:
+        monkeypatch.setattr(reproduction, "make_ready", lambda requests, say: None)
+        with Laboratory(asked.out, [step], Nobody()) as laboratory:
             return laboratory.carry_out(step, asked.out / "runs" / step.name, Nobody())
 
     return carry_out

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from streamgauge.datasets.traffic import Traffic
 from streamgauge.load.share import Share
-from streamgauge.load.stock import BLOCK_MAX, BLOCK_MIN, BLOCKS_AHEAD, Stock, block_size
+from streamgauge.load.stock import BLOCK_MAX, BLOCK_MIN, BLOCKS_AHEAD, BURST_AHEAD_MAX, Stock, block_size, blocks_ahead
 from streamgauge.model import LoadPlan
 
 
@@ -51,3 +51,24 @@ def test_no_more_than_a_few_blocks_are_held() -> None:
 @pytest.mark.parametrize(("rate_per_s", "records"), [(1, BLOCK_MIN), (100_000, 1_000), (10**7, BLOCK_MAX)])
 def test_a_block_is_about_ten_milliseconds_of_load(rate_per_s: int, records: int) -> None:
     assert block_size(rate_per_s) == records
+
+
+BURSTS = LoadPlan(400, 0.0, 60.0, 0.0, "periodic-burst", burst_records=38_000, burst_s=0.175, burst_every_s=10.0)
+BACKLOG = LoadPlan(400, 30.0, 60.0, 0.0, "single-burst", burst_records=1_800_000, burst_s=300.0)
+
+
+@pytest.mark.parametrize("of", [1, 3])
+def test_a_whole_burst_is_built_before_it_begins(of: int) -> None:
+    """Each of several workers holds its part of it."""
+    block = block_size(BURSTS.busiest_per_s)
+    stock = Stock(Traffic.for_rate(1, 400), Share(BURSTS, 0, of, block))
+    built = block * sum(stock.add() for _ in range(1000))
+    (burst, *_) = BURSTS.bursts
+    assert burst.records / of <= built < burst.records / of + 2 * block
+
+
+def test_only_bursts_are_held_whole_and_not_larger_than_memory_allows() -> None:
+    assert blocks_ahead(LoadPlan(100_000, 0.0, 60.0, 0.0), 1000) == BLOCKS_AHEAD
+    assert blocks_ahead(BACKLOG, block_size(BACKLOG.busiest_per_s)) == 60, "of five minutes, a second"
+    huge = LoadPlan(400, 0.0, 60.0, 0.0, "periodic-burst", burst_records=10**8, burst_s=0.5, burst_every_s=10.0)
+    assert blocks_ahead(huge, BLOCK_MAX) == BURST_AHEAD_MAX // BLOCK_MAX

@@ -67,6 +67,40 @@ def write_bursts(path: Path, burst: dict[str, Any] | None = None) -> RunDir:
     return run
 
 
+def write_faults(path: Path) -> RunDir:
+    """A run with three faults, the last of which found nothing to act on."""
+    run = write_valid(path)
+    asked = ("pause engine for 2s at 10s", "kill worker-2 at 50%", "kill worker-2 at 25s")
+    effects: tuple[tuple[int, float | None], ...] = ((20, 22.0), (25, 25.1), (35, None))
+    deeds = [
+        {
+            "fault": fault,
+            "verb": fault.split()[0],
+            "role": fault.split()[1],
+            "planned_ns": START_NS + at_s * NS_PER_S,
+            "acted_ns": None if end_s is None else START_NS + at_s * NS_PER_S,
+            "ended_ns": None if end_s is None else START_NS + round(end_s * NS_PER_S),
+            "took_effect": end_s is not None,
+            "why_not": "worker-2 was not running" if end_s is None else None,
+        }
+        for fault, (at_s, end_s) in zip(asked, effects, strict=True)
+    ]
+    run.write_outcome({**outcome(), "faults": deeds})
+    figures: tuple[dict[str, Any], ...] = (
+        {"acted_s": 10.0, "ended_s": 12.0, "outage_s": 2.31, "gap_before_s": 0.47, "first_output_s": 2.12,
+         "latency_limit_ms": 700.0, "latency_back_s": 3.0, "backlog_limit": 300.0, "backlog_back_s": 4.0},
+        {"acted_s": 15.0, "ended_s": 15.1, "outage_s": 0.47, "gap_before_s": 0.47, "first_output_s": 0.21,
+         "latency_limit_ms": 700.0, "latency_back_s": None, "backlog_limit": None, "backlog_back_s": None},
+        {},
+    )  # fmt: skip
+    described = [
+        {**{key: deed[key] for key in ("fault", "verb", "role", "took_effect", "why_not")}, "latency": "total", **found}
+        for deed, found in zip(deeds, figures, strict=True)
+    ]
+    run.write_summary({**run.summary(), "faults": described})
+    return run
+
+
 def write_failed(path: Path) -> RunDir:
     """A run whose engine died before the load could start."""
     run = RunDir.create(path)

@@ -176,6 +176,12 @@ def test_negative_latencies_are_counted(valid: RunDir) -> None:
     assert "Negative values are kept: 1,234 of latest;" in Page(valid).text
 
 
+def test_results_of_transactions_are_said_to_count_when_visible(valid: RunDir) -> None:
+    assert "transactions" not in Page(valid).text
+    change_summary(valid, visible_resolution_ms={"p50": 21.4, "p99": None, "max": 38.0})
+    assert "could have them, known to 21 ms in the median and 38 ms at worst." in Page(valid).text
+
+
 def test_every_word_for_a_result_is_shown_and_explained(valid: RunDir) -> None:
     results = {name: 1000 * (position + 1) + 7 for position, name in enumerate(valid.summary()["results"])}
     change_summary(valid, results=results)

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 import synthetic_study
-from synthetic_study import not_run, row, write_reproduction, write_study
+from synthetic_study import THREE, not_run, row, write_reproduction, write_study
 
 from streamgauge import report
 from streamgauge.errors import UsageError
@@ -112,7 +112,7 @@ def test_numbers_of_a_bad_run_are_grey_and_named(tmp_path: Path) -> None:
     assert re.search(r"<tr><td>ingest</td>.*?<td>VALID</td>", page)
     (drawn,) = figures_of(page).values()
     colors = {trace["name"]: trace["fillcolor"] for trace in drawn["data"] if trace.get("showlegend")}
-    assert colors == {"spark, built-in": "--s1", "INVALID, do not use": "--muted"}
+    assert colors == {"spark": "--s1", "spark: INVALID, do not use": "--muted"}
 
 
 def test_a_bad_burst_stands_under_a_banner(tmp_path: Path) -> None:
@@ -131,6 +131,18 @@ def test_configuration_stands_beside_the_papers(tmp_path: Path) -> None:
     assert "<td>implementation</td><td>built-in, customised</td><td>–</td>" in page
     assert "<td>partitions</td><td>2</td><td>20</td>" in page
     assert "<td>measured_s</td><td>30</td><td>1,500</td>" in page
+
+
+def test_the_systems_own_settings_stand_one_by_one(tmp_path: Path) -> None:
+    found = row(tmp_path, INGEST, "flink")
+    path = tmp_path / found["directory"] / "manifest.json"
+    content = json.loads(path.read_text())
+    content["engine"]["options"] = {"slots": 2, "conf": {"pipeline.auto-watermark-interval": "20 ms"}}
+    path.write_text(json.dumps(content))
+    page = page_of(write_reproduction(tmp_path, "ospbench", SMALL, [found]))
+    assert "<td>slots</td><td>2</td><td>4</td>" in page
+    assert "<td>pipeline.auto-watermark-interval</td><td>20 ms</td><td>50 ms</td>" in page
+    assert "<td>conf</td>" not in page
 
 
 def test_values_that_differ_by_workload_are_listed_by_workload(tmp_path: Path) -> None:
@@ -175,6 +187,46 @@ def test_every_exhibit_of_a_real_study_is_drawn_for_two_engines(tmp_path: Path, 
     figures = {name.rsplit("-", 1)[0] for name in figures_of(page)}
     drawn = {f"exhibit-{n}" for n, exhibit in enumerate(study.exhibits, start=1) if exhibit.name.startswith("Fig.")}
     assert drawn == {"-".join(name.split("-")[:2]) for name in figures}
+
+
+@pytest.mark.parametrize("study", [OSPBENCH, STAGE_LATENCY], ids=["ospbench", "stage-latency"])
+def test_every_figure_has_all_three_engines(tmp_path: Path, study: Study) -> None:
+    rows = synthetic_study.three_engines(tmp_path, study)
+    page = page_of(write_reproduction(tmp_path, "x", study, rows), study)
+    for name, drawn in figures_of(page).items():
+        names = [str(trace.get("name", "")) for trace in drawn["data"]]
+        for engine, color in zip(THREE, ("--s1", "--s2", "--s3"), strict=True):
+            mine = [t for t, of_trace in zip(drawn["data"], names, strict=True) if of_trace.startswith(engine)]
+            assert mine, (name, engine)
+            for trace in mine:
+                used = {look["color"] for key in ("line", "marker") if "color" in (look := trace.get(key, {}))}
+                assert used == {color}, (name, trace["name"])
+    if study is OSPBENCH:
+        assert "flink · ingest · real-time: not run. engine flink has no real-time variant" in words(page)
+        assert page.count("<caption>Options of the engine</caption>") == 3
+        assert page.count("<caption>Capacity of each engine</caption>") == 1
+
+
+def test_the_median_run_is_shown_with_the_values_of_all(tmp_path: Path) -> None:
+    found = row(tmp_path, INGEST)
+    (attempt,) = found["attempts"]
+    found["runs"] = 3
+    found["attempts"] = [
+        attempt | {"run": 1, "p50_ms": {"latest": 90.0}},
+        attempt | {"run": 2, "p50_ms": {"latest": None}, "verdict": "INVALID", "directory": "runs/x/2"},
+        attempt | {"run": 2, "p50_ms": {"latest": 120.5}, "directory": "runs/x/2-2"},
+        attempt | {"run": 3, "p50_ms": {"latest": 100.0}, "directory": "runs/x/3"},
+    ]
+    page = page_of(write_reproduction(tmp_path, "ospbench", SMALL, [found]))
+    assert "p50 of every run: 90.0 / 120.5 / 100.0 ms" in page
+    assert '<td class="n">90.0 / 120.5 / 100.0</td>' in page
+    assert 'run 2: <a href="./runs/x/2-2/report.html">VALID</a>' in page
+    assert "1 experiments: 1 VALID." in page, "an INVALID run that was repeated does not count"
+    found["attempts"][2] |= {"verdict": "INVALID", "reasons": ["why"]}
+    found["verdict"] = "INVALID"
+    bad = page_of(write_reproduction(tmp_path, "ospbench", SMALL, [found]))
+    assert "1 experiments: 1 INVALID." in bad
+    assert read_reproduction(tmp_path).experiments[0].why == "run 2: why"
 
 
 @pytest.mark.parametrize("study", [OSPBENCH, STAGE_LATENCY], ids=["ospbench", "stage-latency"])

@@ -88,3 +88,25 @@ def test_what_each_stage_adds_in_stage_latency() -> None:
     assert medians == {"ingest": 292, "parse": 464, "join": 1298, "sliding": 2344}
     # The paper rounds each number on its own.
     assert medians["ingest"] + sum(added.values()) == pytest.approx(medians["sliding"], abs=2)
+
+
+@pytest.mark.parametrize("name", ["ospbench", "stage-latency"])
+def test_the_papers_systems_are_engines_of_ours(name: str) -> None:
+    described = study(name)
+    systems = {mark.engine for exhibit in described.exhibits for mark in exhibit.marks}
+    assert set(described.engines) <= systems
+    tables = scenarios.describe(described.experiments[0].scenario).paper.engines
+    assert set(described.engines.values()) <= set(tables)
+    assert (described.runs.get("paper"), described.runs.get("laptop")) == (5, None)
+
+
+def test_the_order_of_medians_is_that_of_the_papers_numbers() -> None:
+    figure = next(exhibit for exhibit in study("ospbench").exhibits if exhibit.ranking)
+    ranking = figure.ranking
+    assert ranking is not None
+    medians = {
+        mark.engine: mark.value
+        for mark in figure.marks
+        if (mark.stage, mark.what, mark.variant) == (ranking.stage, "median latency", ranking.variant)
+    }
+    assert max(medians[name] for name in ranking.lower) < min(medians[name] for name in ranking.higher)

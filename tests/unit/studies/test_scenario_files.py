@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from importlib import resources
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from streamgauge import datasets
+from streamgauge import datasets, registry
+from streamgauge.errors import UsageError
 from streamgauge.lab.blueprint import Request, draw
 from streamgauge.model import NS_PER_S, Scenario
+from streamgauge.studies import ospbench
 from streamgauge.studies import scenario as scenarios
 
 
@@ -40,6 +44,84 @@ def test_the_papers_spark_is_that_of_its_table() -> None:
         "-XX:InitiatingHeapOccupancyPercent=35 -XX:ParallelGCThreads=4 -XX:ConcGCThreads=2"
         in (options["conf"]["spark.executor.extraJavaOptions"])
     )
+
+
+WORKLOADS = ("latency", "throughput", "single-burst", "periodic-burst")
+
+
+def paper_table(name: str, engine: str) -> dict[str, Any]:
+    return scenarios.describe(f"ospbench/{name}").paper.engines[engine]
+
+
+@pytest.mark.parametrize("name", WORKLOADS)
+def test_the_papers_flink_is_that_of_its_table(name: str) -> None:
+    expected = {
+        "taskmanagers": 5,
+        "slots": 4,
+        "parallelism": 20,
+        "heap_mb": 18 * 1024,
+        "state_backend": "hashmap",
+        "checkpoint_ms": 10_000,
+        "buffer_timeout_ms": 0 if name == "latency" else 100,
+        "object_reuse": True,
+        "pipeline.auto-watermark-interval": "50 ms",
+    }
+    assert paper_table(name, "flink") == expected
+
+
+@pytest.mark.parametrize("name", WORKLOADS)
+def test_the_papers_kafka_streams_is_that_of_its_table(name: str) -> None:
+    expected: dict[str, Any] = {
+        "instances": 5,
+        "threads": 4,
+        "heap_mb": 18 * 1024,
+        "commit_ms": 1000,
+        "cache_mb": 10,
+        "emit": "update",
+    }
+    if name == "latency":
+        expected |= {"linger_ms": 0, "producer.compression.type": "none"}
+    else:
+        expected |= {"linger_ms": 100, "producer.compression.type": "lz4", "producer.batch.size": 200 * 1024}
+    expected["idle_ms"] = 300_000 if name == "single-burst" else 0
+    assert paper_table(name, "kafka-streams") == expected
+
+
+@pytest.mark.parametrize("name", WORKLOADS)
+def test_the_laptop_waits_and_commits_as_the_paper_does(name: str) -> None:
+    """It has fewer cores; what decides how long a record waits is the paper's."""
+    laptop, paper = (getattr(scenarios.describe(f"ospbench/{name}"), profile).engines for profile in scenarios.PROFILES)
+    assert all(laptop["flink"][key] == paper["flink"][key] for key in ("checkpoint_ms", "buffer_timeout_ms"))
+    for key in ("commit_ms", "linger_ms", "cache_mb", "emit"):
+        assert laptop["kafka-streams"][key] == paper["kafka-streams"][key]
+
+
+def test_stage_latency_has_the_papers_flink() -> None:
+    flink = scenarios.describe("stage-latency/stages").paper.engines["flink"]
+    assert flink == {"taskmanagers": 10, "slots": 12, "parallelism": 120, "heap_mb": 12 * 1024}
+
+
+@pytest.mark.parametrize("profile", scenarios.PROFILES)
+@pytest.mark.parametrize("name", scenarios.names())
+def test_every_engine_of_a_table_takes_its_options(name: str, profile: str) -> None:
+    tables = getattr(scenarios.describe(name), profile).engines
+    assert set(tables) == {"spark", "flink", "kafka-streams"}
+    for engine in set(tables) & set(registry.names("engines")):
+        for stage in scenarios.describe(name).stages:
+            found = scenarios.resolve(name, profile=profile, engine=engine, changes={"stage": stage})
+            for key, value in tables[engine].items():
+                kept = found.engine_options["conf"].get(key) if "." in key else found.engine_options[key]
+                assert kept == (str(value) if "." in key else value)
+
+
+def test_a_table_of_an_engine_that_is_not_installed_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = (resources.files(ospbench) / "latency.toml").read_text(encoding="utf-8")
+    before = scenarios.resolve("ospbench/latency")
+    more = scenarios.parse_file(f"{text}\n[laptop.engines.not-installed]\nwhatever = 3\n", where="latency.toml")
+    monkeypatch.setattr(scenarios, "describe", lambda name: more)
+    assert scenarios.resolve("ospbench/latency") == before
+    with pytest.raises(UsageError, match="unknown engine"):
+        scenarios.resolve("ospbench/latency", engine="not-installed")
 
 
 def test_the_stage_whose_rate_is_searched_and_that_of_each_stages_cost() -> None:

@@ -31,6 +31,8 @@ class Command(Engine):
         # Which of them the program can do is its author's to know.
         pipelines=frozenset(registry.names("pipelines")),
         delivery="at-least-once",
+        # Whether it is, nobody knows; to look when results become visible is right in either case.
+        transactional=True,
         needs_java=False,
         needs_program=True,
         memory_mb=100,

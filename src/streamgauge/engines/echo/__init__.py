@@ -11,11 +11,10 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from streamgauge.contracts import Engine
 from streamgauge.engines.job_file import job_file
+from streamgauge.engines.stages import STATEFUL, STATELESS
 from streamgauge.model import Job, ProcessSpec, Ready, Stop, Traits
 
 Every = Annotated[int, Field(ge=0)]
-
-STUDIES = ("ospbench", "stage-latency")
 
 
 class EchoOptions(BaseModel):
@@ -40,12 +39,8 @@ class Echo(Engine):
     name: ClassVar[str] = "echo"
     title: ClassVar[str] = "Echo (a known delay, for checking the measurement)"
     traits: ClassVar[Traits] = Traits(
-        pipelines=frozenset(f"{study}/{stage}" for study in STUDIES for stage in ("ingest", "parse")),
-        gaps={
-            f"{study}/{stage}": "it copies each message and remembers none"
-            for study in STUDIES
-            for stage in ("join", "tumbling", "sliding")
-        },
+        pipelines=STATELESS,
+        gaps=dict.fromkeys(sorted(STATEFUL), "it copies each message and remembers none"),
         # It keeps no state and is never restarted: what it is not told to break arrives once.
         delivery="exactly-once",
         needs_java=False,

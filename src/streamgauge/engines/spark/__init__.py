@@ -12,7 +12,8 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 from streamgauge import jars
 from streamgauge.contracts import Engine
 from streamgauge.engines.job_file import job_file
-from streamgauge.engines.spark.limits import LIMITS, STATEFUL, STATELESS
+from streamgauge.engines.spark.limits import LIMITS
+from streamgauge.engines.stages import STATEFUL, STATELESS
 from streamgauge.errors import UsageError
 from streamgauge.jvm import spark
 from streamgauge.jvm.java import find_java

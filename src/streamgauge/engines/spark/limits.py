@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
+from streamgauge.engines.stages import NOTHING_TO_CUSTOMISE, STATEFUL, STUDIES
 from streamgauge.model import Limit
 
-STUDIES = ("ospbench", "stage-latency")
-STATELESS = frozenset(f"{study}/{stage}" for study in STUDIES for stage in ("ingest", "parse"))
-STATEFUL = frozenset(f"{study}/{stage}" for study in STUDIES for stage in ("join", "tumbling", "sliding"))
 CHAINED = frozenset(f"{study}/sliding" for study in STUDIES)
 """An aggregation of an aggregation."""
 
 LIMITS = (
-    Limit(STATELESS, {"implementation": "customised"}, "it keeps no state: there is nothing to customise"),
+    NOTHING_TO_CUSTOMISE,
     Limit(
         STATEFUL,
         {"implementation": "built-in", "realtime": True},

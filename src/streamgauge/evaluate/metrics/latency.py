@@ -96,12 +96,18 @@ def mostly_generator(total: Distribution, share: Distribution) -> list[str]:
 
 def medians_ms(tally: Tally, kind: str, place: Ints, places: int) -> list[float | None]:
     """The median of the measured results at each place (a second, a part of the interval); None where there is none."""
+    return percentiles_ms(tally, kind, place, places, permille=500)
+
+
+def percentiles_ms(tally: Tally, kind: str, place: Ints, places: int, *, permille: int) -> list[float | None]:
+    """One percentile at each place, whatever the number of samples: for comparing, not for showing."""
     values = tally.latest_ms if kind == "latest" else tally.total_ms
     timed = tally.timed
     order = np.argsort(place[timed], kind="stable")
     where, value, rows = (column[timed][order] for column in (place, values, tally.rows))
     bounds = np.searchsorted(where, np.arange(places + 1))
-    return [Distribution.of(value[begin:end], rows[begin:end]).median for begin, end in pairwise(bounds)]
+    found = (Distribution.of(value[begin:end], rows[begin:end]) for begin, end in pairwise(bounds))
+    return [distribution.percentile(permille, above=0) for distribution in found]
 
 
 def medians_of_parts_ms(tally: Tally, kind: str, parts: int) -> list[float | None]:

@@ -1,9 +1,9 @@
-"""Records per second: offered by the plan, appended to the inputs, appended to the output."""
+"""Records per second: offered by the plan, appended to the inputs, emitted to the output."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +11,11 @@ import numpy as np
 
 from streamgauge.evaluate.facts import Facts, Moments
 from streamgauge.evaluate.tally import Ints
+from streamgauge.evaluate.visible import Visible, output_stamps_ms
 from streamgauge.model import NS_PER_MS, NS_PER_S
 from streamgauge.rundir import RunDir
+
+OUTPUT_COLUMNS = ["partition", "offset", "appended_ms"]
 
 
 @dataclass(frozen=True)
@@ -22,12 +25,16 @@ class Stamps:
     appended_per_second: Ints
     output_per_second: Ints
     output_measured: int
-    """Rows of the output that were appended in the measured interval."""
+    """Rows of the output that were emitted in the measured interval."""
     probe_appended_ms: Ints
     """When each probed record was appended; −1: it is not in the input."""
     first_output_ms: int | None = None
     backlog_appended: int = 0
     """Records of a single burst that were appended before the engine was started."""
+    output_moments_ms: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
+    """When something came out, rising, each moment once; empty for a run without faults."""
+    never_visible: int = 0
+    """Rows of a transactional output that were recorded, but not seen to become visible."""
 
 
 def rows_recorded(run: RunDir, facts: Facts) -> dict[str, int]:
@@ -37,14 +44,21 @@ def rows_recorded(run: RunDir, facts: Facts) -> dict[str, int]:
     return {stream.name: ds.dataset(run.recorded(stream.name)).count_rows() for stream in facts.streams}
 
 
-def read_stamps(run: RunDir, facts: Facts, moments: Moments, probes: Ints) -> Stamps:
+def rows_visible(run: RunDir, facts: Facts, visible: Visible) -> int:
+    """How many records of the output became visible."""
+    batches = _batches(run.recorded(facts.output.name), OUTPUT_COLUMNS)
+    return sum(len(output_stamps_ms(batch, visible)) for batch in batches)
+
+
+def read_stamps(run: RunDir, facts: Facts, moments: Moments, probes: Ints, visible: Visible | None) -> Stamps:
     """Count the recorded stamps by second, and look up when the records ``probes`` (n_seq) were appended."""
     appended, output = np.zeros((2, moments.seconds), np.int64)
     place = np.full(max(facts.plan.records, 1), -1, np.int32)
     known = (probes >= 0) & (probes < len(place))
     place[probes[known]] = np.flatnonzero(known)
     probe_ms = np.full(len(probes), -1, np.int64)
-    output_measured, backlog_appended, first_output_ms = 0, 0, None
+    output_measured, backlog_appended, never_visible, first_output_ms = 0, 0, 0, None
+    output_moments_ms = np.zeros(0, np.int64)
     backlog_ms = int(facts.outcome.get("engine_start_ns") or 0) // NS_PER_MS
     for stream in facts.inputs:
         for batch in _batches(run.recorded(stream.name), ["n_seq", "appended_ms"]):
@@ -57,14 +71,26 @@ def read_stamps(run: RunDir, facts: Facts, moments: Moments, probes: Ints) -> St
                 of_burst = (n_seq >= 0) & (n_seq < facts.plan.burst_records)
                 backlog_appended += int((of_burst & (stamp_ms <= backlog_ms)).sum())
     start_ms, end_ms = moments.measured_start_ns // NS_PER_MS, moments.observed_end_ns // NS_PER_MS
-    for batch in _batches(run.recorded(facts.output.name), ["appended_ms"]):
-        stamp_ms = batch.column(0).to_numpy()
+    for batch in _batches(run.recorded(facts.output.name), OUTPUT_COLUMNS):
+        stamp_ms = output_stamps_ms(batch, visible)
+        never_visible += batch.num_rows - len(stamp_ms)
         _count_by_second(output, stamp_ms, moments)
         output_measured += int(((stamp_ms >= start_ms) & (stamp_ms < end_ms)).sum())
         if len(stamp_ms):
             first_here_ms = int(stamp_ms.min())
             first_output_ms = first_here_ms if first_output_ms is None else min(first_output_ms, first_here_ms)
-    return Stamps(appended, output, output_measured, probe_ms, first_output_ms, backlog_appended)
+        if facts.faults:
+            output_moments_ms = np.union1d(output_moments_ms, stamp_ms)
+    return Stamps(
+        appended,
+        output,
+        output_measured,
+        probe_ms,
+        first_output_ms,
+        backlog_appended,
+        output_moments_ms,
+        never_visible,
+    )
 
 
 def no_stamps(moments: Moments, probes: Ints) -> Stamps:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from streamgauge.studies.description import Exhibit, Experiment, Mark, Study, Variant
+from streamgauge.studies.description import Exhibit, Experiment, Mark, Ranking, Study, Variant
 
 title = "Evaluation of Stream Processing Frameworks (van Dongen & Van den Poel, TPDS 2020)"
 
@@ -186,6 +186,12 @@ STUDY = Study(
             marks=_FIG_2_MARKS,
             note="The paper has no real-time mode, no customised join and, on Structured Streaming, no built-in "
             "sliding window.",
+            ranking=Ranking(
+                "ingest",
+                lower=(FLINK, KAFKA_STREAMS),
+                higher=(SPARK_STREAMING, STRUCTURED),
+                words="event-driven below micro-batch",
+            ),
         ),
         Exhibit(
             "Fig. 3",
@@ -228,4 +234,6 @@ STUDY = Study(
         "for everything",
         "bursts": "the single burst and the periodic ones are smaller",
     },
+    engines={FLINK: "flink", KAFKA_STREAMS: "kafka-streams", STRUCTURED: "spark"},
+    runs={"paper": 5},
 )

@@ -17,6 +17,7 @@ from streamgauge.model import Positions, ProcessSpec, Stream
 from streamgauge.transports.kafka import broker
 
 if TYPE_CHECKING:
+    from confluent_kafka import Consumer
     from confluent_kafka.admin import AdminClient
     from pyspark.sql import DataFrame, SparkSession
 
@@ -30,6 +31,8 @@ TOPIC_SETTINGS: Mapping[str, str] = {
 }
 
 _ANSWER_S = 20.0
+_LIVE_ANSWER_S = 2.0
+_VISIBLE_ANSWER_S = 1.0
 
 
 class Kafka(Transport):
@@ -43,6 +46,7 @@ class Kafka(Transport):
         self._controller_port = controller_port
         self._created: list[str] = []
         self._admin_client: AdminClient | None = None
+        self._readers: dict[str, Consumer] = {}
 
     @classmethod
     def prepare(cls, yours: str | None, ports: Sequence[int]) -> Kafka:
@@ -98,10 +102,15 @@ class Kafka(Transport):
         self.ends(streams)
 
     def remove(self) -> None:
-        """Delete the topics that ``create`` made. A broker of our own is thrown away whole."""
+        """Delete the topics that ``create`` made, and those of an engine that names its own after the run's group.
+
+        A broker of our own is thrown away whole.
+        """
         created, self._created = self._created, []
         if self.own or not created:
             return
+        group = created[0].rpartition(".")[0]
+        created += [topic for topic in self._metadata().topics if topic.startswith(f"{group}-")]
         for topic, future in self._admin().delete_topics(created, operation_timeout=_ANSWER_S).items():
             try:
                 self._answer(future.result, f"topic {topic} could not be removed")
@@ -114,9 +123,29 @@ class Kafka(Transport):
 
         return KafkaSender(self.bootstrap, {stream.name: stream.topic for stream in streams}, queue_records)
 
-    def positions(self, streams: Sequence[Stream]) -> Positions:
-        ends = self._ask_ends(streams, timeout_s=2.0)
-        return Positions({name: sum(partitions.values()) for name, partitions in ends.items()})
+    def positions(self, streams: Sequence[Stream], group: str | None = None) -> Positions:
+        ends = self._ask_ends(streams, timeout_s=_LIVE_ANSWER_S)
+        appended = {name: sum(partitions.values()) for name, partitions in ends.items()}
+        return Positions(appended, self._committed(group, streams) if group else None)
+
+    def _committed(self, group: str, streams: Sequence[Stream]) -> int | None:
+        from confluent_kafka import TopicPartition
+
+        wanted = [
+            TopicPartition(stream.topic, partition)
+            for stream in streams
+            if stream.role == "input"
+            for partition in range(stream.partitions)
+        ]
+        what = f"what group {group} has committed is unknown"
+        # Not through the admin client: a run that asked it so ended with a segmentation fault in librdkafka 2.16.0.
+        try:
+            found = self._answer(lambda: self._reader_of(group).committed(wanted, timeout=_LIVE_ANSWER_S), what)
+        except EnvironmentProblem:
+            return None
+        # A partition of which nothing was committed, or a group that does not exist yet, has a negative offset.
+        known = [where.offset for where in found if where.error is None and where.offset >= 0]
+        return sum(known) if known else None
 
     def ends(self, streams: Sequence[Stream]) -> dict[str, dict[int, int]]:
         """Asked again until the deadline: the broker announces topics a moment before it leads them."""
@@ -148,9 +177,26 @@ class Kafka(Transport):
         names = {stream.topic: stream.name for stream in streams}
         found: dict[str, dict[int, int]] = {stream.name: {} for stream in streams}
         for where, future in answers.items():
-            answer = self._answer(future.result, f"the end of topic {where.topic} is unknown")
-            found[names[where.topic]][where.partition] = answer.offset
+            what = f"the end of topic {where.topic} is unknown"
+            offset = self._answer(future.result, what).offset
+            if offset < 0:
+                # So the client says that a request which asked several partitions timed out.
+                raise EnvironmentProblem(what, where=self.bootstrap, got=f"no answer within {timeout_s:g} s")
+            found[names[where.topic]][where.partition] = offset
         return found
+
+    def visible_ends(self, stream: Stream) -> dict[int, int]:
+        """One request for all partitions: half the cost of asking for their watermarks, or through the admin client."""
+        from confluent_kafka import OFFSET_END, TopicPartition
+
+        # Where a time is asked for, the protocol takes this number for the end of the partition.
+        wanted = [TopicPartition(stream.topic, partition, OFFSET_END) for partition in range(stream.partitions)]
+        what = f"the end of topic {stream.topic} is unknown"
+        found = self._answer(lambda: self._end_reader().offsets_for_times(wanted, timeout=_VISIBLE_ANSWER_S), what)
+        for where in found:
+            if where.error is not None or where.offset < 0:
+                raise EnvironmentProblem(what, where=self.bootstrap, got=where.error or where.offset)
+        return {where.partition: where.offset for where in found}
 
     def read(self, spark: SparkSession, stream: Stream, ends: Mapping[int, int]) -> DataFrame:
         from pyspark.sql import functions as f
@@ -159,6 +205,9 @@ class Kafka(Transport):
             spark.read.format("kafka")
             .option("kafka.bootstrap.servers", self.bootstrap)
             .option("kafka.isolation.level", "read_committed")
+            # Larger helpings than a consumer's own: reading takes a quarter less time.
+            .option("kafka.max.poll.records", "10000")
+            .option("kafka.max.partition.fetch.bytes", str(8 * 1024 * 1024))
             .option("subscribe", stream.topic)
             .option("startingOffsets", "earliest")
             .option("endingOffsets", json.dumps({stream.topic: {str(p): end for p, end in ends.items()}}))
@@ -170,12 +219,23 @@ class Kafka(Transport):
         from confluent_kafka.admin import AdminClient
 
         if self._admin_client is None:
-            # Without a broker the client retries for ever and floods stderr; every call of ours has a deadline.
-            silent = logging.getLogger("streamgauge.kafka")
-            silent.addHandler(logging.NullHandler())
-            silent.propagate = False
-            self._admin_client = AdminClient({"bootstrap.servers": self.bootstrap, "log_level": 0}, logger=silent)
+            self._admin_client = AdminClient(self._client_settings(), logger=_silent())
         return self._admin_client
+
+    def _end_reader(self) -> Consumer:
+        return self._reader_of("streamgauge")
+
+    def _reader_of(self, group: str) -> Consumer:
+        """A client under the name of that group, which it never joins."""
+        from confluent_kafka import Consumer
+
+        if group not in self._readers:
+            settings = {"group.id": group, "isolation.level": "read_committed", "enable.auto.commit": False}
+            self._readers[group] = Consumer({**self._client_settings(), **settings}, logger=_silent())
+        return self._readers[group]
+
+    def _client_settings(self) -> dict[str, Any]:
+        return {"bootstrap.servers": self.bootstrap, "log_level": 0}
 
     def _metadata(self) -> Any:
         return self._answer(lambda: self._admin().list_topics(timeout=_ANSWER_S), "the Kafka broker does not answer")
@@ -193,3 +253,12 @@ class Kafka(Transport):
                 got=error.str(),
                 hint=None if self.own else "check --bootstrap HOST:PORT and that the broker runs",
             ) from None
+
+
+def _silent() -> logging.Logger:
+    """Without a broker a client retries for ever and floods stderr; every call of ours has a deadline."""
+    silent = logging.getLogger("streamgauge.kafka")
+    if not silent.handlers:
+        silent.addHandler(logging.NullHandler())
+        silent.propagate = False
+    return silent

@@ -1,0 +1,24 @@
+"""Lines that fit the terminal."""
+
+from __future__ import annotations
+
+import shutil
+import textwrap
+
+WIDTH_MIN = 60
+"""A narrower terminal breaks lines by itself."""
+
+
+def wrapped(head: str, text: str, below: int | None = None) -> str:
+    """The head and the text beside it; what does not fit goes on under the text, or ``below`` columns further in
+    than the head begins. No word is broken, so that what is to be copied stays whole.
+    """
+    begins = len(head) - len(head.lstrip())
+    return textwrap.fill(
+        head.lstrip() + text,
+        max(shutil.get_terminal_size((120, 24)).columns, WIDTH_MIN),
+        initial_indent=" " * begins,
+        subsequent_indent=" " * (len(head) if below is None else begins + below),
+        break_long_words=False,
+        break_on_hyphens=False,
+    )

@@ -1,0 +1,74 @@
+"""Apache Flink: a standalone cluster of its own for each run, in application mode."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, ClassVar
+
+from pydantic import BaseModel
+
+from streamgauge.contracts import Engine
+from streamgauge.engines import java
+from streamgauge.engines.flink import cluster
+from streamgauge.engines.flink.options import FlinkOptions
+from streamgauge.engines.stages import NOTHING_TO_CUSTOMISE, STATEFUL, STATELESS
+from streamgauge.model import Job, ProcessSpec, Ready, Stop, Traits
+
+SOURCES = Path(__file__).parent / "java"
+OUTSIDE_HEAP_MB = 350
+"""What a TaskManager needs besides its heap."""
+
+
+class Flink(Engine):
+    name: ClassVar[str] = "flink"
+    title: ClassVar[str] = "Apache Flink"
+    traits: ClassVar[Traits] = Traits(
+        pipelines=STATELESS | STATEFUL,
+        delivery="at-least-once",
+        limits=(NOTHING_TO_CUSTOMISE,),
+        jar_groups=("java", "flink"),
+        extras={cluster.PACKAGE: "flink"},
+        ports=2,
+        transactional=True,
+        commits_offsets=True,
+        memory_mb=700,  # the JobManager and the watcher
+    )
+    options: ClassVar[type[BaseModel]] = FlinkOptions
+
+    def versions(self) -> Mapping[str, str]:
+        return {"flink": version(cluster.PACKAGE)}
+
+    def memory_mb(self, options: Mapping[str, Any]) -> int:
+        task_managers = options["taskmanagers"] + options["spare"]
+        return self.traits.memory_mb + int(task_managers * (options["heap_mb"] + OUTSIDE_HEAP_MB))
+
+    def prepare(self, say: Callable[[str], None]) -> None:
+        java.compile_java(self.name, SOURCES, cluster.libraries(), say)
+
+    def plan(self, job: Job) -> Sequence[ProcessSpec]:
+        classes = java.classes(self.name, SOURCES, cluster.libraries())
+        working = range(1, job.options["taskmanagers"] + 1)
+        spare = range(1, job.options["spare"] + 1)
+        return (
+            cluster.job_manager(job, classes),
+            *(cluster.task_manager(job, classes, f"taskmanager-{number}") for number in working),
+            ProcessSpec(
+                role="engine",
+                group="engine",
+                argv=[
+                    sys.executable,
+                    "-P",
+                    "-m",
+                    "streamgauge.engines.flink.program",
+                    cluster.rest_address(job),
+                    str(job.file),
+                ],
+                ready=Ready("event", "ready", timeout_s=120),
+                stop=Stop("terminate", grace_s=10),
+            ),
+            # After the job has taken its slots: which TaskManager is the spare one is then certain.
+            *(cluster.task_manager(job, classes, f"spare-{number}", awaited=True) for number in spare),
+        )

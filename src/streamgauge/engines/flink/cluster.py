@@ -1,0 +1,247 @@
+"""The JVMs of a Flink cluster in application mode: what they are started with, and the settings that they read.
+
+Nothing of the distribution's shell scripts is used: each process is one JVM, known by its role.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from importlib.metadata import PackageNotFoundError, distribution
+from pathlib import Path
+
+from streamgauge import jars
+from streamgauge.engines import java
+from streamgauge.engines.flink.options import as_text
+from streamgauge.engines.job_file import job_file
+from streamgauge.errors import EnvironmentProblem
+from streamgauge.jvm.java import find_java
+from streamgauge.model import Job, ProcessSpec, Ready, Stop
+
+PACKAGE = "apache-flink-libraries"
+LOOPBACK = "127.0.0.1"
+
+_ENTRY_POINT = "org.apache.flink.container.entrypoint.StandaloneApplicationClusterEntryPoint"
+_TASK_MANAGER = "org.apache.flink.runtime.taskexecutor.TaskManagerRunner"
+_MAIN = "streamgauge.flink.Main"
+_REGISTERED = "Successful registration at resource manager"
+
+# The DataStream API needs these alone: no planner, no table API.
+_NEEDED = ("flink-dist-", "log4j-api-", "log4j-core-", "log4j-slf4j-impl-")
+
+# As Flink's own scripts open them on Java 17: its serialisers and its network stack look inside.
+_OPENED = (
+    "java.lang",
+    "java.lang.reflect",
+    "java.io",
+    "java.net",
+    "java.nio",
+    "java.text",
+    "java.time",
+    "java.util",
+    "java.util.concurrent",
+    "java.util.concurrent.atomic",
+    "java.util.concurrent.locks",
+    "sun.nio.ch",
+)
+
+_SIGTERM_CODE = 143
+_FRAMEWORK_MB = 64
+_TASK_OFF_HEAP_MB = 32
+_NETWORK_MB_PER_SLOT = 64
+_ROCKSDB_MB_PER_SLOT = 128
+_METASPACE_MB = 192
+_OVERHEAD_MB = 64
+_JOB_MANAGER_HEAP_MB = 384
+_TRACE_LINES = 10
+
+_LOG = f"""\
+rootLogger.level = WARN
+rootLogger.appenderRef.out.ref = out
+appender.out.name = out
+appender.out.type = CONSOLE
+appender.out.layout.type = PatternLayout
+# The root of a failure first, and not much of its trace: the last lines of the log have to say what happened.
+appender.out.layout.pattern = %d{{HH:mm:ss,SSS}} %-5p %c{{1}} - %m%n%notEmpty{{%rEx{{{_TRACE_LINES}}}%n}}
+appender.out.layout.alwaysWriteExceptions = false
+# Says when it is registered: "{_REGISTERED}".
+logger.registration.name = org.apache.flink.runtime.taskexecutor.TaskExecutor
+logger.registration.level = INFO
+# Once a checkpoint: two parts of the sink count what is pending under one name.
+logger.metrics.name = org.apache.flink.metrics.MetricGroup
+logger.metrics.level = ERROR
+# Once a client: the connector's copy of the Kafka client does not know its version.
+logger.version.name = org.apache.flink.kafka.shaded.org.apache.kafka.common.utils.AppInfoParser
+logger.version.level = ERROR
+"""
+
+
+def home() -> Path:
+    """Where the wheel of Flink's jars lies. It is never imported: it has no Python of its own."""
+    try:
+        return Path(str(distribution(PACKAGE).locate_file("pyflink")))
+    except PackageNotFoundError:
+        raise EnvironmentProblem(
+            f"engine flink needs the Python package {PACKAGE}",
+            got="it is not installed",
+            hint="pip install 'streamgauge[flink]'",
+        ) from None
+
+
+def libraries() -> list[Path]:
+    """The class path without our own classes."""
+    found = sorted(jar for jar in (home() / "lib").glob("*.jar") if jar.name.startswith(_NEEDED))
+    return [*found, *jars.locations("flink"), *java.libraries()]
+
+
+def rest_address(job: Job) -> str:
+    return f"{LOOPBACK}:{job.ports[0]}"
+
+
+def job_manager(job: Job, classes: Path) -> ProcessSpec:
+    """Runs our ``Main``, which builds the job, and then the job's coordination."""
+    conf_dir = _conf_dir(job)
+    config = "".join(f"{json.dumps(key)}: {json.dumps(value)}\n" for key, value in settings(job).items())
+    return ProcessSpec(
+        role="jobmanager",
+        group="engine",
+        argv=[
+            *_java(job, classes),
+            f"-Xms{_JOB_MANAGER_HEAP_MB}m",
+            f"-Xmx{_JOB_MANAGER_HEAP_MB}m",
+            "-XX:MaxMetaspaceSize=256m",
+            # No record passes through it: the second compiler would only take from the others' cores.
+            "-XX:TieredStopAtLevel=1",
+            _ENTRY_POINT,
+            "--configDir",
+            str(conf_dir),
+            "--job-classname",
+            _MAIN,
+            str(job.file),
+        ],
+        env=_env(job),
+        files={**job_file(job), conf_dir / "config.yaml": config, conf_dir / "log4j.properties": _LOG},
+        stop=Stop("terminate", grace_s=15, exit_code=_SIGTERM_CODE),
+    )
+
+
+def task_manager(job: Job, classes: Path, role: str, *, awaited: bool = False) -> ProcessSpec:
+    heap_mb, direct_mb = job.options["heap_mb"], _network_mb(job) + _FRAMEWORK_MB + _TASK_OFF_HEAP_MB
+    return ProcessSpec(
+        role=role,
+        group="engine",
+        argv=[
+            *_java(job, classes),
+            f"-Xms{heap_mb}m",
+            f"-Xmx{heap_mb}m",
+            f"-XX:MaxDirectMemorySize={direct_mb}m",
+            f"-XX:MaxMetaspaceSize={_METASPACE_MB}m",
+            _TASK_MANAGER,
+            "--configDir",
+            str(_conf_dir(job)),
+            "-D",
+            f"taskmanager.resource-id={role}",
+        ],
+        env=_env(job),
+        ready=Ready("log", _REGISTERED, timeout_s=60) if awaited else Ready(),
+        stop=Stop("terminate", grace_s=15, exit_code=_SIGTERM_CODE),
+    )
+
+
+def settings(job: Job) -> dict[str, str]:
+    """``config.yaml``: what every process of the cluster reads; what the user set wins."""
+    options = job.options
+    rest, rpc = job.ports
+    slots = options["slots"]
+    found: dict[str, object] = {
+        "jobmanager.rpc.address": LOOPBACK,
+        "jobmanager.rpc.port": rpc,
+        "jobmanager.bind-host": LOOPBACK,
+        "taskmanager.host": LOOPBACK,
+        "taskmanager.bind-host": LOOPBACK,
+        "rest.address": LOOPBACK,
+        "rest.bind-address": LOOPBACK,
+        "rest.port": rest,
+        "rest.bind-port": rest,
+        # To submit a job is to run code, and every user of the machine can reach a loopback port.
+        "web.submit.enable": False,
+        # What REST says is otherwise up to 3 s (jobs) or 10 s (metrics) old.
+        "web.refresh-interval": 200,
+        "metrics.fetcher.update-interval": 200,
+        # A job that has failed is still to be asked why.
+        "execution.shutdown-on-application-finish": False,
+        "io.tmp.dirs": job.work_dir / "tmp",
+        "blob.storage.directory": job.work_dir / "blob",
+        "parallelism.default": options["parallelism"] or options["taskmanagers"] * slots,
+        "pipeline.object-reuse": options["object_reuse"],
+        # Flink refuses a job that would fall back to Kryo.
+        "pipeline.generic-types": False,
+        "execution.buffer-timeout.interval": f"{options['buffer_timeout_ms']} ms",
+        "execution.checkpointing.interval": f"{options['checkpoint_ms']} ms",
+        # Of the state, whatever the sink promises: at least once would count records twice after a restart.
+        "execution.checkpointing.mode": "EXACTLY_ONCE",
+        "execution.checkpointing.dir": job.checkpoint_dir.absolute().as_uri(),
+        "state.backend.type": options["state_backend"],
+        "restart-strategy.type": "fixed-delay",
+        # Until a lost TaskManager is known to be lost, restarts go back to it: several for one loss.
+        "restart-strategy.fixed-delay.attempts": 100,
+        "restart-strategy.fixed-delay.delay": "100 ms",
+        # A killed one is noticed by two heartbeats that cannot be delivered, a paused one by the timeout.
+        "heartbeat.interval": "500 ms",
+        "heartbeat.timeout": "10 s",
+        # The processes start at once; a TaskManager that is first asks again this soon (Flink's own: 10 s).
+        "cluster.registration.error-delay": "300 ms",
+        "cluster.registration.initial-timeout": "300 ms",
+        "cluster.registration.refused-registration-delay": "500 ms",
+        # Tasks on all TaskManagers instead of as many as fit on the first.
+        "taskmanager.load-balance.mode": "SLOTS",
+        "taskmanager.numberOfTaskSlots": slots,
+        # Flink's scripts would compute these; without them each has to be said.
+        "taskmanager.cpu.cores": slots,
+        "taskmanager.memory.framework.heap.size": f"{_FRAMEWORK_MB}m",
+        "taskmanager.memory.framework.off-heap.size": f"{_FRAMEWORK_MB}m",
+        "taskmanager.memory.task.heap.size": f"{options['heap_mb'] - _FRAMEWORK_MB}m",
+        "taskmanager.memory.task.off-heap.size": f"{_TASK_OFF_HEAP_MB}m",
+        "taskmanager.memory.network.min": f"{_network_mb(job)}m",
+        "taskmanager.memory.network.max": f"{_network_mb(job)}m",
+        "taskmanager.memory.managed.size": f"{_managed_mb(job)}m",
+        "taskmanager.memory.jvm-metaspace.size": f"{_METASPACE_MB}m",
+        "taskmanager.memory.jvm-overhead.min": f"{_OVERHEAD_MB}m",
+        "taskmanager.memory.jvm-overhead.max": f"{_OVERHEAD_MB}m",
+    }
+    return {**{key: as_text(value) for key, value in found.items()}, **options["conf"]}
+
+
+def _network_mb(job: Job) -> int:
+    return _NETWORK_MB_PER_SLOT * int(job.options["slots"])
+
+
+def _managed_mb(job: Job) -> int:
+    """Only RocksDB takes any."""
+    return _ROCKSDB_MB_PER_SLOT * int(job.options["slots"]) if job.options["state_backend"] == "rocksdb" else 0
+
+
+def _java(job: Job, classes: Path) -> list[str]:
+    return [
+        str(find_java().path),
+        "-XX:+UseG1GC",
+        *(f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in _OPENED),
+        f"-Djava.io.tmpdir={job.work_dir}",
+        f"-Dlog4j.configurationFile={(_conf_dir(job) / 'log4j.properties').absolute().as_uri()}",
+        "-cp",
+        os.pathsep.join(str(path) for path in (*libraries(), classes)),
+    ]
+
+
+def _env(job: Job) -> dict[str, str]:
+    """A Flink of the user's own has no say."""
+    return {
+        "FLINK_HOME": str(home()),
+        "FLINK_CONF_DIR": str(_conf_dir(job)),
+        "FLINK_LIB_DIR": str(home() / "lib"),
+        "FLINK_PLUGINS_DIR": str(_conf_dir(job)),  # it has no directories, and a plugin is one
+    }
+
+
+def _conf_dir(job: Job) -> Path:
+    return job.work_dir / "flink"

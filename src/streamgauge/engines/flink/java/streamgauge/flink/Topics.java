@@ -1,0 +1,108 @@
+package streamgauge.flink;
+
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.List;
+import java.util.Properties;
+import org.apache.flink.api.common.eventtime.WatermarkStrategy;
+import org.apache.flink.api.common.typeinfo.PrimitiveArrayTypeInfo;
+import org.apache.flink.api.common.typeinfo.TypeInformation;
+import org.apache.flink.api.java.tuple.Tuple2;
+import org.apache.flink.api.java.typeutils.TupleTypeInfo;
+import org.apache.flink.connector.base.DeliveryGuarantee;
+import org.apache.flink.connector.kafka.sink.KafkaRecordSerializationSchema;
+import org.apache.flink.connector.kafka.sink.KafkaSink;
+import org.apache.flink.connector.kafka.source.KafkaSource;
+import org.apache.flink.connector.kafka.source.enumerator.initializer.OffsetsInitializer;
+import org.apache.flink.connector.kafka.source.reader.deserializer.KafkaRecordDeserializationSchema;
+import org.apache.flink.kafka.shaded.org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.flink.kafka.shaded.org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.flink.streaming.api.datastream.DataStream;
+import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
+import org.apache.flink.util.Collector;
+import streamgauge.Job;
+
+/** How every job reads its inputs and publishes its results. A record is its key and its value, as bytes. */
+final class Topics {
+  static final TypeInformation<Tuple2<byte[], byte[]>> RECORD = new TupleTypeInfo<>(
+      PrimitiveArrayTypeInfo.BYTE_PRIMITIVE_ARRAY_TYPE_INFO, PrimitiveArrayTypeInfo.BYTE_PRIMITIVE_ARRAY_TYPE_INFO);
+
+  private Topics() {}
+
+  /** All inputs in one stream, without event time. */
+  static DataStream<Tuple2<byte[], byte[]>> untimed(StreamExecutionEnvironment environment, Job job) {
+    return environment.fromSource(source(job, job.inputs()), WatermarkStrategy.noWatermarks(), "input", RECORD);
+  }
+
+  /** One input. Its event time is its append time, set back; {@code behindMs} lets its watermark wait longer. */
+  static DataStream<Tuple2<byte[], byte[]>> timed(
+      StreamExecutionEnvironment environment, Job job, String input, long setBackMs, long behindMs) {
+    Duration behind = Duration.ofMillis(job.parameter("out_of_order_ms") + behindMs);
+    WatermarkStrategy<Tuple2<byte[], byte[]>> eventTime =
+        WatermarkStrategy.<Tuple2<byte[], byte[]>>forBoundedOutOfOrderness(behind)
+            .withTimestampAssigner((record, appendedMs) -> appendedMs - setBackMs)
+            .withIdleness(Duration.ofMillis(job.number("idle_ms")));
+    return environment.fromSource(source(job, List.of(job.input(input))), eventTime, input, RECORD);
+  }
+
+  /** A result of the measurement point. */
+  static Tuple2<byte[], byte[]> result(String id, byte[] json) {
+    return Tuple2.of(id.getBytes(StandardCharsets.UTF_8), json);
+  }
+
+  static KafkaSink<Tuple2<byte[], byte[]>> sink(Job job) {
+    boolean exactlyOnce = job.text("delivery").equals("exactly-once");
+    Properties producer = new Properties();
+    producer.setProperty("linger.ms", String.valueOf(job.number("linger_ms")));
+    producer.setProperty("transaction.timeout.ms", String.valueOf(job.number("transaction_timeout_ms")));
+    return KafkaSink.<Tuple2<byte[], byte[]>>builder()
+        .setBootstrapServers(job.bootstrap())
+        .setKafkaProducerConfig(producer)
+        .setRecordSerializer(new Writing(job.output()))
+        .setDeliveryGuarantee(exactlyOnce ? DeliveryGuarantee.EXACTLY_ONCE : DeliveryGuarantee.AT_LEAST_ONCE)
+        .setTransactionalIdPrefix(job.group())
+        .build();
+  }
+
+  private static KafkaSource<Tuple2<byte[], byte[]>> source(Job job, List<String> topics) {
+    return KafkaSource.<Tuple2<byte[], byte[]>>builder()
+        .setBootstrapServers(job.bootstrap())
+        .setTopics(topics)
+        .setGroupId(job.group())
+        .setStartingOffsets(OffsetsInitializer.earliest())
+        // The topics of a run keep the partitions that they have.
+        .setProperty("partition.discovery.interval.ms", "-1")
+        .setDeserializer(new Reading())
+        .build();
+  }
+
+  private static final class Reading implements KafkaRecordDeserializationSchema<Tuple2<byte[], byte[]>> {
+    private static final long serialVersionUID = 1L;
+
+    @Override
+    public void deserialize(ConsumerRecord<byte[], byte[]> record, Collector<Tuple2<byte[], byte[]>> out) {
+      out.collect(Tuple2.of(record.key(), record.value()));
+    }
+
+    @Override
+    public TypeInformation<Tuple2<byte[], byte[]>> getProducedType() {
+      return RECORD;
+    }
+  }
+
+  private static final class Writing implements KafkaRecordSerializationSchema<Tuple2<byte[], byte[]>> {
+    private static final long serialVersionUID = 1L;
+
+    private final String topic;
+
+    Writing(String topic) {
+      this.topic = topic;
+    }
+
+    @Override
+    public ProducerRecord<byte[], byte[]> serialize(
+        Tuple2<byte[], byte[]> record, KafkaSinkContext context, Long timestamp) {
+      return new ProducerRecord<>(topic, record.f0, record.f1);
+    }
+  }
+}

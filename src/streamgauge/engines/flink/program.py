@@ -1,0 +1,162 @@
+"""Watches the cluster from outside, by its REST API, and speaks the protocol for it."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import json
+import re
+import sys
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from streamgauge.protocol import emit, stop_on_sigterm
+
+_START_LOOK_S = 0.1
+_LOOK_S = 1.0
+_ANSWER_S = 5.0
+_MOST_CHARS = 1000
+
+_PARTITION = re.compile(r"\.topic\.(.+)\.partition\.(\d+)\.currentOffset$")
+
+
+class Failed(Exception):
+    """The job cannot go on."""
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What the cluster says of its one job."""
+
+    id: str
+    state: str
+    running: int
+    tasks: int
+
+    @property
+    def all_run(self) -> bool:
+        return self.state == "RUNNING" and self.running == self.tasks > 0
+
+
+class Cluster:
+    """The REST API of a JobManager."""
+
+    def __init__(self, address: str) -> None:
+        self._address = address
+
+    def get(self, path: str) -> Any:
+        """Raises OSError when nobody listens or answers, HTTPException when the answer is none yet."""
+        # Not urllib.request: it would send a request to the loopback interface through the environment's proxy.
+        with contextlib.closing(http.client.HTTPConnection(self._address, timeout=_ANSWER_S)) as connection:
+            connection.request("GET", path)
+            answer = connection.getresponse()
+            content = answer.read()
+        if answer.status != http.client.OK:
+            raise http.client.HTTPException(f"{path}: {answer.status}")
+        return json.loads(content)
+
+    def job(self) -> Seen | None:
+        """None while it has none."""
+        jobs = self.get("/jobs/overview")["jobs"]
+        if not jobs:
+            return None
+        job = jobs[0]
+        return Seen(job["jid"], job["state"], job["tasks"]["running"], job["tasks"]["total"])
+
+    def task_managers(self) -> int:
+        """Those that have registered their slots; they are counted a little earlier elsewhere."""
+        return sum(1 for one in self.get("/taskmanagers")["taskmanagers"] if one["slotsNumber"])
+
+    def partitions(self, job: str) -> int:
+        """Partitions of the inputs that a source task has been given and reads."""
+        found = set()
+        for vertex in self.get(f"/jobs/{job}")["vertices"]:
+            for metric in self.get(f"/jobs/{job}/vertices/{vertex['id']}/metrics"):
+                if match := _PARTITION.search(metric["id"]):
+                    found.add(match.groups())
+        return len(found)
+
+    def last_exception(self, job: str) -> tuple[int, str] | None:
+        """When the latest failure was, and its root."""
+        entries = self.get(f"/jobs/{job}/exceptions")["exceptionHistory"]["entries"]
+        return (entries[0]["timestamp"], root_of(entries[0]["stacktrace"])) if entries else None
+
+
+def root_of(stacktrace: str) -> str:
+    """The message of the innermost exception, which says what happened; those around it say where."""
+    causes = re.split(r"^Caused by: ", stacktrace, flags=re.MULTILINE)
+    return re.split(r"\n\s+(?:at |\.\.\. )", causes[-1])[0].strip()[:_MOST_CHARS]
+
+
+def await_ready(cluster: Cluster, job: Mapping[str, Any], asked_to_stop: threading.Event) -> bool:
+    """Return when every task runs, on as many TaskManagers as planned, and every partition is read by one.
+
+    False when asked to stop before. Raises Failed when the job fails before it has begun: it would do so again.
+    """
+    task_managers = int(job["options"]["taskmanagers"])
+    partitions = len(job["inputs"]) * int(job["partitions"])
+    said = ""
+    while not asked_to_stop.wait(_START_LOOK_S):
+        try:
+            seen = cluster.job()
+            if seen is None:
+                continue
+            if failure := cluster.last_exception(seen.id):
+                raise Failed(failure[1])
+            registered = cluster.task_managers()
+            held = cluster.partitions(seen.id) if seen.all_run else 0
+        except (OSError, http.client.HTTPException):
+            continue  # it is not up yet; should it have ended, the lab knows
+        if seen.all_run and registered >= task_managers and held >= partitions:
+            return True
+        state = (
+            f"job {seen.state}: {seen.running} of {seen.tasks} tasks run, {held} of {partitions} partitions are read, "
+            f"{registered} of {task_managers} TaskManagers are registered"
+        )
+        if state != said:
+            said = state
+            sys.stderr.write(state + "\n")
+    return False
+
+
+def watch(cluster: Cluster, asked_to_stop: threading.Event) -> None:
+    """Look at the job until asked to stop; say when it is interrupted. Raises Failed when it is over."""
+    known, interrupted = 0, False
+    while not asked_to_stop.wait(_LOOK_S):
+        try:
+            seen = cluster.job()
+            failure = cluster.last_exception(seen.id) if seen else None
+        except ConnectionError:
+            raise Failed("the JobManager is gone: nobody listens on its REST port") from None
+        except (OSError, http.client.HTTPException):
+            continue  # it may be paused, and go on
+        if seen is None or seen.state in ("FAILED", "FINISHED", "CANCELED", "SUSPENDED"):
+            reason = f": {failure[1]}" if failure else ""
+            raise Failed(f"the job is {seen.state if seen else 'gone'}{reason}")
+        if failure and failure[0] > known:
+            if not interrupted:
+                emit("warning", message=f"the job was interrupted: {failure[1]}")
+            known, interrupted = failure[0], True
+        elif seen.all_run:
+            interrupted = False
+
+
+def run(address: str, job: Mapping[str, Any]) -> int:
+    asked_to_stop = stop_on_sigterm()
+    cluster = Cluster(address)
+    try:
+        if await_ready(cluster, job, asked_to_stop):
+            emit("ready")
+        watch(cluster, asked_to_stop)
+    except Failed as problem:
+        emit("failed", message=str(problem))
+        return 1
+    emit("stopped")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(run(sys.argv[1], json.loads(Path(sys.argv[2]).read_text(encoding="utf-8"))))

@@ -1,0 +1,31 @@
+package streamgauge;
+
+import java.io.DataInput;
+import java.io.DataOutput;
+import java.io.IOException;
+
+/** What a join needs of a flow or a speed message, which lacks the other's value, besides the id of its point. */
+public record Half(String timestamp, String lane, int lanes, int flow, int speed, long appendedMs) {
+  public static Half of(Message message, long appendedMs) {
+    return new Half(message.timestamp(), message.lane(), message.lanes(), message.flow(), message.speed(), appendedMs);
+  }
+
+  /** Of the same round and lane: of one point, a flow and a speed message that agree in this belong together. */
+  public boolean belongsTo(Half other) {
+    return lane.equals(other.lane) && timestamp.equals(other.timestamp);
+  }
+
+  /** The compact form in which an engine moves and keeps it. */
+  public void write(DataOutput out) throws IOException {
+    out.writeUTF(timestamp);
+    out.writeUTF(lane);
+    out.writeInt(lanes);
+    out.writeInt(flow);
+    out.writeInt(speed);
+    out.writeLong(appendedMs);
+  }
+
+  public static Half read(DataInput in) throws IOException {
+    return new Half(in.readUTF(), in.readUTF(), in.readInt(), in.readInt(), in.readInt(), in.readLong());
+  }
+}

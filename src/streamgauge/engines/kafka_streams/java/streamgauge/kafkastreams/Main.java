@@ -1,0 +1,112 @@
+package streamgauge.kafkastreams;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Map;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.apache.kafka.common.KafkaException;
+import org.apache.kafka.streams.KafkaStreams;
+import org.apache.kafka.streams.KafkaStreams.State;
+import org.apache.kafka.streams.Topology;
+import org.apache.kafka.streams.errors.StreamsUncaughtExceptionHandler.StreamThreadExceptionResponse;
+import streamgauge.Job;
+import streamgauge.Protocol;
+
+/** One instance of the application. Arguments: its own state directory, and the job file that all instances share. */
+public final class Main {
+  private static final Duration CLOSE_WITHIN = Duration.ofSeconds(10);
+
+  private final Job job;
+  private final KafkaStreams streams;
+  private final AtomicBoolean ready = new AtomicBoolean();
+  private final AtomicBoolean failed = new AtomicBoolean();
+  private final CountDownLatch ended = new CountDownLatch(1);
+
+  private Main(Job job, Path stateDir) {
+    this.job = job;
+    this.streams = new KafkaStreams(topology(job), Settings.of(job, stateDir));
+  }
+
+  public static void main(String[] args) throws IOException, InterruptedException {
+    Job job = Job.read(Path.of(args[args.length - 1]));
+    try {
+      new Main(job, Path.of(args[0])).run();
+    } catch (UnknownSetting mistake) {
+      Protocol.emit("failed", Map.of("message", mistake.getMessage(), "usage", true));
+      System.exit(1);
+    } catch (KafkaException problem) {
+      problem.printStackTrace();
+      Protocol.failed(rootOf(problem));
+      System.exit(1);
+    }
+  }
+
+  static Topology topology(Job job) {
+    if (job.text("implementation").equals("customised")) {
+      return Customised.topology(job);
+    }
+    return switch (job.stage()) {
+      case "ingest" -> Ingest.topology(job);
+      case "parse" -> Parse.topology(job);
+      case "join" -> Join.topology(job);
+      case "tumbling" -> Tumbling.topology(job);
+      case "sliding" -> Sliding.topology(job);
+      default -> throw new IllegalArgumentException("unknown pipeline: " + job.pipeline());
+    };
+  }
+
+  private void run() throws InterruptedException {
+    streams.setStateListener((now, before) -> look(now));
+    streams.setUncaughtExceptionHandler(this::fail);
+    Runtime.getRuntime().addShutdownHook(new Thread(this::stop));
+    streams.start();
+    ended.await();
+    if (failed.get()) {
+      System.exit(1);
+    }
+  }
+
+  private void look(State now) {
+    if (now == State.RUNNING && holdsItsShare() && ready.compareAndSet(false, true)) {
+      Protocol.ready();
+    } else if (now == State.ERROR || now == State.NOT_RUNNING) {
+      ended.countDown();
+    }
+  }
+
+  /** An instance that joins others is running before they have given up what is to be its share. */
+  private boolean holdsItsShare() {
+    int tasks = streams.metadataForLocalThreads().stream().mapToInt(thread -> thread.activeTasks().size()).sum();
+    return tasks >= job.partitions() / job.number("instances");
+  }
+
+  private StreamThreadExceptionResponse fail(Throwable problem) {
+    if (failed.compareAndSet(false, true)) {
+      problem.printStackTrace();
+      Protocol.failed(rootOf(problem));
+    }
+    return StreamThreadExceptionResponse.SHUTDOWN_CLIENT;
+  }
+
+  /** On SIGTERM, and after a failure. Halts, since the JVM would give the code of the signal. */
+  private void stop() {
+    boolean closed = streams.close(CLOSE_WITHIN);
+    if (!closed) {
+      Protocol.warning("did not close within " + CLOSE_WITHIN.toSeconds() + " s");
+    }
+    if (!failed.get()) {
+      Protocol.stopped();
+    }
+    Runtime.getRuntime().halt(failed.get() ? 1 : 0);
+  }
+
+  private static String rootOf(Throwable problem) {
+    Throwable root = problem;
+    while (root.getCause() != null) {
+      root = root.getCause();
+    }
+    return root.getClass().getSimpleName() + ": " + root.getMessage();
+  }
+}

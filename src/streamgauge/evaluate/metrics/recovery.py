@@ -1,0 +1,216 @@
+"""How a run took its faults: the outage of its output, and when latency and backlog were back to what they had been."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from streamgauge.evaluate.facts import Facts, Moments
+from streamgauge.evaluate.metrics import latency
+from streamgauge.evaluate.metrics.trend import LEAST_SECONDS, Series
+from streamgauge.evaluate.tally import Ints, Tally
+from streamgauge.model import NS_PER_MS, NS_PER_S
+
+LATE_S = 1.0
+"""A fault that acted later than this is not the one that was asked for."""
+BACK_SECONDS = 2
+"""So many seconds in a row have to be inside: one may be so by chance."""
+DECIMALS = 3
+
+
+@dataclass(frozen=True)
+class Recovery:
+    """How one fault was taken. Seconds count from the moment it acted; None: never in this run, or not to be told."""
+
+    outage_s: float | None = None
+    gap_before_s: float | None = None
+    first_output_s: float | None = None
+    latency_limit_ms: float | None = None
+    latency_back_s: float | None = None
+    backlog_limit: float | None = None
+    backlog_back_s: float | None = None
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What a run shows of its recovery."""
+
+    outputs_ms: Ints
+    """The moments at which something came out, rising, each once."""
+    latency_kind: str
+    latencies_ms: Sequence[float | None]
+    """The p99 of the results anchored in each second."""
+    settled_s: int
+    """From this second on, results were answered when the first fault had acted: their latency is no former one."""
+    backlog: Sequence[int] | Ints
+    """At the end of each second."""
+
+    @classmethod
+    def of(cls, facts: Facts, moments: Moments, tally: Tally, kind: str, outputs_ms: Ints, backlog: Ints) -> Seen:
+        first_s = min((_second(deed["acted_ns"], moments) for deed in acted(facts)), default=0)
+        late = tally.timed & (tally.answered_second >= first_s) & (tally.second < first_s)
+        return cls(
+            outputs_ms=outputs_ms,
+            latency_kind=kind,
+            latencies_ms=latency.percentiles_ms(tally, kind, tally.second, moments.seconds, permille=990),
+            settled_s=int(tally.second[late].min(initial=first_s)),
+            backlog=backlog,
+        )
+
+
+@dataclass(frozen=True)
+class Gap:
+    """A time without output; ``end_ms`` is None when nothing came any more until ``over_ms``."""
+
+    begin_ms: float
+    end_ms: float | None
+    over_ms: float
+
+    @property
+    def length_ms(self) -> float:
+        return (self.over_ms if self.end_ms is None else self.end_ms) - self.begin_ms
+
+
+def acted(facts: Facts) -> list[Mapping[str, Any]]:
+    """The faults that took effect, in the order of their moments."""
+    return sorted((deed for deed in facts.faults if deed["took_effect"]), key=lambda deed: int(deed["acted_ns"]))
+
+
+def reasons(facts: Facts) -> list[str]:
+    """Why a fault spoils the measurement; empty when all did what they were meant to."""
+    groups = {process["role"]: process["group"] for process in facts.manifest.get("processes", ())}
+    why = []
+    for deed in facts.faults:
+        if not deed["took_effect"]:
+            why.append(f"the fault {deed['fault']!r} did not take effect: {deed['why_not']}")
+            continue
+        late_s = (deed["acted_ns"] - deed["planned_ns"]) / NS_PER_S
+        if late_s > LATE_S:
+            why.append(f"the fault {deed['fault']!r} acted {late_s:.1f} s late; the limit is {LATE_S:g} s")
+        if deed["verb"] == "kill" and groups.get(deed["role"], "engine") != "engine":
+            why.append(f"the fault {deed['fault']!r} ended what is not under test: nothing is measured without it")
+    return why
+
+
+def warnings(facts: Facts) -> list[str]:
+    if not acted(facts):
+        return []
+    return ["latencies, backlog and whether the rate was sustained are those of a run with faults; drift is not judged"]
+
+
+def measure(facts: Facts, moments: Moments | None, seen: Seen | None) -> list[dict[str, Any]]:
+    """What the summary says of each fault, in the order in which they were asked for."""
+    return [
+        {
+            "fault": deed["fault"],
+            "verb": deed["verb"],
+            "role": deed["role"],
+            **{f"{name}_s": _since_measured_s(deed[f"{name}_ns"], moments) for name in ("planned", "acted", "ended")},
+            "took_effect": deed["took_effect"],
+            "why_not": deed["why_not"],
+            "latency": None if seen is None else seen.latency_kind,
+            **{name: _round(value) for name, value in asdict(_recovery(deed, facts, moments, seen)).items()},
+        }
+        for deed in facts.faults
+    ]
+
+
+def _recovery(deed: Mapping[str, Any], facts: Facts, moments: Moments | None, seen: Seen | None) -> Recovery:
+    if moments is None or seen is None or not deed["took_effect"]:
+        return Recovery()
+    moments_ns = [int(one["acted_ns"]) for one in acted(facts)]
+    at_ns = int(deed["acted_ns"])
+    until_ns = min([ns for ns in moments_ns if ns > at_ns] + [moments.observed_end_ns])
+    return recover(seen, moments, at_ns, min(moments_ns), until_ns)
+
+
+def recover(seen: Seen, moments: Moments, at_ns: int, first_ns: int, until_ns: int) -> Recovery:
+    """How a fault at ``at_ns`` was taken until ``until_ns``, measured by the time before the first fault."""
+    usual_ms = longest_gap_before(seen.outputs_ms, moments.measured_start_ns / NS_PER_MS, first_ns / NS_PER_MS)
+    gap = longest_gap_after(seen.outputs_ms, at_ns / NS_PER_MS, until_ns / NS_PER_MS, moments.drain_end_ns / NS_PER_MS)
+    at_ms = at_ns / NS_PER_MS
+    # Where no gap was longer than those before, the output never stopped: the next one is the first.
+    stopped = usual_ms is None or gap.length_ms > usual_ms
+    later = seen.outputs_ms[seen.outputs_ms > at_ms]
+    first_output_ms = gap.end_ms if stopped else float(later[0]) if len(later) else None
+    fault_s = (at_ns - moments.load_start_ns) / NS_PER_S
+    from_s = fault_s
+    if stopped and first_output_ms is not None:
+        from_s = (first_output_ms * NS_PER_MS - moments.load_start_ns) / NS_PER_S
+    begin, first_s = moments.measured_seconds().start, _second(first_ns, moments)
+    latency_limit = _limit(seen.latencies_ms, range(begin, min(first_s, seen.settled_s)))
+    backlog_limit = _limit(seen.backlog, range(begin, first_s))
+    stop = min(_second(until_ns, moments), moments.measured_seconds().stop)
+    latency_back = backlog_back = None
+    if first_output_ms is not None:
+        first = math.floor(from_s) if stopped else math.ceil(fault_s)
+        second = _back(seen.latencies_ms, latency_limit, first, stop)
+        if second is not None:
+            latency_back = 0.0 if second == first and not stopped else max(second - fault_s, 0.0)
+        first = math.floor(from_s)
+        second = _back(seen.backlog, backlog_limit, first, stop)
+        if second is not None:
+            backlog_back = 0.0 if second == first and not stopped else second + 1 - fault_s
+    return Recovery(
+        outage_s=gap.length_ms / 1000,
+        gap_before_s=None if usual_ms is None else usual_ms / 1000,
+        first_output_s=None if first_output_ms is None else (first_output_ms - at_ms) / 1000,
+        latency_limit_ms=latency_limit,
+        latency_back_s=latency_back,
+        backlog_limit=backlog_limit,
+        backlog_back_s=backlog_back,
+    )
+
+
+def longest_gap_before(outputs_ms: Ints, from_ms: float, until_ms: float) -> float | None:
+    """The longest time between two outputs of this interval; None when it has fewer than two."""
+    inside = outputs_ms[(outputs_ms >= from_ms) & (outputs_ms < until_ms)]
+    return float(np.diff(inside).max()) if len(inside) > 1 else None
+
+
+def longest_gap_after(outputs_ms: Ints, at_ms: float, until_ms: float, over_ms: float) -> Gap:
+    """The longest time without output that ends after ``at_ms`` and begins before ``until_ms``; the run ends at
+    ``over_ms``."""
+    before, after = outputs_ms[outputs_ms <= at_ms], outputs_ms[outputs_ms > at_ms]
+    begins = np.concatenate([before[-1:] if len(before) else [at_ms], after])
+    ends = np.concatenate([after, [over_ms]])
+    counts = begins < until_ms
+    counts[0] = True
+    longest = int(np.argmax(np.where(counts, ends - begins, -np.inf)))
+    return Gap(float(begins[longest]), float(ends[longest]) if longest < len(after) else None, over_ms)
+
+
+def _limit(values: Sequence[float | None] | Ints, seconds: range) -> float | None:
+    """The p99 of the values of these seconds; None when there are too few."""
+    known = Series.of(values, seconds).values
+    return float(np.percentile(known, 99)) if len(known) >= LEAST_SECONDS else None
+
+
+def _back(values: Sequence[float | None] | Ints, limit: float | None, first: int, stop: int) -> int | None:
+    """The first of ``BACK_SECONDS`` seconds in a row within the limit."""
+    if limit is None:
+        return None
+    inside = [
+        second < len(values) and (value := values[second]) is not None and value <= limit
+        for second in range(first, stop)
+    ]
+    runs = range(len(inside) - BACK_SECONDS + 1)
+    return next((first + begin for begin in runs if all(inside[begin : begin + BACK_SECONDS])), None)
+
+
+def _second(moment_ns: int, moments: Moments) -> int:
+    return (int(moment_ns) - moments.load_start_ns) // NS_PER_S
+
+
+def _since_measured_s(moment_ns: int | None, moments: Moments | None) -> float | None:
+    if moment_ns is None or moments is None:
+        return None
+    return _round((moment_ns - moments.measured_start_ns) / NS_PER_S)
+
+
+def _round(value: float | None) -> float | None:
+    return None if value is None else round(value, DECIMALS)

@@ -1,0 +1,111 @@
+"""When the results of a transactional engine could be read, by the ends that were seen while the run went on."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from streamgauge.evaluate.column import column_function
+from streamgauge.evaluate.facts import Facts, Moments
+from streamgauge.evaluate.metrics.latency import Distribution
+from streamgauge.evaluate.tally import Ints
+from streamgauge.model import NS_PER_MS
+from streamgauge.rundir import RunDir
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+OFFSETS_MAX = 2**44
+"""More than any partition holds: (partition, offset) as one number keeps its order."""
+PLACE = f"partition * {OFFSETS_MAX} + offset"
+NEVER = -1
+COARSE_MS = 100.0
+
+
+@dataclass(frozen=True)
+class Stamper:
+    """The places of the ends that were seen, rising, and when; behind the last one nothing was ever visible."""
+
+    places: Ints
+    at_ms: Ints
+
+    def emitted_ms(self, places: Ints) -> Ints:
+        """The first moment at which the end lay beyond each of these places; NEVER where none did."""
+        found = np.searchsorted(self.places, places, side="right")
+        same_partition = self.places[found] // OFFSETS_MAX == places // OFFSETS_MAX
+        return np.where(same_partition, self.at_ms[found], NEVER)
+
+
+@dataclass(frozen=True)
+class Visible:
+    """What was seen of the output of a transactional engine."""
+
+    stamper: Stamper
+    ends: Mapping[int, int]
+    """The last one of each partition."""
+    moment_ns: Ints
+    """When each end was seen."""
+    doubt_ns: Ints
+    """By how much earlier it may have been there."""
+    moved: Ints
+    """By how many records it had moved."""
+
+    @classmethod
+    def read(cls, run: RunDir, facts: Facts) -> Visible | None:
+        """None where the broker's own stamps will do: results could be read as soon as they were appended."""
+        if not facts.manifest["engine"].get("transactional"):
+            return None
+        samples = run.samples("visible")
+        columns = ("partition", "end", "t_ns", "since_ns")
+        partition, end, t_ns, since_ns = (np.array([line[name] for line in samples], np.int64) for name in columns)
+        places = partition * OFFSETS_MAX + end
+        order = np.argsort(places, kind="stable")
+        partition, end, t_ns, since_ns, places = (column[order] for column in (partition, end, t_ns, since_ns, places))
+        before = np.where(np.diff(partition, prepend=-1) == 0, np.roll(end, 1), 0)
+        # Something stands behind the last place, so that every search finds something.
+        stamper = Stamper(np.append(places, np.iinfo(np.int64).max), np.append(t_ns // NS_PER_MS, NEVER))
+        ends = dict(zip(partition.tolist(), end.tolist(), strict=True))
+        return cls(stamper, ends, t_ns, t_ns - since_ns, end - before)
+
+    def stamped(self, output: DataFrame) -> DataFrame:
+        """The rows that became visible, ``appended_ms`` being the moment when they did."""
+        from pyspark.sql import functions as f
+
+        emitted_ms = column_function(self.stamper.emitted_ms, sys.modules[__name__])
+        # Not by the stamps themselves: Spark would compute them twice.
+        seen = [f"partition = {partition} and offset < {end}" for partition, end in self.ends.items()]
+        return output.where(" or ".join(seen) or "false").withColumn("appended_ms", emitted_ms(f.expr(PLACE)))
+
+    def resolution_ms(self, moments: Moments) -> dict[str, float | None]:
+        """By how much too late results may have been stamped, from the start of the measured interval on."""
+        found = self._doubts_ms(moments)
+        return {"p50": found.percentile(500), "p99": found.percentile(990), "max": found.max}
+
+    def warnings(self, moments: Moments) -> list[str]:
+        found = self._doubts_ms(moments)
+        if found.max is None or found.max <= COARSE_MS:
+            return []
+        coarse = int(found.counts[found.values > COARSE_MS].sum())
+        return [
+            f"when results became visible is known to {found.max:.0f} ms at worst, "
+            f"for {coarse} of {found.count} not to {COARSE_MS:g} ms"
+        ]
+
+    def _doubts_ms(self, moments: Moments) -> Distribution:
+        measured = self.moment_ns >= moments.measured_start_ns
+        return Distribution.of(self.doubt_ns[measured] / NS_PER_MS, self.moved[measured])
+
+
+def output_stamps_ms(batch: Any, visible: Visible | None) -> Ints:
+    """When the rows of a recorded batch (partition, offset, appended_ms) could be read; not of those never visible."""
+    if visible is None:
+        found: Ints = batch.column("appended_ms").to_numpy()
+        return found
+    partition, offset = (batch.column(name).to_numpy().astype(np.int64) for name in ("partition", "offset"))
+    stamps_ms = visible.stamper.emitted_ms(partition * OFFSETS_MAX + offset)
+    seen: Ints = stamps_ms[stamps_ms != NEVER]
+    return seen

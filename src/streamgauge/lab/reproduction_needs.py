@@ -1,0 +1,39 @@
+"""What the engines of a reproduction need, seen to before its first experiment: hours later is too late."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from streamgauge import jars, registry
+from streamgauge.errors import EnvironmentProblem
+from streamgauge.jvm.java import find_java
+from streamgauge.lab.blueprint import Request, needed_jar_groups
+from streamgauge.lab.requirements import missing_packages
+
+
+def make_ready(requests: Sequence[Request], say: Callable[[str], None]) -> None:
+    """Fetch the jars of all engines, and let each make what it needs.
+
+    Raises EnvironmentProblem: one that names every package that is missing, or the first jar that cannot be had.
+    """
+    engines = [registry.engine(name) for name in dict.fromkeys(request.scenario.engine for request in requests)]
+    lacking = {engine.name: found for engine in engines if (found := missing_packages(engine))}
+    if lacking:
+        extras = sorted({extra for packages in lacking.values() for extra in packages.values()})
+        raise EnvironmentProblem(
+            f"nothing was run: {', '.join(lacking)} cannot run here",
+            got="; ".join(f"{name} lacks the Python package {', '.join(found)}" for name, found in lacking.items()),
+            hint=f"pip install 'streamgauge[{','.join(extras)}]'",
+        )
+    if any(engine.traits.needs_java for engine in engines):
+        find_java()
+    groups = {
+        group
+        for request in requests
+        for group in needed_jar_groups(request.scenario, own_broker=request.bootstrap is None)
+    }
+    if missing := jars.missing(groups):
+        say(f"fetching {len(missing)} jars, {sum(jar.size for jar in missing) / 1e6:.0f} MB (once)")
+        jars.fetch(groups)
+    for engine in engines:
+        engine.prepare(say)

@@ -1,0 +1,153 @@
+"""Faults on real processes and a real broker: what they do is measured, and one that does nothing spoils the run."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+from driving import Measure, streamgauge
+from test_nothing_left import Started
+
+COPY_FOR_A_WHILE = """
+import itertools, json, sys
+from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer, TopicPartition
+job = json.load(open(sys.argv[-1]))
+consumer = Consumer({"bootstrap.servers": job["endpoints"]["bootstrap"], "group.id": "copy"})
+places = itertools.product(job["inputs"].values(), range(job["partitions"]))
+consumer.assign([TopicPartition(topic, partition, OFFSET_BEGINNING) for topic, partition in places])
+producer = Producer({"bootstrap.servers": job["endpoints"]["bootstrap"], "linger.ms": 0})
+consumer.list_topics(timeout=20)
+print(json.dumps({"event": "ready"}), flush=True)
+for _ in range(1500):
+    message = None
+    while message is None:
+        message = consumer.poll(1.0)
+        producer.poll(0)
+    producer.produce(job["output"], value=message.value(), key=message.key())
+producer.flush(10)
+sys.exit(7)
+"""
+"""Three seconds of a load of 500 records a second, then it has enough."""
+
+
+def test_a_pause_is_an_outage_of_its_length(measure: Measure) -> None:
+    run, summary = measure(faults=("pause engine for 2s at 50%",), measured_s=13)
+    assert summary["verdict"] == "VALID", summary["reasons"]
+    assert summary["results"]["lost"] == summary["results"]["duplicates"] == summary["results"]["unfinished"] == 0
+    (fault,) = summary["faults"]
+    (deed,) = run.outcome()["faults"]
+    assert deed["took_effect"] and deed["ended_ns"] - deed["acted_ns"] >= 2e9
+    assert fault["planned_s"] == 6.5 and fault["acted_s"] >= 6.5
+    assert fault["outage_s"] >= 2.0 > fault["gap_before_s"]
+    assert fault["first_output_s"] >= 2.0
+    assert fault["latency_back_s"] >= 2.0 and fault["backlog_back_s"] >= 2.0
+    assert summary["latency_ms"]["total"]["max"] >= 2000
+    assert summary["generator"]["late_max_ms"] < summary["generator"]["late_max_limit_ms"]
+
+
+@pytest.mark.full
+def test_what_a_killed_engine_had_still_to_do_is_lost(measure: Measure) -> None:
+    run, summary = measure(faults=("kill engine at 2s",))
+    assert summary["verdict"] == "FAILED", summary["reasons"]
+    assert run.outcome()["ended"] == [], "a process that a fault ended is no failure by itself"
+    assert run.outcome()["drain"] == "quiet"
+    results = summary["results"]
+    assert results["lost"] > 500 and results["matched"] > 500
+    assert results["lost"] + results["matched"] == results["expected"]
+    assert [reason for reason in summary["reasons"] if "were lost" in reason] == summary["reasons"]
+    (fault,) = summary["faults"]
+    assert fault["took_effect"] and fault["first_output_s"] is None and fault["backlog_back_s"] is None
+
+
+@pytest.mark.full
+def test_a_fault_whose_process_had_already_ended_makes_the_run_invalid(measure: Measure) -> None:
+    program = (sys.executable, "-c", COPY_FOR_A_WHILE)
+    run, summary = measure(
+        "command", program=program, faults=("kill engine at 90%",), attempts=1, measured_s=8, delivery="at-least-once"
+    )
+    assert summary["verdict"] == "INVALID"
+    assert any("did not take effect" in reason for reason in summary["reasons"])
+    assert any("exit code 7" in reason for reason in summary["reasons"])
+    (deed,) = run.outcome()["faults"]
+    assert (deed["took_effect"], deed["acted_ns"]) == (False, None)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(
+    ("fault", "code", "verdict"),
+    [
+        ("pause broker for 3s at 6s", 0, "VALID"),
+        ("kill broker at 3s", 3, "INVALID"),
+        ("kill load at 3s", 3, "INVALID"),
+        ("pause load for 1s at 3s", 3, "INVALID"),
+    ],
+)
+def test_what_is_not_under_test(fault: str, code: int, verdict: str, tmp_path: Path) -> None:
+    """A paused broker stops the output, not the generator; without broker or load nothing is measured."""
+    attempts = 3 if verdict == "VALID" else 1
+    for attempt in range(attempts):
+        out = tmp_path / str(attempt)
+        done = streamgauge(
+            "run", "ospbench/latency", "--engine", "echo", "--for", "14s", "--warmup", "1s", "--fault", fault, "--json",
+            "--out", str(out), "--set", "drain_deadline_s=20",
+        )  # fmt: skip
+        if done.returncode != 3:
+            break
+    assert "Traceback" not in done.stderr
+    assert done.returncode == code, done.stderr
+    summary = json.loads(done.stdout)
+    assert summary["verdict"] == verdict
+    (found,) = summary["faults"]
+    assert found["took_effect"]
+    assert (out / "report.html").is_file()
+    if fault.startswith("pause broker"):
+        assert found["outage_s"] >= 3.0 > found["gap_before_s"]
+        assert summary["generator"]["errors"] == summary["results"]["lost"] == 0
+        assert summary["generator"]["late_max_ms"] < summary["generator"]["late_max_limit_ms"]
+
+
+def is_stopped(process: psutil.Process) -> bool:
+    try:
+        return process.status() == psutil.STATUS_STOPPED
+    except psutil.NoSuchProcess:
+        return False
+
+
+@pytest.mark.full
+def test_an_interrupted_run_leaves_nothing_paused(tmp_path: Path) -> None:
+    fault = ("--fault", "pause engine for 50s at 1s", "--fault", "pause broker for 50s at 1s")
+    started = Started(tmp_path, "--engine", "echo", "--for", "60s", "--warmup", "1s", *fault)
+    try:
+        started.await_text("warm-up")
+        deadline = time.monotonic() + 60
+        while sum(is_stopped(process) for process in started.seen) < 2:
+            assert time.monotonic() < deadline and started.cli.poll() is None, started.log.read_text()
+            started.look()
+            time.sleep(0.1)
+        started.cli.send_signal(signal.SIGINT)
+        assert started.cli.wait(60) == 130
+        assert "Traceback" not in started.log.read_text()
+        started.assert_nothing_left()
+        deeds = json.loads((tmp_path / "run" / "outcome.json").read_text())["faults"]
+        assert all(deed["took_effect"] and deed["ended_ns"] for deed in deeds)
+    finally:
+        if started.cli.poll() is None:
+            started.cli.kill()
+            started.cli.wait()
+
+
+def test_mistakes_are_told_before_anything_starts(tmp_path: Path) -> None:
+    for arguments, says in (
+        (("run", "ospbench/latency", "--engine", "echo", "--fault", "kill engin at 50%"), "did you mean 'engine'"),
+        (("plan", "ospbench/latency", "--engine", "echo", "--fault", "kill engine at 31s"), "outside the measured"),
+        (("capacity", "ospbench/latency", "--engine", "echo", "--fault", "kill engine at 3s"), "takes no faults"),
+    ):
+        done = streamgauge(*arguments, cwd=tmp_path)
+        assert (done.returncode, done.stdout) == (2, ""), done.stderr
+        assert says in done.stderr and "Traceback" not in done.stderr
+        assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,97 @@
+"""Flink on a real broker: starts that fail, a state back end of its own kind, and a TaskManager that is killed."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from pathlib import Path
+
+import psutil
+import pytest
+from driving import Measure, streamgauge
+
+from streamgauge.conformance.suite import Bench
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> dict[str, str]:
+    """Temp and state directories of the test's own, in which nothing may be left."""
+    places = {"TMPDIR": tmp_path / "tmp", "STREAMGAUGE_STATE": tmp_path / "state"}
+    for place in places.values():
+        place.mkdir()
+    return {name: str(place) for name, place in places.items()}
+
+
+def left(machine: dict[str, str]) -> list[str]:
+    """Files, and processes that were started with this temp directory."""
+    temp, state = Path(machine["TMPDIR"]), Path(machine["STREAMGAUGE_STATE"])
+    found = [str(path) for path in temp.iterdir() if not path.name.startswith("hsperfdata")]
+    found += [str(path) for path in state.rglob("*.jsonl")]
+    for process in psutil.process_iter():
+        try:
+            if process.pid != os.getpid() and process.environ().get("TMPDIR") == machine["TMPDIR"]:
+                found.append(str(process))
+        except psutil.Error:
+            continue
+    return found
+
+
+@pytest.mark.parametrize(
+    ("setting", "role", "says"),
+    [
+        # The cluster cannot be set up: our main() is never reached.
+        ("jobmanager.scheduler=none", "jobmanager", "SchedulerType"),
+        # The job cannot be built: our main() throws.
+        ("pipeline.auto-watermark-interval=soon", "jobmanager", "soon"),
+        # The job is built and cannot be run: main() and the watcher hear of it at the same time.
+        ("state.backend.type=no-such-backend", "(engine|jobmanager)", "ClassNotFoundException: no-such-backend"),
+        # A worker refuses its settings.
+        ("taskmanager.memory.network.max=1m", "taskmanager-1", "The network memory min"),
+    ],
+)
+def test_a_start_that_fails_shows_the_right_log_and_leaves_nothing(
+    shared: Bench, machine: dict[str, str], tmp_path: Path, setting: str, role: str, says: str
+) -> None:
+    done = streamgauge(
+        "run", "ospbench/latency", "--engine", "flink", "--set", setting, "--bootstrap", shared.bootstrap,
+        "--out", str(tmp_path / "run"), env=machine,
+    )  # fmt: skip
+    assert done.returncode == 4, done.stderr
+    assert re.search(f"process {role} ended", done.stdout)
+    assert says in done.stdout
+    assert "Traceback" not in done.stderr
+    assert left(machine) == []
+
+
+@pytest.mark.full
+def test_state_in_rocksdb(measure: Measure) -> None:
+    _, summary = measure("flink", stage="sliding", state_backend="rocksdb")
+    assert summary["verdict"] == "VALID", summary["reasons"]
+    assert summary["results"]["matched"] == summary["results"]["expected"] > 0
+
+
+@pytest.mark.full
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("implementation", ["built-in", "customised"])
+def test_a_killed_task_manager_costs_no_result_and_doubles_none(
+    shared: Bench, machine: dict[str, str], tmp_path: Path, implementation: str
+) -> None:
+    for attempt in range(3):
+        out = tmp_path / f"run-{attempt}"
+        done = streamgauge(
+            "run", "ospbench/latency", "--engine", "flink", "--set", "stage=tumbling", "--set", "taskmanagers=2",
+            "--set", "slots=1", "--set", "spare=1", "--set", "checkpoint_ms=1000",
+            "--set", "delivery=exactly-once", "--set", f"implementation={implementation}", "--for", "30s",
+            "--fault", "kill taskmanager-1 at 50%", "--bootstrap", shared.bootstrap, "--out", str(out), env=machine,
+        )  # fmt: skip
+        if done.returncode != 3:
+            break
+    summary = json.loads((out / "summary.json").read_text())
+    assert summary["verdict"] == "VALID", done.stderr
+    results = summary["results"]
+    assert results["matched"] == results["expected"] > 0
+    assert results["duplicates"] == 0
+    (fault,) = summary["faults"]
+    assert fault["role"] == "taskmanager-1"
+    assert left(machine) == []

@@ -1,0 +1,65 @@
+"""Kafka Streams on a real broker: its internal topics, what it refuses, and an instance that dies."""
+
+from __future__ import annotations
+
+import pytest
+from confluent_kafka.admin import AdminClient
+from driving import Measure
+
+from streamgauge.conformance.suite import Bench
+from streamgauge.errors import UsageError
+from streamgauge.transports.kafka import Kafka
+
+BAD = {"lost", "wrong", "unexpected", "duplicates", "unfinished"}
+
+
+def topics(shared: Bench) -> set[str]:
+    return set(AdminClient({"bootstrap.servers": shared.bootstrap}).list_topics(timeout=20).topics)
+
+
+def test_nothing_is_repartitioned_and_no_topic_is_left(
+    shared: Bench, measure: Measure, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: set[str] = set()
+    remove = Kafka.remove
+
+    def look_and_remove(transport: Kafka) -> None:
+        seen.update(topics(shared))
+        remove(transport)
+
+    monkeypatch.setattr(Kafka, "remove", look_and_remove)
+    _, summary = measure("kafka-streams", stage="sliding", emit="close", cache_mb=0)
+    run = f"streamgauge.{summary['run']}"
+    internal = {topic.removeprefix(f"{run}-") for topic in seen if topic.startswith(f"{run}-")}
+    assert internal == {"join-this-join-store-changelog", "join-other-join-store-changelog", "windows-changelog"}
+    assert not any(topic.startswith(run) for topic in topics(shared))
+    results = summary["results"]
+    assert results["matched"] == results["expected"] > 0
+    assert results["intermediate"] == results["duplicates"] == 0, "a window that has closed is published once"
+
+
+def test_a_setting_that_kafka_does_not_know_is_refused(measure: Measure) -> None:
+    with pytest.raises(UsageError, match=r"knows no setting producer\.linger\.mss"):
+        measure("kafka-streams", **{"producer.linger.mss": "1"})
+
+
+def test_a_value_that_kafka_refuses_is_told(measure: Measure) -> None:
+    _, summary = measure("kafka-streams", **{"producer.acks": "9"})
+    assert summary["verdict"] == "FAILED"
+    assert any("acks" in reason for reason in summary["reasons"])
+
+
+def test_exactly_once_survives_the_death_of_an_instance(measure: Measure) -> None:
+    _, summary = measure(
+        "kafka-streams",
+        faults=("kill streams-2 at 40%",),
+        stage="tumbling",
+        implementation="customised",
+        delivery="exactly-once",
+        instances=2,
+        measured_s=15,
+    )
+    assert summary["faults"][0]["took_effect"]
+    results = summary["results"]
+    assert {word: n for word, n in results.items() if n and word in BAD} == {}
+    assert results["matched"] == results["expected"] > 0

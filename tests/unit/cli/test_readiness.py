@@ -1,0 +1,83 @@
+"""``doctor`` and ``list``: which engines are ready, what the others lack, in lines that fit the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+import pytest
+from typer.testing import CliRunner
+
+from streamgauge import jars
+from streamgauge.cli.layout import wrapped
+from streamgauge.cli.main import app
+from streamgauge.engines.echo import Echo
+from streamgauge.jars import Artifact
+
+
+@pytest.fixture
+def unready(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Echo needs a package and jars that are not there."""
+    groups, extras = ("kafka-tools",), {"no-such-package": "echo"}
+    monkeypatch.setattr(Echo, "traits", replace(Echo.traits, jar_groups=groups, extras=extras))
+
+    def missing(groups: Iterable[str]) -> list[Artifact]:
+        return [artifact for group in groups if group == "kafka-tools" for artifact in jars.locked(group)]
+
+    monkeypatch.setattr(jars, "missing", missing)
+
+
+def said(command: str, columns: int, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    result = CliRunner().invoke(app, [command], catch_exceptions=False)
+    return result.stdout.splitlines()
+
+
+def below(lines: list[str], start: str) -> str:
+    """The line that starts so, with those that go on below it, in one."""
+    place = next(place for place, line in enumerate(lines) if line.startswith(start))
+    indent = len(lines[place]) - len(lines[place].lstrip())
+    found = [lines[place]]
+    for line in lines[place + 1 :]:
+        if len(line) - len(line.lstrip()) <= indent + 3:
+            break
+        found.append(line)
+    return " ".join(" ".join(found).split())
+
+
+@pytest.mark.usefixtures("unready")
+def test_doctor_says_what_an_engine_lacks_and_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = said("doctor", 80, monkeypatch)
+    count = len(jars.locked("kafka-tools"))
+    size_mb = sum(artifact.size for artifact in jars.locked("kafka-tools")) / 1e6
+    assert below(lines, "–        engine echo") == (
+        f"– engine echo lacks the package no-such-package (pip install 'streamgauge[echo]'); {count} jars "
+        "(streamgauge fetch kafka-tools)"
+    )
+    assert below(lines, "–        jars kafka-tools") == (
+        f"– jars kafka-tools {count} of {count} missing, {size_mb:.0f} MB, for echo → streamgauge fetch kafka-tools"
+    )
+    assert any(line.startswith("ok       jars kafka  ") and line.endswith("for the broker") for line in lines)
+    assert any(line.startswith("ok       engine command") for line in lines)
+    assert max(map(len, lines)) <= 80
+
+
+@pytest.mark.usefixtures("unready")
+def test_list_says_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = said("list", 90, monkeypatch)
+    assert "lacks the package no-such-package (pip install 'streamgauge[echo]')" in below(lines, "  echo ")
+    long = [line for line in lines if len(line) > 90]
+    assert not [line for line in long if len(line.split()) > 1], "only a single word may be longer"
+
+
+def test_lines_are_wrapped_between_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    command = "pip install 'streamgauge[a-long-extra]' " * 2
+    lines = wrapped("  head: ", command + "x" * 70).splitlines()
+    assert lines[0].startswith("  head: pip install")
+    assert all(line.startswith(" " * 8) for line in lines[1:])
+    assert lines[-1].strip() == "x" * 70
+    assert max(map(len, lines[:-1])) <= 60
+    assert wrapped("  head: ", "short") == "  head: short"
+    second = wrapped("  head: ", command, 4).splitlines()[1]
+    assert len(second) - len(second.lstrip()) == 6

@@ -1,0 +1,122 @@
+"""What the Flink engine plans and refuses, before anything is started."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from streamgauge import registry
+from streamgauge.engines.flink import cluster
+from streamgauge.errors import EnvironmentProblem, Unsupported, UsageError
+from streamgauge.model import Job, ProcessSpec
+from streamgauge.studies import scenario as scenarios
+
+
+def job(**options: Any) -> Job:
+    return Job(
+        run="run",
+        pipeline="ospbench/tumbling",
+        parameters={},
+        transport="kafka",
+        endpoints={"bootstrap": "127.0.0.1:9"},
+        inputs={"flow": "f", "speed": "s"},
+        output="o",
+        partitions=2,
+        checkpoint_dir=Path("/run/checkpoint"),
+        work_dir=Path("/run"),
+        options=registry.engine("flink").options.model_validate(options).model_dump(),
+        seed=1,
+        ports=(4001, 4002),
+    )
+
+
+def plan(**options: Any) -> Sequence[ProcessSpec]:
+    return registry.engine("flink").plan(job(**options))
+
+
+def roles(**options: Any) -> list[str]:
+    return [spec.role for spec in plan(**options)]
+
+
+def test_every_jvm_is_a_process_of_its_own() -> None:
+    assert roles() == ["jobmanager", "taskmanager-1", "taskmanager-2", "engine"]
+
+
+def test_a_spare_one_comes_after_the_job_has_taken_its_slots() -> None:
+    assert roles(taskmanagers=1, spare=2) == ["jobmanager", "taskmanager-1", "engine", "spare-1", "spare-2"]
+    assert plan(spare=1)[-1].ready.kind == "log"
+
+
+def test_a_spare_one_is_no_reason_to_run_more_tasks() -> None:
+    assert cluster.settings(job(taskmanagers=3, slots=2, spare=1))["parallelism.default"] == "6"
+    assert cluster.settings(job(parallelism=1))["parallelism.default"] == "1"
+
+
+@pytest.mark.parametrize(
+    ("options", "setting", "value"),
+    [
+        ({"checkpoint_ms": 250}, "execution.checkpointing.interval", "250 ms"),
+        ({"buffer_timeout_ms": 0}, "execution.buffer-timeout.interval", "0 ms"),
+        ({"object_reuse": False}, "pipeline.object-reuse", "false"),
+        ({"slots": 3}, "taskmanager.numberOfTaskSlots", "3"),
+        ({"state_backend": "rocksdb"}, "state.backend.type", "rocksdb"),
+        ({"state_backend": "rocksdb", "slots": 2}, "taskmanager.memory.managed.size", "256m"),
+        ({}, "taskmanager.memory.managed.size", "0m"),
+        ({"heap_mb": 1024}, "taskmanager.memory.task.heap.size", "960m"),
+        ({}, "rest.port", "4001"),
+        ({}, "jobmanager.rpc.port", "4002"),
+        ({}, "web.submit.enable", "false"),
+        ({}, "pipeline.generic-types", "false"),
+        ({}, "execution.checkpointing.dir", "file:///run/checkpoint"),
+    ],
+)
+def test_options_become_settings(options: dict[str, Any], setting: str, value: str) -> None:
+    assert cluster.settings(job(**options))[setting] == value
+
+
+def test_at_least_once_is_a_promise_of_the_sink_alone() -> None:
+    for delivery in ("at-least-once", "exactly-once"):
+        assert cluster.settings(job(delivery=delivery))["execution.checkpointing.mode"] == "EXACTLY_ONCE"
+
+
+def test_a_setting_of_the_user_wins() -> None:
+    settings = cluster.settings(job(**{"heartbeat.timeout": "1 min", "web.submit.enable": True}))
+    assert (settings["heartbeat.timeout"], settings["web.submit.enable"]) == ("1 min", "true")
+
+
+def test_everything_listens_on_the_loopback_interface() -> None:
+    settings = cluster.settings(job())
+    assert {value for key, value in settings.items() if key.endswith(("host", "address"))} == {"127.0.0.1"}
+
+
+def test_the_settings_are_written_as_yaml() -> None:
+    (config,) = (text for path, text in plan()[0].files.items() if path.name == "config.yaml")
+    assert '"rest.port": "4001"\n' in config
+
+
+def test_the_class_path_has_the_api_the_connector_and_our_classes() -> None:
+    argv = plan()[1].argv
+    names = [Path(path).name for path in argv[argv.index("-cp") + 1].split(":")]
+    for start in ("flink-dist-", "log4j-core-", "flink-sql-connector-kafka-", "jackson-core-", "flink-"):
+        assert any(name.startswith(start) for name in names), start
+    assert not any(name.startswith(("flink-table", "ecj")) for name in names)
+
+
+def test_more_tasks_than_slots_are_refused() -> None:
+    with pytest.raises(UsageError, match="parallelism 5 needs as many slots"):
+        scenarios.resolve("ospbench/latency", engine="flink", changes={"parallelism": "5", "spare": "3"})
+
+
+@pytest.mark.parametrize("stage", ["ingest", "parse"])
+def test_a_stage_without_state_has_nothing_to_customise(stage: str) -> None:
+    with pytest.raises(Unsupported, match="keeps no state"):
+        scenarios.resolve("ospbench/latency", engine="flink", changes={"stage": stage, "implementation": "customised"})
+
+
+def test_a_missing_wheel_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cluster, "PACKAGE", "no-such-package-of-flink")
+    with pytest.raises(EnvironmentProblem, match=r"streamgauge\[flink\]"):
+        plan()

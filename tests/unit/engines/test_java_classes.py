@@ -1,0 +1,93 @@
+"""Where compiled classes are found, and what the Java sources may not do."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import streamgauge
+from streamgauge import jars
+from streamgauge.engines import java
+from streamgauge.errors import EnvironmentProblem
+
+SOURCES = Path(streamgauge.__file__).parent / "engines"
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Shared sources, an engine's sources, one jar, and a cache of its own."""
+    monkeypatch.setenv("STREAMGAUGE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(java, "SHARED", tmp_path / "shared")
+    for name in ("shared/a/Job.java", "engine/a/b/Main.java"):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True)
+        path.write_text("class X {}")
+    (tmp_path / "library-1.jar").write_bytes(b"1234")
+    return tmp_path
+
+
+def found(project: Path, *, engine: str = "engine", jar: str = "library-1.jar") -> Path:
+    return java.classes(engine, project / "engine", [project / jar])
+
+
+def test_classes_are_in_the_cache_under_the_engines_name(project: Path) -> None:
+    assert found(project).parent == project / "cache" / "classes"
+    assert found(project).name.startswith("engine-")
+    assert found(project) == found(project)
+    assert found(project, engine="other").name.startswith("other-")
+    assert not found(project).exists()
+
+
+@pytest.mark.parametrize("name", ["shared/a/Job.java", "engine/a/b/Main.java", "library-1.jar"])
+def test_whatever_goes_into_them_changes_their_place(project: Path, name: str) -> None:
+    before = found(project)
+    (project / name).write_text("class Y { }")
+    assert found(project) != before
+
+
+def test_a_renamed_source_or_another_jar_changes_their_place(project: Path) -> None:
+    before = found(project)
+    assert found(project, jar="library-2.jar") != before
+    (project / "engine/a/b/Main.java").rename(project / "engine/a/b/Other.java")
+    assert found(project) != before
+
+
+def test_another_compiler_changes_their_place(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = found(project)
+    monkeypatch.setattr(java, "_compiler", lambda: Path("ecj-9.jar"))
+    assert found(project) != before
+
+
+def test_what_is_there_is_not_compiled_again(project: Path) -> None:
+    found(project).mkdir(parents=True)
+    said: list[str] = []
+    assert java.compile_java("engine", project / "engine", [project / "library-1.jar"], said.append) == found(project)
+    assert said == []
+
+
+def test_a_missing_compiler_is_named_with_the_command_that_gets_it(project: Path) -> None:
+    with pytest.raises(EnvironmentProblem, match="streamgauge fetch java"):
+        java.compile_java("engine", project / "engine", [], lambda _: None)
+    assert not (project / "cache" / "classes").exists()
+
+
+def test_the_compiler_is_no_library() -> None:
+    names = {path.name for path in java.libraries()}
+    assert len(names) == len(jars.locked("java")) - 1
+    assert not any(name.startswith("ecj") for name in names)
+
+
+def test_no_java_source_times_waits_or_stamps() -> None:
+    forbidden = re.compile(
+        r"Thread\.sleep|currentTimeMillis|nanoTime|Instant\.now|java\.time\.Clock|LockSupport|TimeUnit\.\w+\.sleep"
+    )
+    sources = list(SOURCES.rglob("*.java"))
+    assert sources
+    assert [path.name for path in sources if forbidden.search(path.read_text(encoding="utf-8"))] == []
+
+
+def test_what_engines_share_names_none_of_them() -> None:
+    for path in (SOURCES / "java" / "src").rglob("*.java"):
+        assert not re.search(r"import org\.apache", path.read_text(encoding="utf-8")), path.name

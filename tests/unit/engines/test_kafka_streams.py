@@ -1,0 +1,89 @@
+"""What the Kafka Streams engine plans and refuses, before anything is started."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from streamgauge import registry
+from streamgauge.engines.kafka_streams import KafkaStreams, KafkaStreamsOptions
+from streamgauge.errors import Unsupported
+from streamgauge.model import Job, ProcessSpec
+from streamgauge.studies import scenario as scenarios
+
+
+def plan(**options: Any) -> list[ProcessSpec]:
+    job = Job(
+        run="run",
+        pipeline="ospbench/tumbling",
+        parameters={"join_bound_ms": 1000, "out_of_order_ms": 500},
+        transport="kafka",
+        endpoints={"bootstrap": "127.0.0.1:9"},
+        inputs={"flow": "f", "speed": "s"},
+        output="o",
+        partitions=2,
+        checkpoint_dir=Path("checkpoint"),
+        work_dir=Path("work"),
+        options=KafkaStreamsOptions.model_validate(options).model_dump(),
+        seed=1,
+    )
+    return list(KafkaStreams().plan(job))
+
+
+def test_it_is_registered() -> None:
+    assert isinstance(registry.engine("kafka-streams"), KafkaStreams)
+
+
+def test_every_instance_is_a_process_with_a_state_directory_of_its_own() -> None:
+    specs = plan(instances=3)
+    assert [spec.role for spec in specs] == ["streams-1", "streams-2", "streams-3"]
+    assert [spec.argv[-2] for spec in specs] == ["work/streams-1", "work/streams-2", "work/streams-3"]
+    assert {spec.argv[-1] for spec in specs} == {"work/job.json"}
+    assert {(spec.ready.kind, spec.ready.value) for spec in specs} == {("event", "ready")}
+
+
+def test_the_job_file_is_written_once_and_holds_every_option() -> None:
+    first, second = plan()
+    [text] = first.files.values()
+    assert second.files == {}
+    assert set(json.loads(text)["options"]) == set(KafkaStreamsOptions.model_fields)
+    assert json.loads(text)["group"] == "streamgauge.run"
+
+
+def test_the_heap_is_that_of_each_instance() -> None:
+    for spec in plan(heap_mb=300):
+        assert {"-Xms300m", "-Xmx300m"} <= set(spec.argv)
+
+
+def test_kafkas_own_settings_are_gathered() -> None:
+    options = KafkaStreamsOptions.model_validate(
+        {"threads": 2, "producer.batch.size": 204_800, "max.task.idle.ms": "7", "producer.enable.idempotence": True}
+    )
+    assert options.threads == 2
+    assert options.conf == {
+        "producer.batch.size": "204800",
+        "max.task.idle.ms": "7",
+        "producer.enable.idempotence": "true",
+    }
+
+
+@pytest.mark.parametrize("wrong", [{"instances": 0}, {"delivery": "at-most-once"}, {"thread": 1}, {"commit_ms": 0}])
+def test_wrong_options_are_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError):
+        KafkaStreamsOptions.model_validate(wrong)
+
+
+def test_a_stage_without_state_has_nothing_to_customise() -> None:
+    with pytest.raises(Unsupported, match="keeps no state"):
+        scenarios.resolve(
+            "ospbench/latency", engine="kafka-streams", changes={"stage": "parse", "implementation": "customised"}
+        )
+
+
+def test_delivery_is_at_least_once_unless_asked_for_more() -> None:
+    assert KafkaStreamsOptions().delivery == KafkaStreams.traits.delivery == "at-least-once"
+    assert KafkaStreams.traits.transactional

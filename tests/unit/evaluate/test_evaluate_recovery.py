@@ -1,0 +1,282 @@
+"""How faults were taken: worked by hand, and what they do to the verdict."""
+
+from __future__ import annotations
+
+import dataclasses
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tallies import START_NS, facts, row, tally
+
+from streamgauge.evaluate import evaluation
+from streamgauge.evaluate.facts import Facts
+from streamgauge.evaluate.metrics import recovery
+from streamgauge.evaluate.metrics.recovery import Recovery, Seen, longest_gap_after, longest_gap_before, recover
+from streamgauge.model import NS_PER_MS, NS_PER_S
+from streamgauge.rundir import RunDir
+
+GOLDEN = Path(__file__).parents[2] / "golden" / "format-1"
+START_MS = START_NS // NS_PER_MS
+MEASURED_S = 20.0
+"""Measured from second 1 to second 21; the drain ends at second 27."""
+
+
+def at(second: float) -> int:
+    return START_NS + round(second * NS_PER_S)
+
+
+def outputs(*spans: tuple[float, float], every_ms: int = 100) -> Any:
+    """Moments of outputs, from and to these seconds of the load."""
+    return START_MS + np.concatenate([np.arange(1000 * begin, 1000 * end, every_ms) for begin, end in spans]).astype(
+        np.int64
+    )
+
+
+def seen(outputs_ms: Any, latencies: dict[int, float | None], backlog: dict[int, int], settled_s: int = 8) -> Seen:
+    """50 ms and 10 records in each second, but for the ones that are named."""
+    return Seen(
+        outputs_ms=outputs_ms,
+        latency_kind="total",
+        latencies_ms=[latencies.get(second, 50.0) for second in range(27)],
+        settled_s=settled_s,
+        backlog=[backlog.get(second, 10) for second in range(27)],
+    )
+
+
+def recovered(found: Seen, fault_s: float, *, first_s: float | None = None, until_s: float = 21.0) -> Recovery:
+    moments = facts(measured_s=MEASURED_S)[1]
+    return recover(found, moments, at(fault_s), at(fault_s if first_s is None else first_s), at(until_s))
+
+
+def test_worked_by_hand() -> None:
+    """The example of docs/reference/measurement.md#faults."""
+    found = recovered(
+        seen(
+            outputs((1, 8.45), (10.5, 26)),
+            {8: 2000.0, 9: 1200.0, 10: 400.0, 11: 60.0},
+            {8: 300, 9: 1300, 10: 20},
+        ),
+        8.45,
+    )
+    assert found.outage_s == pytest.approx(2.1)
+    assert found.gap_before_s == pytest.approx(0.1)
+    assert found.first_output_s == pytest.approx(2.05)
+    assert (found.latency_limit_ms, found.backlog_limit) == (50.0, 10.0)
+    assert found.latency_back_s == pytest.approx(3.55)
+    assert found.backlog_back_s == pytest.approx(3.55)
+
+
+def test_one_second_inside_is_not_back_yet() -> None:
+    latencies: dict[int, float | None] = {8: 900.0, 9: 900.0, 10: 900.0, 12: 51.0, 14: None}
+    found = recovered(seen(outputs((1, 8.45), (10.5, 26)), latencies, {11: 11, 13: 11}), 8.45)
+    assert found.latency_back_s == pytest.approx(15 - 8.45)
+    assert found.backlog_back_s == pytest.approx(15 - 8.45)
+
+
+def test_a_system_that_does_not_stop() -> None:
+    """Micro-batches of half a second: a gap of half a second after the fault is nothing new."""
+    found = recovered(seen(outputs((1, 26), every_ms=500), {}, {}), 8.45)
+    assert (found.outage_s, found.gap_before_s) == (0.5, 0.5)
+    assert found.first_output_s == pytest.approx(0.05)
+    assert (found.latency_back_s, found.backlog_back_s) == (0.0, 0.0)
+
+
+def test_a_part_of_a_system_that_does_not_stop() -> None:
+    """Other workers go on, but what the dead one had to do waits: latency and backlog tell, the output does not."""
+    late: dict[int, float | None] = {second: 9000.0 - 1000 * (second - 8) for second in range(8, 15)}
+    found = recovered(seen(outputs((1, 26)), late, dict.fromkeys(range(8, 15), 99)), 8.45)
+    assert found.outage_s == pytest.approx(0.1)
+    assert found.latency_back_s == pytest.approx(15 - 8.45)
+    assert found.backlog_back_s == pytest.approx(16 - 8.45)
+
+
+def test_an_outage_that_begins_a_while_after_the_fault() -> None:
+    """The rest of the system worked on until it noticed; what was inside its limits before the outage is not back."""
+    found = recovered(seen(outputs((1, 11.05), (15.5, 26)), {11: 4000.0, 15: 400.0}, {11: 99, 15: 20}), 8.45)
+    assert found.outage_s == pytest.approx(4.5)
+    assert found.first_output_s == pytest.approx(15.5 - 8.45)
+    assert found.latency_back_s == pytest.approx(16 - 8.45)
+    assert found.backlog_back_s == pytest.approx(17 - 8.45)
+
+
+def test_nothing_came_any_more() -> None:
+    found = recovered(seen(outputs((1, 8.45)), dict.fromkeys(range(8, 27)), dict.fromkeys(range(8, 27), 500)), 8.45)
+    assert found.outage_s == pytest.approx(27 - 8.4)
+    assert (found.first_output_s, found.latency_back_s, found.backlog_back_s) == (None, None, None)
+
+
+def test_output_that_comes_back_too_late_to_be_inside_again() -> None:
+    found = recovered(seen(outputs((1, 8.45), (19.5, 26)), dict.fromkeys(range(8, 20), 900.0), {}), 8.45)
+    assert found.first_output_s == pytest.approx(19.5 - 8.45)
+    assert found.latency_back_s is None
+
+
+def test_too_little_before_the_fault_to_compare_with() -> None:
+    found = recovered(seen(outputs((1, 5.05), (7.0, 26)), {}, {}), 5.05)
+    assert found.outage_s == pytest.approx(2.0)
+    assert (found.latency_limit_ms, found.latency_back_s) == (None, None)
+    assert (found.backlog_limit, found.backlog_back_s) == (None, None)
+
+
+def test_each_fault_answers_until_the_next_one_and_all_are_measured_by_the_time_before_the_first() -> None:
+    found = seen(outputs((1, 8.45), (10.0, 14.05), (14.5, 26)), {8: 900.0, 9: 900.0, 14: 80.0}, {})
+    first, second = recovered(found, 8.45, until_s=14.05), recovered(found, 14.05, first_s=8.45)
+    assert (first.outage_s, second.outage_s) == (pytest.approx(1.6), pytest.approx(0.5))
+    assert (first.gap_before_s, second.gap_before_s) == (pytest.approx(0.1), pytest.approx(0.1))
+    assert (first.latency_limit_ms, second.latency_limit_ms) == (50.0, 50.0)
+    assert first.latency_back_s == pytest.approx(10 - 8.45)
+    assert second.latency_back_s == pytest.approx(15 - 14.05)
+
+
+def test_gaps() -> None:
+    moments = np.array([100, 200, 500, 600, 1600])
+    assert longest_gap_before(moments, 100, 600) == 300
+    assert longest_gap_before(moments, 100, 150) is None
+    gap = longest_gap_after(moments, 250.0, 1000.0, 9000.0)
+    assert (gap.begin_ms, gap.end_ms, gap.length_ms) == (600, 1600, 1000)
+    spanning = longest_gap_after(moments, 250.0, 550.0, 9000.0)
+    assert (spanning.begin_ms, spanning.end_ms) == (200, 500)
+    last = longest_gap_after(moments, 250.0, 2000.0, 9000.0)
+    assert (last.begin_ms, last.end_ms, last.length_ms) == (1600, None, 7400)
+    nothing = longest_gap_after(moments[:0], 250.0, 2000.0, 9000.0)
+    assert (nothing.begin_ms, nothing.end_ms, nothing.length_ms) == (250, None, 8750)
+    too_late = longest_gap_after(moments, 250.0, 100.0, 9000.0)
+    assert (too_late.begin_ms, too_late.end_ms) == (200, 500)
+
+
+@given(
+    st.sets(st.integers(1000, 20_000), min_size=2, max_size=60).map(sorted),
+    st.integers(1000, 20_000),
+)
+def test_an_outage_is_no_shorter_than_the_gap_that_spans_the_fault(moments: list[int], fault_ms: int) -> None:
+    found = np.array(moments)
+    gap = longest_gap_after(found, fault_ms, 21_000, 27_000)
+    later = found[found > fault_ms]
+    following = later[0] if len(later) else 27_000
+    earlier = found[found <= fault_ms]
+    assert gap.length_ms >= following - (earlier[-1] if len(earlier) else fault_ms)
+    assert gap.end_ms is None or gap.end_ms > fault_ms
+
+
+def deed(**changes: Any) -> dict[str, Any]:
+    return {
+        "fault": "pause engine for 2s at 5s",
+        "verb": "pause",
+        "role": "engine",
+        "planned_ns": at(6.0),
+        "acted_ns": at(6.001),
+        "ended_ns": at(8.003),
+        "took_effect": True,
+        "why_not": None,
+    } | changes
+
+
+def with_faults(*deeds: dict[str, Any]) -> Facts:
+    processes = [{"role": role, "group": role} for role in ("broker", "engine", "load")]
+    return dataclasses.replace(
+        facts(measured_s=MEASURED_S)[0], outcome={"faults": list(deeds)}, manifest={"processes": processes}
+    )
+
+
+def test_results_that_the_first_fault_delayed_are_no_former_ones() -> None:
+    """Of second 5 one result was answered in second 8, after the fault in second 6."""
+    found = with_faults(deed())
+    assert found.moments is not None
+    rows = [row(second=second, answered=second, total=10 * second) for second in range(1, 8)]
+    rows.append(row(second=5, answered=8, total=3000))
+    of = Seen.of(found, found.moments, tally(*rows), "total", outputs((1, 26)), np.zeros(27, np.int64))
+    assert of.settled_s == 5
+    assert of.latencies_ms[:8] == [None, 10, 20, 30, 40, pytest.approx(50 + 0.99 * 2950), 60, 70]
+
+
+@pytest.mark.parametrize(
+    ("changes", "reasons"),
+    [
+        ({}, []),
+        ({"acted_ns": at(7.0)}, []),
+        ({"acted_ns": at(7.3)}, ["the fault 'pause engine for 2s at 5s' acted 1.3 s late; the limit is 1 s"]),
+        (
+            {"took_effect": False, "acted_ns": None, "why_not": "engine was not running"},
+            ["the fault 'pause engine for 2s at 5s' did not take effect: engine was not running"],
+        ),
+        ({"verb": "pause", "role": "broker"}, []),
+        ({"verb": "kill"}, []),
+        (
+            {"verb": "kill", "role": "broker", "fault": "kill broker at 5s"},
+            ["the fault 'kill broker at 5s' ended what is not under test: nothing is measured without it"],
+        ),
+    ],
+)
+def test_what_makes_a_run_invalid(changes: dict[str, Any], reasons: list[str]) -> None:
+    assert recovery.reasons(with_faults(deed(**changes))) == reasons
+
+
+def test_a_fault_without_effect_has_no_figures() -> None:
+    found = with_faults(deed(), deed(took_effect=False, acted_ns=None, ended_ns=None, why_not="it was gone"))
+    of = seen(outputs((1, 6), (8.1, 26)), {}, {})
+    first, second = recovery.measure(found, found.moments, of)
+    assert (first["planned_s"], first["acted_s"], first["ended_s"]) == (5.0, 5.001, 7.003)
+    assert first["outage_s"] == 2.2 and first["latency"] == "total"
+    assert second["why_not"] == "it was gone" and second["outage_s"] is None and second["acted_s"] is None
+
+
+def test_a_run_whose_load_never_started() -> None:
+    found = with_faults(deed(planned_ns=None, acted_ns=None, ended_ns=None, took_effect=False, why_not="over"))
+    (only,) = recovery.measure(found, None, None)
+    assert (only["planned_s"], only["outage_s"], only["took_effect"]) == (None, None, False)
+
+
+def test_without_faults_nothing_is_said() -> None:
+    nothing = with_faults()
+    assert (recovery.reasons(nothing), recovery.warnings(nothing)) == ([], [])
+    assert recovery.measure(nothing, nothing.moments, None) == []
+
+
+@pytest.fixture
+def golden(tmp_path: Path) -> RunDir:
+    shutil.copytree(GOLDEN, tmp_path / "run")
+    return RunDir.open(tmp_path / "run")
+
+
+def drifting() -> Any:
+    """The golden run has 8 s from second 2 on; each second is slower than the one before."""
+    rows = [
+        row(second=second, part=(second - 2) * 20 // 8, appended=second, answered=second, total=100 + 8 * second)
+        for second in range(2, 10)
+    ]
+    return tally(*rows)
+
+
+def test_the_summary_of_a_run_without_faults_does_not_speak_of_them(golden: RunDir) -> None:
+    summary = evaluation._evaluate(golden, Facts.read(golden), drifting(), recorded=True)
+    assert summary["state"] == "drifting"
+    assert "faults" not in summary
+
+
+def test_a_run_with_faults_is_not_called_drifting(golden: RunDir) -> None:
+    moments = Facts.read(golden).moments
+    assert moments is not None
+    begin_ns = moments.measured_start_ns
+    acted = deed(planned_ns=begin_ns + NS_PER_S, acted_ns=begin_ns + NS_PER_S, ended_ns=begin_ns + 2 * NS_PER_S)
+    golden.write_outcome({**golden.outcome(), "faults": [acted]})
+    summary = evaluation._evaluate(golden, Facts.read(golden), drifting(), recorded=True)
+    assert (summary["verdict"], summary["state"]) == ("VALID", "steady")
+    assert any("drift is not judged" in warning for warning in summary["warnings"])
+    assert not any("--warmup" in warning for warning in summary["warnings"])
+    (only,) = summary["faults"]
+    assert (only["acted_s"], only["ended_s"]) == (1.0, 2.0)
+    assert only["outage_s"] > 0
+    again = evaluation._evaluate(golden, Facts.read(golden), drifting(), recorded=True)
+    assert again == summary
+
+
+def test_a_fault_without_effect_spoils_the_run(golden: RunDir) -> None:
+    golden.write_outcome({**golden.outcome(), "faults": [deed(took_effect=False, acted_ns=None, why_not="gone")]})
+    summary = evaluation._evaluate(golden, Facts.read(golden), drifting(), recorded=True)
+    assert summary["verdict"] == "INVALID"
+    assert summary["reasons"] == ["the fault 'pause engine for 2s at 5s' did not take effect: gone"]

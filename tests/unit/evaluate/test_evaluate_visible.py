@@ -1,0 +1,97 @@
+"""Stamps of a transactional output, worked out by hand: three commits in one partition, one in the other."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from tallies import START_NS, facts
+
+from streamgauge.evaluate.visible import NEVER, OFFSETS_MAX, Visible, output_stamps_ms
+from streamgauge.model import NS_PER_MS
+from streamgauge.rundir import RunDir
+
+START_MS = START_NS // NS_PER_MS
+
+
+def line(partition: int, end: int, at_ms: float, doubt_ms: float = 20.0) -> dict[str, int]:
+    t_ns = START_NS + round(at_ms * NS_PER_MS)
+    return {"t_ns": t_ns, "since_ns": t_ns - round(doubt_ms * NS_PER_MS), "partition": partition, "end": end}
+
+
+LINES = [
+    line(0, 3, 100.9),  # rows 0 and 1; 2 is the mark of the commit
+    line(1, 5, 150),  # rows 0 to 3
+    line(0, 6, 200),  # rows 3 and 4
+    line(0, 10, 350),  # rows 6, 7 and 8
+]
+
+
+@pytest.fixture
+def visible(tmp_path: Path) -> Any:
+    def read(lines: list[dict[str, int]], *, transactional: bool = True) -> Visible | None:
+        run = RunDir.create(tmp_path / "run")
+        run.append_samples("visible", lines)
+        made, _ = facts()
+        return Visible.read(run, replace(made, manifest={"engine": {"transactional": transactional}}))
+
+    return read
+
+
+def stamps(visible: Visible, partition: int, *offsets: int) -> list[int | None]:
+    places = np.array([partition * OFFSETS_MAX + offset for offset in offsets], np.int64)
+    return [None if ms == NEVER else int(ms - START_MS) for ms in visible.stamper.emitted_ms(places)]
+
+
+def test_a_row_is_visible_with_the_first_end_beyond_it(visible: Any) -> None:
+    found = visible(LINES)
+    assert stamps(found, 0, 0, 1, 2, 3, 4, 5, 6, 8, 9) == [100, 100, 100, 200, 200, 200, 350, 350, 350]
+    assert stamps(found, 1, 0, 3, 4) == [150, 150, 150]
+
+
+def test_what_lies_beyond_the_last_end_was_never_visible(visible: Any) -> None:
+    found = visible(LINES)
+    assert stamps(found, 0, 10, 11) == [None, None]
+    assert stamps(found, 1, 5, 10**12) == [None, None], "what another partition showed says nothing"
+    assert stamps(found, 2, 0) == [None]
+
+
+def test_a_run_that_nobody_watched(visible: Any) -> None:
+    assert stamps(visible([]), 0, 0) == [None]
+
+
+def test_without_transactions_the_broker_s_stamps_count(visible: Any) -> None:
+    assert visible(LINES, transactional=False) is None
+    batch = pa.record_batch({"partition": [0], "offset": [4], "appended_ms": [17]})
+    assert output_stamps_ms(batch, None).tolist() == [17]
+
+
+def test_rows_of_the_recorded_output(visible: Any) -> None:
+    batch = pa.record_batch(
+        {
+            "partition": pa.array([0, 0, 1, 1], pa.int32()),
+            "offset": pa.array([4, 12, 0, 5], pa.int64()),
+            "appended_ms": pa.array([1, 2, 3, 4], pa.int64()),
+        }
+    )
+    assert (output_stamps_ms(batch, visible(LINES)) - START_MS).tolist() == [200, 150]
+
+
+def test_resolution_is_that_of_the_results(visible: Any) -> None:
+    """980 results within 20 ms, 20 within 60: each counts, however few looks showed them. 10 more in the warm-up."""
+    lines = [line(0, 10, 50, doubt_ms=900), line(0, 500, 1100), line(1, 490, 1100), line(0, 520, 1300, doubt_ms=60)]
+    found, (_, moments) = visible(lines), facts()
+    assert found.resolution_ms(moments) == {"p50": 20.0, "p99": 60.0, "max": 60.0}
+    assert found.warnings(moments) == []
+    (said,) = found.warnings(replace(moments, measured_start_ns=START_NS))
+    assert "900 ms at worst, for 10 of 1010 not to 100 ms" in said
+
+
+def test_a_run_without_output_has_no_resolution(visible: Any) -> None:
+    found, (_, moments) = visible([]), facts()
+    assert found.resolution_ms(moments) == {"p50": None, "p99": None, "max": None}
+    assert found.warnings(moments) == []

@@ -1,0 +1,71 @@
+"""The part of a run's page that shows its faults, and their marks in every figure over time."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from synthetic_run import write_bursts, write_faults
+
+from streamgauge import report
+from streamgauge.report import figures
+from streamgauge.report.source import read
+from streamgauge.rundir import RunDir
+
+NOT_OVER_TIME = {"distribution"}
+
+
+def text_of(run: RunDir) -> str:
+    """The section's words."""
+    page = report.write(run).read_text(encoding="utf-8")
+    section = page.partition('<section class="faults"')[2].partition("</section>")[0]
+    return " ".join(re.sub(r"<[^>]+>", " ", section).split())
+
+
+def test_every_fault_is_marked_in_every_figure_over_time(tmp_path: Path) -> None:
+    drawn = figures.all_figures(read(write_faults(tmp_path / "run")))
+    assert len(drawn) > 10
+    for name in drawn.keys() - NOT_OVER_TIME:
+        layout = drawn[name]["layout"]
+        lines = {shape["x0"] for shape in layout["shapes"] if shape["line"].get("color") == "--alarm"}
+        labels = {note["text"]: note["x"] for note in layout["annotations"]}
+        assert {20.0, 25.0, 35.0} <= lines, name
+        assert labels["pause engine"] == 20.0 and labels["kill worker-2"] == 25.0, name
+        assert labels["kill worker-2: no effect"] == 35.0, name
+        bands = [(shape["x0"], shape["x1"]) for shape in layout["shapes"] if shape.get("fillcolor") == "--band"]
+        assert bands == [(20.0, 22.0), (25.0, 25.1)], name
+
+
+def test_bursts_and_faults_in_one_figure(tmp_path: Path) -> None:
+    run = write_bursts(tmp_path / "run")
+    run.write_outcome({**run.outcome(), "faults": write_faults(tmp_path / "other").outcome()["faults"]})
+    labels = [note["text"] for note in figures.all_figures(read(run))["burst-latency"]["layout"]["annotations"]]
+    assert {"burst", "wide burst", "pause engine", "kill worker-2"} <= set(labels)
+
+
+def test_the_table(tmp_path: Path) -> None:
+    said = text_of(write_faults(tmp_path / "run"))
+    assert "3 faults" in said
+    assert "pause engine for 2s at 10s from 10.00 s to 12.00 s 2.31 0.470 2.12 3.00 4.00" in said
+    assert "kill worker-2 at 50% from 15.00 s to 15.10 s 0.47 0.470 0.21 not in this run cannot be told" in said
+    assert "kill worker-2 at 25s none: worker-2 was not running" in said
+    assert "0 lost, 0 duplicates" in said
+
+
+def test_the_state_says_that_drift_was_not_judged(tmp_path: Path) -> None:
+    page = report.write(write_faults(tmp_path / "run")).read_text(encoding="utf-8")
+    assert "not judged in a run with faults" in page
+
+
+@pytest.mark.parametrize("kind", ["valid", "failed"])
+def test_other_runs_have_no_such_part(kind: str, request: pytest.FixtureRequest) -> None:
+    run: RunDir = request.getfixturevalue(kind)
+    assert text_of(run) == ""
+    alarms = [
+        shape
+        for name, drawn in figures.all_figures(read(run)).items()
+        for shape in drawn["layout"].get("shapes", ())
+        if shape.get("yref") == "paper" and shape["line"].get("color") == "--alarm" and name != "clock"
+    ]
+    assert alarms == []
