@@ -6,11 +6,13 @@ import json
 import shutil
 from pathlib import Path
 
+import pytest
 from driving import streamgauge
 
 SHORT = ("--engine", "echo", "--for", "5s", "--warmup", "2s", "--rate", "200/s", "--set", "sustained=none")
 
 
+@pytest.mark.full
 def test_two_repetitions_never_tell(tmp_path: Path) -> None:
     out = tmp_path / "set"
     for _ in range(3):

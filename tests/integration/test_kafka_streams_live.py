@@ -17,6 +17,7 @@ def topics(shared: Bench) -> set[str]:
     return set(AdminClient({"bootstrap.servers": shared.bootstrap}).list_topics(timeout=20).topics)
 
 
+@pytest.mark.full
 def test_nothing_is_repartitioned_and_no_topic_is_left(
     shared: Bench, measure: Measure, monkeypatch: pytest.MonkeyPatch
 ) -> None:

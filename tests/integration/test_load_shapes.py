@@ -7,6 +7,7 @@ import sys
 
 import numpy as np
 import pyarrow.parquet as pq
+import pytest
 from driving import Measure
 
 from streamgauge.conformance.suite import Bench
@@ -107,6 +108,7 @@ sys.exit(3)
 """
 
 
+@pytest.mark.full
 def test_an_engine_that_starts_under_load_is_sampled_meanwhile(shared: Bench) -> None:
     """The engine says that it is ready when it finds a sample that is younger than itself, and then ends."""
     changes = {"shape": "single-burst", "burst_records": "500", "burst_s": "0.5", "warmup_s": "1", "measured_s": "4"}
@@ -135,6 +137,7 @@ def ended(shared: Bench, word: str) -> tuple[RunDir, dict[str, object]]:
     return run_experiment(request, Nobody(), shared.evaluator, EndsIt(word))
 
 
+@pytest.mark.full
 def test_enough_ends_the_measured_interval_and_the_rest_follows(shared: Bench) -> None:
     run, summary = ended(shared, "enough")
     outcome = run.outcome()
@@ -147,6 +150,7 @@ def test_enough_ends_the_measured_interval_and_the_rest_follows(shared: Bench) -
     assert sent(run) == list(range(plan.count_before(outcome["load_end_ns"] - outcome["load_start_ns"])))
 
 
+@pytest.mark.full
 def test_hopeless_stops_everything_at_once(shared: Bench) -> None:
     run, summary = ended(shared, "hopeless")
     assert run.outcome()["hopeless"] == "as agreed"

@@ -97,7 +97,7 @@ def test_all_listeners_are_on_loopback_and_kill_leaves_nothing(measuring: Starte
     assert json.loads(after.stdout)["results"]["lost"] == 0, after.stderr
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.full)])
 def test_an_interrupted_run_stops_everything(measuring: Started, number: signal.Signals) -> None:
     measuring.cli.send_signal(number)
     assert measuring.cli.wait(60) == 130
@@ -106,6 +106,7 @@ def test_an_interrupted_run_stops_everything(measuring: Started, number: signal.
     measuring.assert_nothing_left()
 
 
+@pytest.mark.full
 def test_interrupted_twice(measuring: Started) -> None:
     measuring.cli.send_signal(signal.SIGINT)
     time.sleep(0.2)

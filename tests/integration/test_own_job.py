@@ -60,6 +60,7 @@ def test_the_example_is_right(run_job: RunJob) -> None:
     assert run.job_path.read_bytes() == EXAMPLE.read_bytes()
 
 
+@pytest.mark.full
 def test_an_error_in_build_is_found(run_job: RunJob, tmp_path: Path) -> None:
     right = EXAMPLE.read_text()
     wrong = right.replace('f.sum("m.flow")', 'f.max("m.flow")', 1)

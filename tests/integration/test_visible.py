@@ -174,6 +174,7 @@ def test_a_transactional_run(measure: Measure, shared: Bench) -> None:
     assert run.summary_path.read_bytes() == first, "evaluated again"
 
 
+@pytest.mark.full
 def test_the_drain_waits_for_the_last_commit(measure: Measure, monkeypatch: pytest.MonkeyPatch) -> None:
     """The second transaction ends 20 s after the first record, and the silence that ends a drain would be over by then:
     the load ends after 12 s. That the engine has not committed all of its input is what keeps the drain waiting."""
