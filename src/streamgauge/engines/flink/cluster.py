@@ -12,8 +12,8 @@ from pathlib import Path
 
 from streamgauge import jars
 from streamgauge.engines import java
-from streamgauge.engines.flink.options import as_text
 from streamgauge.engines.job_file import job_file
+from streamgauge.engines.settings import as_text
 from streamgauge.errors import EnvironmentProblem
 from streamgauge.jvm.java import find_java
 from streamgauge.model import Job, ProcessSpec, Ready, Stop

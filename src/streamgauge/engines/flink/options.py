@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from streamgauge.engines.settings import gather_conf, has_dot
 
 
 class FlinkOptions(BaseModel):
@@ -44,12 +45,7 @@ class FlinkOptions(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _gather_conf(cls, given: Any) -> Any:
-        """Every setting of Flink has a dot in its name, no option here has."""
-        if not isinstance(given, Mapping):
-            return given
-        conf = {key: as_text(value) for key, value in given.items() if "." in key}
-        rest = {key: value for key, value in given.items() if "." not in key}
-        return {**rest, "conf": {**rest.get("conf", {}), **conf}} if conf else rest
+        return gather_conf(given, has_dot)
 
     @model_validator(mode="after")
     def _slots_suffice(self) -> Self:
@@ -60,7 +56,3 @@ class FlinkOptions(BaseModel):
                 f"taskmanagers {self.taskmanagers} × slots {self.slots} are {slots}"
             )
         return self
-
-
-def as_text(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -12,6 +12,7 @@ from streamgauge import jars
 from streamgauge.contracts import Engine
 from streamgauge.engines.java import classes, compile_java
 from streamgauge.engines.job_file import job_file
+from streamgauge.engines.settings import gather_conf, has_dot
 from streamgauge.engines.stages import NOTHING_TO_CUSTOMISE, STATEFUL, STATELESS
 from streamgauge.jvm.java import find_java
 from streamgauge.model import Job, ProcessSpec, Ready, Stop, Traits
@@ -65,16 +66,7 @@ class KafkaStreamsOptions(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _gather_conf(cls, given: Any) -> Any:
-        """Kafka's own names have a dot, ours have none."""
-        if not isinstance(given, Mapping):
-            return given
-        conf = {key: _as_text(value) for key, value in given.items() if "." in key}
-        rest = {key: value for key, value in given.items() if "." not in key}
-        return {**rest, "conf": {**rest.get("conf", {}), **conf}} if conf else rest
-
-
-def _as_text(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
+        return gather_conf(given, has_dot)
 
 
 class KafkaStreams(Engine):

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 from streamgauge import jars
 from streamgauge.contracts import Engine
 from streamgauge.engines.job_file import job_file
+from streamgauge.engines.settings import as_text, gather_conf
 from streamgauge.engines.spark.limits import LIMITS
 from streamgauge.engines.stages import STATEFUL, STATELESS
 from streamgauge.errors import UsageError
@@ -67,15 +68,7 @@ class SparkOptions(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _gather_conf(cls, given: Any) -> Any:
-        if not isinstance(given, Mapping):
-            return given
-        conf = {key: _as_text(value) for key, value in given.items() if key.startswith("spark.")}
-        rest = {key: value for key, value in given.items() if not key.startswith("spark.")}
-        return {**rest, "conf": {**rest.get("conf", {}), **conf}} if conf else rest
-
-
-def _as_text(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
+        return gather_conf(given, lambda key: key.startswith("spark."))
 
 
 class Spark(Engine):
@@ -139,7 +132,7 @@ def _settings(job: Job) -> dict[str, str]:
         "spark.sql.streaming.checkpointFileManagerClass": _FAST_LOG,
         "spark.sql.streaming.minBatchesToRetain": str(options["retained_batches"]),
         "spark.sql.streaming.stateStore.providerClass": _STATE_STORES[options["state_store"]],
-        "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": _as_text(options["changelog"]),
+        "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": as_text(options["changelog"]),
         "spark.sql.session.timeZone": "UTC",
         "spark.serializer": "org.apache.spark.serializer.KryoSerializer",
         "spark.locality.wait": "100ms",
