@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from engine_jobs import make_job
 
 from streamgauge import registry
 from streamgauge.engines.flink import cluster
@@ -16,21 +17,7 @@ from streamgauge.studies import scenario as scenarios
 
 
 def job(**options: Any) -> Job:
-    return Job(
-        run="run",
-        pipeline="ospbench/tumbling",
-        parameters={},
-        transport="kafka",
-        endpoints={"bootstrap": "127.0.0.1:9"},
-        inputs={"flow": "f", "speed": "s"},
-        output="o",
-        partitions=2,
-        checkpoint_dir=Path("/run/checkpoint"),
-        work_dir=Path("/run"),
-        options=registry.engine("flink").options.model_validate(options).model_dump(),
-        seed=1,
-        ports=(4001, 4002),
-    )
+    return make_job("flink", options, ports=(4001, 4002))
 
 
 def plan(**options: Any) -> Sequence[ProcessSpec]:

@@ -3,35 +3,21 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
+from engine_jobs import make_job
 from pydantic import ValidationError
 
 from streamgauge import registry
 from streamgauge.engines.kafka_streams import KafkaStreams, KafkaStreamsOptions
 from streamgauge.errors import Unsupported
-from streamgauge.model import Job, ProcessSpec
+from streamgauge.model import ProcessSpec
 from streamgauge.studies import scenario as scenarios
 
 
 def plan(**options: Any) -> list[ProcessSpec]:
-    job = Job(
-        run="run",
-        pipeline="ospbench/tumbling",
-        parameters={"join_bound_ms": 1000, "out_of_order_ms": 500},
-        transport="kafka",
-        endpoints={"bootstrap": "127.0.0.1:9"},
-        inputs={"flow": "f", "speed": "s"},
-        output="o",
-        partitions=2,
-        checkpoint_dir=Path("checkpoint"),
-        work_dir=Path("work"),
-        options=KafkaStreamsOptions.model_validate(options).model_dump(),
-        seed=1,
-    )
-    return list(KafkaStreams().plan(job))
+    return list(KafkaStreams().plan(make_job("kafka-streams", options)))
 
 
 def test_it_is_registered() -> None:
@@ -41,8 +27,8 @@ def test_it_is_registered() -> None:
 def test_every_instance_is_a_process_with_a_state_directory_of_its_own() -> None:
     specs = plan(instances=3)
     assert [spec.role for spec in specs] == ["streams-1", "streams-2", "streams-3"]
-    assert [spec.argv[-2] for spec in specs] == ["work/streams-1", "work/streams-2", "work/streams-3"]
-    assert {spec.argv[-1] for spec in specs} == {"work/job.json"}
+    assert [spec.argv[-2] for spec in specs] == ["/run/streams-1", "/run/streams-2", "/run/streams-3"]
+    assert {spec.argv[-1] for spec in specs} == {"/run/job.json"}
     assert {(spec.ready.kind, spec.ready.value) for spec in specs} == {("event", "ready")}
 
 

@@ -2,39 +2,22 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from engine_jobs import make_job
 
 from streamgauge import registry
 from streamgauge.engines.spark.program import consumed
 from streamgauge.engines.spark.queries import query_of
 from streamgauge.errors import Unsupported
-from streamgauge.model import Job
 from streamgauge.studies import scenario as scenarios
 
 
 def settings(own_job: dict[str, str] | None = None, **options: Any) -> dict[str, str]:
     """The Spark settings on the command line of the engine's JVM."""
-    engine = registry.engine("spark")
-    job = Job(
-        run="run",
-        pipeline="ospbench/tumbling",
-        parameters={},
-        transport="kafka",
-        endpoints={"bootstrap": "127.0.0.1:9"},
-        inputs={"flow": "f", "speed": "s"},
-        output="o",
-        partitions=2,
-        checkpoint_dir=Path("checkpoint"),
-        work_dir=Path("work"),
-        options=engine.options.model_validate(options).model_dump(),
-        seed=1,
-        own_job=own_job,
-    )
-    argv = engine.plan(job)[0].argv
+    argv = registry.engine("spark").plan(make_job("spark", options, own_job=own_job))[0].argv
     return dict(argv[at + 1].split("=", 1) for at, word in enumerate(argv) if word == "--conf")
 
 
