@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import psutil
 
-from streamgauge import jars, registry
+from streamgauge import registry
 from streamgauge.conformance import checks
 from streamgauge.conformance.checks import Ended, Observed, Planned
 from streamgauge.contracts import Engine
@@ -24,6 +24,7 @@ from streamgauge.lab.evaluation import Evaluator
 from streamgauge.lab.experiment import Experiment, remove_topics
 from streamgauge.lab.process import Running
 from streamgauge.lab.proctable import Identity
+from streamgauge.lab.requirements import fetch_jars
 from streamgauge.lab.supervisor import Supervisor
 from streamgauge.lab.watch import Tick
 from streamgauge.model import LoadPlan, Scenario
@@ -66,8 +67,7 @@ def bench(directory: Path | None = None) -> Iterator[Bench]:
     """Start the shared broker and evaluator; the evaluator's Spark starts when first needed."""
     scenario = scenarios.resolve("ospbench/latency", engine="echo")
     groups = blueprints.needed_jar_groups(scenario, own_broker=True)
-    if jars.missing(groups):
-        jars.fetch(groups)
+    fetch_jars(groups, lambda _: None)
     name = f"conformance-{secrets.token_hex(3)}"
     with tempfile.TemporaryDirectory(prefix="streamgauge-check-") as logs, Supervisor(name, Path(logs)) as supervisor:
         home = directory or supervisor.work_dir
@@ -176,8 +176,7 @@ def observe(
 
 def _observe_once(shared: Bench, engine: Engine, scenario: Scenario, program: tuple[str, ...]) -> Observed:
     groups = blueprints.needed_jar_groups(scenario, own_broker=True)
-    if jars.missing(groups):
-        jars.fetch(groups)
+    fetch_jars(groups, lambda _: None)
     engine.prepare(lambda _: None)
     request = Request(
         scenario,

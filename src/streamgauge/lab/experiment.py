@@ -11,7 +11,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from streamgauge import jars, registry
+from streamgauge import registry
 from streamgauge.errors import EngineFailed, EnvironmentProblem, Interrupted, UsageError
 from streamgauge.evaluate import evaluate_without_spark
 from streamgauge.lab import blueprint as blueprints
@@ -21,7 +21,7 @@ from streamgauge.lab.evaluation import Evaluator
 from streamgauge.lab.faults import Faults
 from streamgauge.lab.manifest import describe
 from streamgauge.lab.outcome import Outcome, Progress, never_started
-from streamgauge.lab.requirements import check_packages
+from streamgauge.lab.requirements import check_packages, fetch_jars
 from streamgauge.lab.sampling import Sampler, machine_sample
 from streamgauge.lab.supervisor import Supervisor
 from streamgauge.lab.visibility import Visibility
@@ -371,9 +371,7 @@ def run_experiment(
     engine = registry.engine(scenario.engine)
     check_packages(engine)
     groups = blueprints.needed_jar_groups(scenario, own_broker=request.bootstrap is None)
-    if missing := jars.missing(groups):
-        watch.phase(f"fetching {len(missing)} jars, {sum(jar.size for jar in missing) / 1e6:.0f} MB (once)")
-        jars.fetch(groups)
+    fetch_jars(groups, watch.phase)
     engine.prepare(watch.phase)
     # Laid out once before anything is made, so that a mistake or a lack of room leaves nothing behind.
     blueprints.check_room(blueprints.draw(request, run, Path(tempfile.gettempdir()) / run))

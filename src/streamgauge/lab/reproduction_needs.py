@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from streamgauge import jars, registry
+from streamgauge import registry
 from streamgauge.errors import EnvironmentProblem
 from streamgauge.jvm.java import find_java
 from streamgauge.lab.blueprint import Request, needed_jar_groups
-from streamgauge.lab.requirements import missing_packages
+from streamgauge.lab.requirements import fetch_jars, missing_packages
 
 
 def make_ready(requests: Sequence[Request], say: Callable[[str], None]) -> None:
@@ -32,8 +32,6 @@ def make_ready(requests: Sequence[Request], say: Callable[[str], None]) -> None:
         for request in requests
         for group in needed_jar_groups(request.scenario, own_broker=request.bootstrap is None)
     }
-    if missing := jars.missing(groups):
-        say(f"fetching {len(missing)} jars, {sum(jar.size for jar in missing) / 1e6:.0f} MB (once)")
-        jars.fetch(groups)
+    fetch_jars(groups, say)
     for engine in engines:
         engine.prepare(say)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from importlib.metadata import PackageNotFoundError, version
 
 from streamgauge import jars, registry
@@ -31,6 +32,13 @@ def check_packages(engine: Engine) -> None:
             got="it is not installed",
             hint=f"pip install 'streamgauge[{extra}]'",
         )
+
+
+def fetch_jars(groups: Iterable[str], say: Callable[[str], None]) -> None:
+    """Bring the jars of these groups that are not here yet."""
+    if missing := jars.missing(groups):
+        say(f"fetching {len(missing)} jars, {sum(jar.size for jar in missing) / 1e6:.0f} MB (once)")
+        jars.fetch(groups)
 
 
 def jar_groups() -> dict[str, list[str]]:
