@@ -222,7 +222,8 @@ class Bench:
         }
         settings.write_text(json.dumps(content))
         argv = [sys.executable, "-m", "streamgauge.load.worker", str(settings)]
-        return subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        pipe = subprocess.PIPE
+        return subprocess.Popen(argv, stdin=pipe, stdout=pipe, text=True, start_new_session=True)
 
     def _ledger(self, index: int) -> Path:
         return self._directory / f"ledger-{index}.parquet"

@@ -43,6 +43,9 @@ WAIT_S = 0.005
 
 PRIORITY = -10
 """Nice value that is asked for."""
+AUTOGROUP = Path("/proc/self/autogroup")
+"""Linux may divide the cores between sessions first: nice values then only count inside a session, and the session has
+one of its own, here."""
 
 _STDIN = 0
 
@@ -177,7 +180,9 @@ def _ask_for_priority() -> bool:
     """
     try:
         os.setpriority(os.PRIO_PROCESS, 0, PRIORITY)
-    except PermissionError:
+        if AUTOGROUP.exists() and os.getsid(0) == os.getpid():
+            AUTOGROUP.write_text(str(PRIORITY))
+    except OSError:
         return False
     return True
 
