@@ -14,7 +14,7 @@ from streamgauge.evaluate.verdict import exit_code
 from streamgauge.lab.blueprint import Request, draw, run_name
 from streamgauge.lab.experiment import Experiment
 from streamgauge.lab.supervisor import Supervisor
-from streamgauge.lab.watch import Tick
+from streamgauge.lab.watch import Nobody, Tick
 from streamgauge.rundir import RunDir
 from streamgauge.studies import scenario as scenarios
 
@@ -49,15 +49,12 @@ def test_what_was_injected_is_what_is_counted(measure: Measure, option: str, wor
     assert str(2500 // 7) in " ".join(summary["reasons"])
 
 
-class Stall:
+class Stall(Nobody):
     """Stops the load worker for 300 ms of every second of the measured interval."""
 
     def __init__(self, supervisor: Supervisor) -> None:
         self.supervisor = supervisor
         self.stalls = 0
-
-    def phase(self, text: str) -> None:
-        pass
 
     def warn(self, text: str) -> None:
         raise AssertionError(text)

@@ -73,6 +73,9 @@ def print_result(run: RunDir, summary: dict[str, Any], *, to_stderr: bool) -> No
 
 
 def _sustained(summary: dict[str, Any]) -> str:
+    """Nothing for a run whose answers are wrong: what it kept up with was not the work."""
+    if summary["verdict"] == "FAILED":
+        return ""
     return {True: "· sustained", False: "· not sustained", None: ""}[summary["sustained"]]
 
 

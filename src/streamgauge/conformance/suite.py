@@ -26,7 +26,7 @@ from streamgauge.lab.process import Running
 from streamgauge.lab.proctable import Identity
 from streamgauge.lab.requirements import fetch_jars
 from streamgauge.lab.supervisor import Supervisor
-from streamgauge.lab.watch import Tick
+from streamgauge.lab.watch import Nobody, Tick
 from streamgauge.model import LoadPlan, Scenario
 from streamgauge.rundir import RunDir
 from streamgauge.studies import scenario as scenarios
@@ -78,19 +78,13 @@ def bench(directory: Path | None = None) -> Iterator[Bench]:
 
 
 @dataclass
-class _Onlooker:
+class _Onlooker(Nobody):
     """Notes the engine's processes and sockets while they live."""
 
     supervisor: Supervisor
     engine: dict[str, Running] = field(default_factory=dict)
     seen: set[Identity] = field(default_factory=set)
     listening: set[str] = field(default_factory=set)
-
-    def phase(self, text: str) -> None:
-        pass
-
-    def warn(self, text: str) -> None:
-        pass
 
     def tick(self, tick: Tick) -> None:
         for running in self.supervisor.processes():

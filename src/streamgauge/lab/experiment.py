@@ -57,7 +57,7 @@ class Experiment:
         self._sampler = Sampler(supervisor.processes)
         self._heard = Progress()
         self._outcome = Outcome()
-        self._faults = Faults(self.scenario, supervisor)
+        self._faults = Faults(self.scenario, supervisor, watch.say)
         self._visibility = Visibility.of(plan, self.run)
         self._last: tuple[float, int, int] = (time.monotonic(), 0, 0)
 

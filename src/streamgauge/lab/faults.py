@@ -6,7 +6,7 @@ import math
 import re
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
 from typing import Any, Literal, cast
@@ -140,9 +140,12 @@ class Deed:
 class Faults:
     """Acts out the faults of one run, each at its moment, in a thread of its own: none waits for another."""
 
-    def __init__(self, scenario: Scenario, supervisor: Supervisor) -> None:
+    def __init__(
+        self, scenario: Scenario, supervisor: Supervisor, say: Callable[[str], None] = lambda text: None
+    ) -> None:
         self._measured_s = scenario.load.measured_s
         self._supervisor = supervisor
+        self._say = say
         self._over = threading.Event()
         self._planned = [(fault, Deed(str(fault), fault.verb, fault.role)) for fault in scenario.faults]
         self._threads: list[threading.Thread] = []
@@ -174,6 +177,7 @@ class Faults:
         if running is None or not proctable.is_alive(running.identity):
             deed.why_not = f"{fault.role} was not running any more" if running else f"{fault.role} was not running"
             return
+        self._say(f"fault: {fault}")
         deed.acted_ns = time.time_ns()
         if fault.verb == "kill":
             self._kill(running, deed)

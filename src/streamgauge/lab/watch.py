@@ -59,6 +59,9 @@ class Watch(Protocol):
 
     def tick(self, tick: Tick) -> None: ...
 
+    def say(self, text: str) -> None:
+        """What should stay in sight."""
+
     def warn(self, text: str) -> None: ...
 
 
@@ -69,6 +72,9 @@ class Nobody:
         pass
 
     def tick(self, tick: Tick) -> None:
+        pass
+
+    def say(self, text: str) -> None:
         pass
 
     def warn(self, text: str) -> None:

@@ -172,7 +172,8 @@ class Acting:
     """Faults whose moments have just come, on the processes of a supervisor."""
 
     def __init__(self, supervisor: Supervisor, *texts: str) -> None:
-        self.faults = Faults(scenario(*texts), supervisor)
+        self.said: list[str] = []
+        self.faults = Faults(scenario(*texts), supervisor, self.said.append)
         self.deeds: list[Deed] = [deed for _, deed in self.faults._planned]
         self.start_ns = time.time_ns()
         self.faults.begin(self.start_ns)
@@ -192,6 +193,7 @@ def test_a_kill_ends_the_process_and_is_no_failure_of_it(supervisor: Supervisor)
     (deed,) = acting.faults.end()
     assert all_gone([running.identity])
     assert acting.faults.killed() == {"engine-1"}
+    assert acting.said == ["fault: kill engine-1 at 0s"]
     assert (deed["fault"], deed["verb"], deed["role"]) == ("kill engine-1 at 0s", "kill", "engine-1")
     assert deed["planned_ns"] == acting.start_ns
     assert deed["planned_ns"] <= deed["acted_ns"] <= deed["ended_ns"]
