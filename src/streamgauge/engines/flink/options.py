@@ -38,7 +38,7 @@ class FlinkOptions(BaseModel):
         60_000, description="after which the broker ends a transaction that an exactly-once sink left open"
     )
     idle_ms: Annotated[int, Field(ge=1)] = Field(
-        5000, description="after which a partition without records no longer holds the watermark back"
+        15_000, description="after which a partition without records no longer holds the watermark back"
     )
     conf: dict[str, str] = Field(default_factory=dict, description="any setting of Flink, by its own name")
 
