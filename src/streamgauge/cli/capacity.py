@@ -130,7 +130,8 @@ def _answer(found: Mapping[str, Any], page: object, file: object) -> str:
     if found["note"]:
         lines.append(f"  {found['note']}")
     saved = f", {found['seconds_saved']:.0f} s of load saved by ending hopeless ones early"
-    lines.append(f"{len(found['probes'])} probes in {found['seconds']:.0f} s{saved if found['seconds_saved'] else ''}")
+    probes = f"{number} probes" if (number := len(found["probes"])) != 1 else "1 probe"
+    lines.append(f"{probes} in {found['seconds']:.0f} s{saved if found['seconds_saved'] else ''}")
     return "\n".join([*lines, f"report   {page}", f"capacity {file}"])
 
 

@@ -107,7 +107,7 @@ class _Search:
             return Next(outward, "bracket")
         if self._best is not None:
             return self._confirm()
-        return Answer("missed", None, self._beyond, False, f"not sustained even at {self._beyond}")
+        return Answer("missed", None, self._beyond, False, f"{self._beyond} is the end of the range")
 
     def _middle(self) -> int | None:
         """The geometric middle of a bracket that is still too wide; None when there is none."""
