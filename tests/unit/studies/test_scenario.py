@@ -7,7 +7,7 @@ from streamgauge.studies import scenario as scenarios
 def test_the_laptop_is_the_default() -> None:
     found = scenarios.resolve("ospbench/latency")
     assert (found.profile, found.engine, found.stage) == ("laptop", "spark", "ingest")
-    assert (found.load.rate_per_s, found.load.warmup_s, found.load.measured_s) == (400, 10.0, 30.0)
+    assert (found.load.rate_per_s, found.load.warmup_s, found.load.measured_s) == (400, 20.0, 30.0)
     assert found.load.tail_s == pytest.approx(0.5)
     assert found.scaled["measured_s"] == (30.0, 1500.0)
     assert "rate_per_s" not in found.scaled
