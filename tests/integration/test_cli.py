@@ -135,7 +135,8 @@ def test_python_alone_is_enough(tmp_path: Path) -> None:
 
 
 def test_plan_starts_nothing(tmp_path: Path) -> None:
-    done = streamgauge("plan", "ospbench/latency", "--engine", "spark", "--set", "realtime=true", cwd=tmp_path)
+    length = ("--warmup", "10s", "--for", "30s")
+    done = streamgauge("plan", "ospbench/latency", "--engine", "spark", "--set", "realtime=true", *length, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     for word in ("broker", "engine-jvm", "local[4]", "load", "evaluate", "disk", "memory", "16,200 records"):
         assert word in done.stdout

@@ -36,17 +36,16 @@ sys.exit(7)
 
 
 def test_a_pause_is_an_outage_of_its_length(measure: Measure) -> None:
-    run, summary = measure(faults=("pause engine for 2s at 50%",), measured_s=13)
+    run, summary = measure(faults=("pause engine for 2s at 40%",), measured_s=20)
     assert summary["verdict"] == "VALID", summary["reasons"]
     assert summary["results"]["lost"] == summary["results"]["duplicates"] == summary["results"]["unfinished"] == 0
     (fault,) = summary["faults"]
     (deed,) = run.outcome()["faults"]
     assert deed["took_effect"] and deed["ended_ns"] - deed["acted_ns"] >= 2e9
-    assert fault["planned_s"] == 6.5 and fault["acted_s"] >= 6.5
+    assert fault["planned_s"] == 8.0 and fault["acted_s"] >= 8.0
     assert fault["outage_s"] >= 2.0 > fault["gap_before_s"]
     assert fault["first_output_s"] >= 2.0
-    # On a busy machine two calm seconds in a row may not come before the end.
-    assert all(back is None or back >= 2.0 for back in (fault["latency_back_s"], fault["backlog_back_s"]))
+    assert 2.0 <= fault["latency_back_s"] < 12.0 and 2.0 <= fault["backlog_back_s"] < 12.0
     assert summary["latency_ms"]["total"]["max"] >= 2000
     assert summary["generator"]["late_max_ms"] < summary["generator"]["late_max_limit_ms"]
 

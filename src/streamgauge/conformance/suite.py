@@ -69,7 +69,7 @@ def bench(directory: Path | None = None) -> Iterator[Bench]:
     groups = blueprints.needed_jar_groups(scenario, own_broker=True)
     fetch_jars(groups, lambda _: None)
     name = f"conformance-{secrets.token_hex(3)}"
-    with tempfile.TemporaryDirectory(prefix="streamgauge-check-") as logs, Supervisor(name, Path(logs)) as supervisor:
+    with Supervisor(name) as supervisor:
         home = directory or supervisor.work_dir
         plan = blueprints.draw(Request(scenario, home / "bench"), name, supervisor.work_dir)
         supervisor.start_all(plan.broker)

@@ -56,6 +56,7 @@ class Experiment:
         self._referee = referee
         self._sampler = Sampler(supervisor.processes)
         self._heard = Progress()
+        self._commits_offsets = registry.engine(self.scenario.engine).traits.commits_offsets
         self._outcome = Outcome()
         self._faults = Faults(self.scenario, supervisor, watch.say)
         self._visibility = Visibility.of(plan, self.run)
@@ -225,9 +226,8 @@ class Experiment:
                 return False
             if appended["output"] != seen:
                 last_change, seen = time.monotonic(), appended["output"]
-            taken = self._heard.consumed
-            if taken is None and registry.engine(self.scenario.engine).traits.commits_offsets:
-                taken = 0  # its first commit is still to come
+            # What is committed is done for good; what has been read only may be read again after a fault.
+            taken = (self._heard.committed or 0) if self._commits_offsets else self._heard.consumed
             # An engine that a fault has ended will not catch up.
             behind = taken is not None and taken < self._inputs_of(appended) and self._lives("engine")
             return not behind and time.monotonic() - last_change >= quiet_s
@@ -278,7 +278,7 @@ class Experiment:
         self.run.append_samples("clock", [read_clock()])
         heard = self._heard
         try:
-            group = self.plan.job.group if heard.said_consumed is None else None
+            group = self.plan.job.group if self._commits_offsets or heard.said_consumed is None else None
             found = self.plan.transport.positions(self.plan.streams, group)
         except EnvironmentProblem:
             # For the live view only: a second without an answer is no reason to end a run.

@@ -12,7 +12,7 @@ from streamgauge.model import NS_PER_S, LoadPlan
 
 @dataclass
 class Progress:
-    """The last word of each process that reports progress. For the live view and the end of the drain."""
+    """The last word of each process that reports progress. For the live view, the referee, and the drain's end."""
 
     load: dict[str, dict[str, Any]] = field(default_factory=dict)
     """Of each load worker by its role."""

@@ -38,15 +38,18 @@ class Supervisor:
     for one that says that it cannot go on with what the user gave it.
     """
 
-    def __init__(self, run: str, log_dir: Path, temp_root: Path | None = None) -> None:
-        """Makes ``work_dir`` and starts the guardian. Raises EnvironmentProblem."""
-        self._log_dir = log_dir
+    def __init__(self, run: str, log_dir: Path | None = None, temp_root: Path | None = None) -> None:
+        """Makes ``work_dir`` and starts the guardian. Logs go with ``work_dir`` where no ``log_dir`` is to keep them.
+
+        Raises EnvironmentProblem.
+        """
         self._token = secrets.token_hex(16)
         self._tokens: set[str] = set()
         self._running: list[Running] = []
         self._closed = False
         root = (temp_root or Path(tempfile.gettempdir())).resolve()
         self.work_dir = root / f"{guardian.WORK_DIR_PREFIX}{self._token[:12]}"
+        self._log_dir = log_dir or self.work_dir / "logs"
         path = journal_dir().absolute() / f"{run}.jsonl"
         try:
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)

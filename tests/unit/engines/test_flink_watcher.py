@@ -143,14 +143,14 @@ def test_a_job_that_is_over_has_failed(usable: Answers, state: str) -> None:
     usable.say("/jobs/overview", job_is("RUNNING"), job_is(state, running=0))
     usable.say("/jobs/j/exceptions", failures((7, "a.B: out of luck\n\tat x")))
     with pytest.raises(Failed, match=f"{state}: a.B: out of luck"):
-        watch(Cluster(usable.address), NoPause(5))
+        watch(Cluster(usable.address), JOB, NoPause(5))
 
 
 def test_a_job_manager_that_is_gone_has_failed(usable: Answers) -> None:
     with ThreadingHTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler) as closed:
         address = f"127.0.0.1:{closed.server_address[1]}"
     with pytest.raises(Failed, match="JobManager is gone"):
-        watch(Cluster(address), NoPause(5))
+        watch(Cluster(address), JOB, NoPause(5))
 
 
 def test_one_interruption_is_said_once(usable: Answers, capsys: pytest.CaptureFixture[str]) -> None:
@@ -163,14 +163,31 @@ def test_one_interruption_is_said_once(usable: Answers, capsys: pytest.CaptureFi
         failures((2, "second"), (1, "first")),
         failures((9, "third"), (2, "second"), (1, "first")),
     )
-    watch(Cluster(usable.address), NoPause(6))
+    watch(Cluster(usable.address), JOB, NoPause(6))
     said = [json.loads(line)["message"] for line in capsys.readouterr().out.splitlines()]
     assert said == ["the job was interrupted: first", "the job was interrupted: third"]
 
 
+def test_it_says_how_many_records_of_all_partitions_were_read(
+    usable: Answers, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names = [metric["id"] for metric in ALL_HELD]
+    asked = f"/jobs/j/vertices/v/metrics?get={','.join(names)}"
+    usable.say(
+        asked,
+        [{"id": name, "value": "-1"} for name in names],
+        [{"id": name, "value": "9"} for name in names[:3]],  # it does not know of one: nothing is said
+        [{"id": name, "value": str(offset)} for offset, name in enumerate(names, 9)],
+    )
+    usable.say("/jobs/j/vertices/v/metrics", ALL_HELD[:3], ALL_HELD)
+    watch(Cluster(usable.address), JOB, NoPause(5))
+    said = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert said == [{"event": "progress", "consumed": 0}, {"event": "progress", "consumed": 10 + 11 + 12 + 13}]
+
+
 def test_an_answer_that_is_none_is_no_end(usable: Answers) -> None:
     usable.say("/jobs/overview", None)
-    watch(Cluster(usable.address), NoPause(3))
+    watch(Cluster(usable.address), JOB, NoPause(3))
 
 
 def test_the_root_is_the_innermost_cause() -> None:

@@ -172,6 +172,13 @@ def test_files_are_private_and_gone_afterwards(logs, tmp_path):
     assert (logs / "engine.log").read_text() == "the job\n"
 
 
+def test_logs_that_nobody_keeps_go_with_the_work_directory(logs, tmp_path):
+    with Supervisor("test-run", temp_root=tmp_path) as supervisor:
+        supervisor.start(python("print('here', flush=True); say('ready'); time.sleep(600)"))
+        assert (supervisor.work_dir / "logs" / "engine.log").read_text() == "here\n"
+    assert not supervisor.work_dir.exists() and not logs.exists()
+
+
 def test_environment_of_a_child(supervisor, monkeypatch):
     monkeypatch.setenv("FROM_OUTSIDE", "1")
     supervisor.start(

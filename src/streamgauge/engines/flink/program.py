@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from streamgauge.protocol import emit, stop_on_sigterm
 
@@ -21,6 +22,10 @@ _ANSWER_S = 5.0
 _MOST_CHARS = 1000
 
 _PARTITION = re.compile(r"\.topic\.(.+)\.partition\.(\d+)\.currentOffset$")
+
+
+Readers = dict[tuple[str, ...], tuple[str, str]]
+"""By topic and partition: the path to ask, and the name of the metric."""
 
 
 class Failed(Exception):
@@ -70,14 +75,24 @@ class Cluster:
         """Those that have registered their slots; they are counted a little earlier elsewhere."""
         return sum(1 for one in self.get("/taskmanagers")["taskmanagers"] if one["slotsNumber"])
 
-    def partitions(self, job: str) -> int:
-        """Partitions of the inputs that a source task has been given and reads."""
-        found = set()
+    def readers(self, job: str) -> Readers:
+        """What tells how far the partitions of the inputs have been read, one metric for each that a task was given."""
+        found: Readers = {}
         for vertex in self.get(f"/jobs/{job}")["vertices"]:
-            for metric in self.get(f"/jobs/{job}/vertices/{vertex['id']}/metrics"):
+            metrics = f"/jobs/{job}/vertices/{vertex['id']}/metrics"
+            for metric in self.get(metrics):
                 if match := _PARTITION.search(metric["id"]):
-                    found.add(match.groups())
-        return len(found)
+                    found[match.groups()] = (metrics, metric["id"])
+        return found
+
+    def consumed(self, readers: Readers) -> int | None:
+        """Records read of all these partitions; None while one of them is not known."""
+        offsets: dict[str, int] = {}
+        for metrics in {metrics for metrics, _ in readers.values()}:
+            names = quote(",".join(name for where, name in readers.values() if where == metrics), safe=",")
+            offsets.update({metric["id"]: int(metric["value"]) for metric in self.get(f"{metrics}?get={names}")})
+        # Each is the offset of the last record, or -1 before the first.
+        return sum(offset + 1 for offset in offsets.values()) if len(offsets) == len(readers) else None
 
     def last_exception(self, job: str) -> tuple[int, str] | None:
         """When the latest failure was, and its root."""
@@ -97,7 +112,7 @@ def await_ready(cluster: Cluster, job: Mapping[str, Any], asked_to_stop: threadi
     False when asked to stop before. Raises Failed when the job fails before it has begun: it would do so again.
     """
     task_managers = int(job["options"]["taskmanagers"])
-    partitions = len(job["inputs"]) * int(job["partitions"])
+    partitions = _partitions(job)
     said = ""
     while not asked_to_stop.wait(_START_LOOK_S):
         try:
@@ -107,7 +122,7 @@ def await_ready(cluster: Cluster, job: Mapping[str, Any], asked_to_stop: threadi
             if failure := cluster.last_exception(seen.id):
                 raise Failed(failure[1])
             registered = cluster.task_managers()
-            held = cluster.partitions(seen.id) if seen.all_run else 0
+            held = len(cluster.readers(seen.id)) if seen.all_run else 0
         except (OSError, http.client.HTTPException):
             continue  # it is not up yet; should it have ended, the lab knows
         if seen.all_run and registered >= task_managers and held >= partitions:
@@ -122,9 +137,18 @@ def await_ready(cluster: Cluster, job: Mapping[str, Any], asked_to_stop: threadi
     return False
 
 
-def watch(cluster: Cluster, asked_to_stop: threading.Event) -> None:
-    """Look at the job until asked to stop; say when it is interrupted. Raises Failed when it is over."""
+def _partitions(job: Mapping[str, Any]) -> int:
+    """Of all inputs."""
+    return len(job["inputs"]) * int(job["partitions"])
+
+
+def watch(cluster: Cluster, job: Mapping[str, Any], asked_to_stop: threading.Event) -> None:
+    """Look at the job until asked to stop; say what it has read, and when it is interrupted.
+
+    What it commits says so only once a checkpoint. Raises Failed when the job is over.
+    """
     known, interrupted = 0, False
+    readers: Readers = {}
     while not asked_to_stop.wait(_LOOK_S):
         try:
             seen = cluster.job()
@@ -140,8 +164,14 @@ def watch(cluster: Cluster, asked_to_stop: threading.Event) -> None:
             if not interrupted:
                 emit("warning", message=f"the job was interrupted: {failure[1]}")
             known, interrupted = failure[0], True
+            readers = {}  # after it the partitions may be with other tasks
         elif seen.all_run:
             interrupted = False
+            with contextlib.suppress(OSError, http.client.HTTPException):
+                if len(readers) < _partitions(job):
+                    readers = cluster.readers(seen.id)
+                elif (consumed := cluster.consumed(readers)) is not None:
+                    emit("progress", consumed=consumed)
 
 
 def run(address: str, job: Mapping[str, Any]) -> int:
@@ -150,7 +180,7 @@ def run(address: str, job: Mapping[str, Any]) -> int:
     try:
         if await_ready(cluster, job, asked_to_stop):
             emit("ready")
-        watch(cluster, asked_to_stop)
+        watch(cluster, job, asked_to_stop)
     except Failed as problem:
         emit("failed", message=str(problem))
         return 1
