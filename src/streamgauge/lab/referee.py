@@ -20,8 +20,8 @@ from streamgauge.lab.watch import Call, Seen
 from streamgauge.model import Scenario
 
 PROBE_S = 30.0
-STEPS = 4
-"""An undecided probe goes on, one length at a time, up to so many."""
+STEPS = 2
+"""An undecided probe goes on, one length at a time, up to so many: docs/why/short-probes.md."""
 HOPELESS_AFTER_S = 5.0
 HOPELESS_GROWN_S = (3.0, 2.0)
 """Seconds of load by which the lag must have grown in the first half of the probe, and in the second. A machine that is
