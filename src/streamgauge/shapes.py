@@ -34,7 +34,7 @@ NS_PER_MS = 1_000_000
 STAIR_S = 0.1
 WARMUP_STAIR_S = 1.0
 """Of a rising warm-up, which nobody measures: few segments are quickly computed with."""
-RISING_SHARE = 2 / 3
+RISING_SHARE = 0.8
 """Of a rising warm-up: how much of it rises. The rest is for the engine to settle at the full rate."""
 POISSON_BLOCK = 1024
 """So many records fall at random into the time that an even spacing would give them together."""

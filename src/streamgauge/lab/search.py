@@ -102,7 +102,7 @@ class _Search:
         if (middle := self._middle()) is not None:
             return Next(middle, "bisect")
         if self._best is not None and self._beyond is not None:
-            return self._settle(self._best, self._beyond)
+            return self._settle(self._beyond)
         if (outward := self._outward()) is not None:
             return Next(outward, "bracket")
         if self._best is not None:
@@ -114,11 +114,17 @@ class _Search:
         if self._best is None or self._beyond is None:
             return None
         low, high = sorted((self._best, self._beyond))
-        # Both ends of a rate were rounded to whole numbers: that must not cost a probe. Of ten cores one counts.
-        rounding = 0 if self._target.more_helps else 1
-        if high <= low * (1 + self._target.resolution) + rounding or high - low < 2:
+        if self._are_within(1 + self._target.resolution) or high - low < 2:
             return None
         return min(max(round(math.sqrt(low * high)), low + 1), high - 1)
+
+    def _are_within(self, factor: float) -> bool:
+        """Whether the ends of the interval are no further apart than that."""
+        assert self._best is not None and self._beyond is not None
+        low, high = sorted((self._best, self._beyond))
+        # Both ends of a rate were rounded to whole numbers: that must decide nothing. Of ten cores one counts.
+        rounding = 0 if self._target.more_helps else 1
+        return high <= low * factor + rounding
 
     def _outward(self) -> int | None:
         """The next value on the way to a bracket; None at the end of the range."""
@@ -142,9 +148,9 @@ class _Search:
         steps = takewhile(lambda probe: (probe.word, probe.purpose) == (last.word, "bracket"), reversed(ended))
         return max(1, len(list(steps)))
 
-    def _settle(self, best: int, beyond: int) -> Next | Answer:
-        near = max(best, beyond) <= NEAR * min(best, beyond)
-        if near and sum(probe.value == beyond and probe.word != "invalid" for probe in self._probes) == 1:
+    def _settle(self, beyond: int) -> Next | Answer:
+        tries = sum(probe.value == beyond and probe.word != "invalid" for probe in self._probes)
+        if tries == 1 and self._are_within(NEAR):
             return Next(beyond, "repeat")
         return self._confirm()
 

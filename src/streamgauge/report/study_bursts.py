@@ -31,6 +31,8 @@ from streamgauge.report.text import NONE, number, rounded
 SINGLE_SHOWN_S = 180.0
 """The paper shows three minutes of a single burst and the last minute of periodic ones."""
 PERIODIC_SHOWN_S = 60.0
+LABEL_HEIGHT = 0.07
+"""Of the figure's."""
 
 Series = Mapping[str, tuple[Callable[[Source], list[Point]], str]]
 """What is drawn of each run, by the end of its name: how to read it, and the dash of its line."""
@@ -74,16 +76,20 @@ def _single_words(shown: Sequence[Taken]) -> str:
 
 
 def _moments(context: Context, shown: Sequence[Taken]) -> tuple[list[Figure], list[Figure]]:
-    """Upright lines in each engine's colour: its first output, named at the foot, and when it had caught up."""
+    """Upright lines in each engine's colour: its first output, named at the foot, and when it had caught up.
+
+    The names lie one above another: engines that are about as fast would write over each other.
+    """
     shapes: list[Figure] = []
     notes: list[Figure] = []
-    for taken in shown:
-        for key, words, place in (("first_output_s", "first output", "bottom"), ("caught_up_s", "caught up", "top")):
+    for place, taken in enumerate(shown):
+        up = 0.02 + LABEL_HEIGHT * place
+        for key, words, y in (("first_output_s", "first output", up), ("caught_up_s", "caught up", 1 - up)):
             x = _burst(taken).get(key)
             if x is not None:
-                shape, note = moment(f"{taken.engine} {words} {_seconds(x)}", x, context.color(taken))
+                shape, note = moment(f"{taken.engine} {words} {_seconds(x)}", x, context.color(taken), label_after=True)
                 shapes.append(shape)
-                notes.append({**note, "yanchor": place, "y": 0.02 if place == "bottom" else 0.98})
+                notes.append({**note, "textangle": 0, "yanchor": "bottom" if y == up else "top", "y": y})
     return shapes, notes
 
 

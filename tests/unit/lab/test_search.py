@@ -117,6 +117,11 @@ def test_a_not_sustained_near_the_best_is_repeated_once_and_its_second_word_coun
     assert isinstance(lifted, Next) and lifted.value > 1050
 
 
+def test_rounding_does_not_decide_whether_it_is_near() -> None:
+    probes = [Probe(106_533, "sustained"), Probe(128_905, "not sustained"), Probe(117_186, "sustained", "bisect")]
+    assert advance(Target(117_186, 0.1), probes) == Next(128_905, "repeat")
+
+
 def test_a_not_sustained_far_from_the_best_is_not_repeated() -> None:
     probes = [Probe(800, "sustained"), Probe(1000, "not sustained")]
     assert advance(Target(900, 0.25), probes) == Next(800, "confirm")
