@@ -195,8 +195,8 @@ class Stop:
 
     kind: Literal["terminate", "stdin"] = "terminate"
     grace_s: float = 15.0
-    exit_code: int = 0
-    """With which it then ends; 143 where the signal itself ends it, as it does with a JVM that does not mind it."""
+    exit_codes: tuple[int, ...] = (0,)
+    """With one of which it then ends; 143 where the signal itself ends it, as with a JVM that does not mind it."""
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ class Ended:
     role: str
     exit_code: int | None
     killed: bool
-    expected: int = 0
+    expected: tuple[int, ...] = (0,)
 
 
 @dataclass(frozen=True)
@@ -132,7 +132,7 @@ def check_ends_when_asked(observed: Observed) -> str | None:
     bad = [
         f"{e.role} ({'killed' if e.killed else f'code {e.exit_code}'})"
         for e in observed.ended
-        if e.killed or e.exit_code not in (None, 0, e.expected)
+        if e.killed or e.exit_code not in (None, 0, *e.expected)
     ]
     return f"did not end cleanly: {', '.join(bad)}" if bad else None
 

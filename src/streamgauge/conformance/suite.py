@@ -199,7 +199,7 @@ def _observe_once(shared: Bench, engine: Engine, scenario: Scenario, program: tu
         outcome=run.outcome(),
         listening=frozenset(onlooker.listening),
         ended=tuple(
-            Ended(role, r.exit_code, r.exit_code == 137, r.spec.stop.exit_code) for role, r in onlooker.engine.items()
+            Ended(role, r.exit_code, r.exit_code == 137, r.spec.stop.exit_codes) for role, r in onlooker.engine.items()
         ),
         left_over=tuple(left),
     )

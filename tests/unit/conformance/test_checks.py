@@ -61,7 +61,7 @@ def test_a_good_engine_passes_every_check() -> None:
         (checks.check_ends_when_asked, {"ended": (Ended("engine", 137, killed=True),)}),
         (checks.check_ends_when_asked, {"ended": (Ended("engine", 3, killed=False),)}),
         (checks.check_ends_when_asked, {"ended": (Ended("engine", 143, killed=False),)}),
-        (checks.check_ends_when_asked, {"ended": (Ended("jvm", 1, killed=False, expected=143),)}),
+        (checks.check_ends_when_asked, {"ended": (Ended("jvm", 1, killed=False, expected=(143,)),)}),
         (checks.check_leaves_nothing_behind, {"left_over": ("process 7",)}),
     ],
 )
@@ -71,7 +71,7 @@ def test_each_check_turns_red(check: checks.ObservedCheck, broken: dict[str, Any
 
 
 def test_a_process_may_end_by_the_signal_where_its_plan_says_so() -> None:
-    assert checks.check_ends_when_asked(observed(ended=(Ended("jvm", 143, killed=False, expected=143),))) is None
+    assert checks.check_ends_when_asked(observed(ended=(Ended("jvm", 143, killed=False, expected=(143,)),))) is None
 
 
 def planned(**changes: Any) -> Planned:

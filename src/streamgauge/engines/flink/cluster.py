@@ -46,6 +46,8 @@ _OPENED = (
 )
 
 _SIGTERM_CODE = 143
+_CLOSED_CODE = 1445 % 256
+"""Of a JobManager that comes to its own end (status UNKNOWN, closed from outside) before the signal ends it."""
 _FRAMEWORK_MB = 64
 _TASK_OFF_HEAP_MB = 32
 _NETWORK_MB_PER_SLOT = 64
@@ -121,7 +123,7 @@ def job_manager(job: Job, classes: Path) -> ProcessSpec:
         ],
         env=_env(job),
         files={**job_file(job), conf_dir / "config.yaml": config, conf_dir / "log4j.properties": _LOG},
-        stop=Stop("terminate", grace_s=15, exit_code=_SIGTERM_CODE),
+        stop=Stop("terminate", grace_s=15, exit_codes=(_SIGTERM_CODE, _CLOSED_CODE)),
     )
 
 
@@ -144,7 +146,7 @@ def task_manager(job: Job, classes: Path, role: str, *, awaited: bool = False) -
         ],
         env=_env(job),
         ready=Ready("log", _REGISTERED, timeout_s=60) if awaited else Ready(),
-        stop=Stop("terminate", grace_s=15, exit_code=_SIGTERM_CODE),
+        stop=Stop("terminate", grace_s=15, exit_codes=(_SIGTERM_CODE,)),
     )
 
 
