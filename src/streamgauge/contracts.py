@@ -125,6 +125,13 @@ class Transport(ABC):
         """As ``ends`` of one stream, made to be asked many times a second. Raises EnvironmentProblem."""
 
     @abstractmethod
+    def hidden(self, stream: Stream) -> int:
+        """Places of a stream that cannot be read yet, behind a transaction that is still open.
+
+        Raises EnvironmentProblem.
+        """
+
+    @abstractmethod
     def read(self, spark: SparkSession, stream: Stream, ends: Mapping[int, int]) -> DataFrame:
         """The records below ``ends``: key, value (binary), partition, offset, appended_ms."""
 

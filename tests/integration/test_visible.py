@@ -95,6 +95,8 @@ def test_records_are_visible_when_their_transaction_is_committed(shared: Bench, 
     appended_ns = time.time_ns()
     watched.await_looks()
     assert watched.lines == [], "the broker has them, and nobody may read them"
+    stream = Stream("output", "visible-output", 2, "output")
+    assert kafka.hidden(stream) == 3
     committing_ns = time.time_ns()
     producer.commit_transaction(DEADLINE_S)
     watched.await_ends({0: 3, 1: 2})  # the mark of a commit takes a place, too
@@ -106,7 +108,7 @@ def test_records_are_visible_when_their_transaction_is_committed(shared: Bench, 
     publish(producer, 1)
     producer.abort_transaction(DEADLINE_S)
     watched.await_ends({0: 3, 1: 4})
-    stream = Stream("output", "visible-output", 2, "output")
+    assert kafka.hidden(stream) == 0
     assert kafka.visible_ends(stream) == kafka.ends([stream])["output"] == {0: 3, 1: 4}
 
 

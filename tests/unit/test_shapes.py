@@ -97,9 +97,9 @@ def test_a_warm_up_that_rises_leaves_the_rest_as_it_is(shape: str) -> None:
     flat = LoadPlan(400, 30.0, 30.0, 0.5, shape=shape, **SHAPES[shape])  # type: ignore[arg-type]
     rising = LoadPlan(400, 30.0, 30.0, 0.5, shape=shape, rising_warmup=True, **SHAPES[shape])  # type: ignore[arg-type]
     seconds, first = rising.per_second(), 100 if shape == "steps" else 400
-    assert seconds[20:] == flat.per_second()[20:]
-    rises = (first / 40, first * 21 / 40, first * 39 / 40)
-    assert (seconds[0], seconds[10], seconds[19]) == pytest.approx(rises, abs=1)
+    assert seconds[24:] == flat.per_second()[24:]
+    rises = (first / 48, first * 25 / 48, first * 47 / 48)
+    assert (seconds[0], seconds[12], seconds[23]) == pytest.approx(rises, abs=1)
 
 
 def test_a_periodic_burst_has_its_records_within_its_width() -> None:

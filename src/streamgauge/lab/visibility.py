@@ -30,7 +30,7 @@ class Visibility:
     ) -> None:
         self._ends = ends
         self._note = note
-        self._wanted = wanted
+        self.wanted = wanted
         self._seen: dict[int, int] = {}
         self._since_ns = 0
         self._over = threading.Event()
@@ -48,7 +48,7 @@ class Visibility:
 
     def begin(self) -> None:
         """From now on, while the output is still empty."""
-        if not self._wanted:
+        if not self.wanted:
             return
         self._since_ns = time.time_ns()
         self._thread = threading.Thread(target=self._look_on, name="visibility", daemon=True)

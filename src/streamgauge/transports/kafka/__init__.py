@@ -162,7 +162,9 @@ class Kafka(Transport):
                     self._admin_client = None
             time.sleep(0.02)
 
-    def _ask_ends(self, streams: Sequence[Stream], timeout_s: float) -> dict[str, dict[int, int]]:
+    def _ask_ends(
+        self, streams: Sequence[Stream], timeout_s: float, *, committed: bool = True
+    ) -> dict[str, dict[int, int]]:
         from confluent_kafka import IsolationLevel, TopicPartition
         from confluent_kafka.admin import OffsetSpec
 
@@ -171,9 +173,8 @@ class Kafka(Transport):
             for stream in streams
             for partition in range(stream.partitions)
         }
-        answers = self._admin().list_offsets(
-            wanted, isolation_level=IsolationLevel.READ_COMMITTED, request_timeout=timeout_s
-        )
+        isolation = IsolationLevel.READ_COMMITTED if committed else IsolationLevel.READ_UNCOMMITTED
+        answers = self._admin().list_offsets(wanted, isolation_level=isolation, request_timeout=timeout_s)
         names = {stream.topic: stream.name for stream in streams}
         found: dict[str, dict[int, int]] = {stream.name: {} for stream in streams}
         for where, future in answers.items():
@@ -184,6 +185,12 @@ class Kafka(Transport):
                 raise EnvironmentProblem(what, where=self.bootstrap, got=f"no answer within {timeout_s:g} s")
             found[names[where.topic]][where.partition] = offset
         return found
+
+    def hidden(self, stream: Stream) -> int:
+        # In this order: what is appended between the two is not taken for hidden.
+        written = self._ask_ends([stream], _LIVE_ANSWER_S, committed=False)[stream.name]
+        visible = self._ask_ends([stream], _LIVE_ANSWER_S)[stream.name]
+        return sum(max(end - visible[partition], 0) for partition, end in written.items())
 
     def visible_ends(self, stream: Stream) -> dict[int, int]:
         """One request for all partitions: half the cost of asking for their watermarks, or through the admin client."""
