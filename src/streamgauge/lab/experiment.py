@@ -230,22 +230,13 @@ class Experiment:
             taken = (self._heard.committed or 0) if self._commits_offsets else self._heard.consumed
             # An engine that a fault has ended will not catch up.
             behind = taken is not None and taken < self._inputs_of(appended) and self._lives("engine")
-            return not behind and time.monotonic() - last_change >= quiet_s and not self._hides_results()
+            return not behind and time.monotonic() - last_change >= quiet_s and not self._visibility.hides_results()
 
         self._watch.phase("draining")
         if self.plan.broker and not self._lives("broker"):
             deadline = 0.0  # nobody will ever answer
         quiet = self._each_second(until=is_quiet, deadline=deadline, phase=lambda _: "draining")
         self._outcome.drain = "quiet" if quiet else "deadline"
-
-    def _hides_results(self) -> bool:
-        """Whether results wait for the end of a transaction: one that a dead process left open ends by its timeout."""
-        if not self._visibility.wanted:
-            return False
-        try:
-            return self.plan.transport.hidden(self.plan.output) > 0
-        except EnvironmentProblem:
-            return True
 
     def _each_second(
         self, until: Callable[[Mapping[str, int] | None], bool], deadline: float, phase: Callable[[float], str]

@@ -26,11 +26,13 @@ class Visibility:
         ends: Callable[[], Mapping[int, int]],
         note: Callable[[Sequence[Mapping[str, int]]], None],
         *,
+        hidden: Callable[[], int] = lambda: 0,
         wanted: bool = True,
     ) -> None:
         self._ends = ends
         self._note = note
-        self.wanted = wanted
+        self._hidden = hidden
+        self._wanted = wanted
         self._seen: dict[int, int] = {}
         self._since_ns = 0
         self._over = threading.Event()
@@ -43,12 +45,13 @@ class Visibility:
         return cls(
             lambda: plan.transport.visible_ends(plan.output),
             lambda lines: run.append_samples("visible", lines),
+            hidden=lambda: plan.transport.hidden(plan.output),
             wanted=registry.engine(scenario.engine).traits.is_transactional(scenario.engine_options),
         )
 
     def begin(self) -> None:
         """From now on, while the output is still empty."""
-        if not self.wanted:
+        if not self._wanted:
             return
         self._since_ns = time.time_ns()
         self._thread = threading.Thread(target=self._look_on, name="visibility", daemon=True)
@@ -59,6 +62,16 @@ class Visibility:
         self._over.set()
         if self._thread is not None:
             self._thread.join()
+
+    def hides_results(self) -> bool:
+        """Whether results wait for the end of a transaction: one that a dead process left open ends by its timeout.
+
+        Without an answer they may.
+        """
+        try:
+            return self._wanted and self._hidden() > 0
+        except EnvironmentProblem:
+            return True
 
     def _look_on(self) -> None:
         due_s = time.monotonic()

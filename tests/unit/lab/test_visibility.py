@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from itertools import pairwise
 from typing import Any
 
@@ -73,3 +73,15 @@ def test_where_there_are_no_transactions_nobody_looks() -> None:
     watching.begin()
     watching.end()
     assert not broker.asked.acquire(blocking=False)
+
+
+def test_results_are_hidden_while_a_transaction_is_open() -> None:
+    def no_answer() -> int:
+        raise EnvironmentProblem("the broker does not answer")
+
+    def hides(hidden: Callable[[], int], *, wanted: bool = True) -> bool:
+        return Visibility(dict, lambda _: None, hidden=hidden, wanted=wanted).hides_results()
+
+    assert hides(lambda: 3) and not hides(lambda: 0)
+    assert hides(no_answer), "nobody knows"
+    assert not hides(no_answer, wanted=False), "where there are no transactions, nobody is asked"
