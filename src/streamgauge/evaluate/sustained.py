@@ -50,6 +50,8 @@ class Finding:
     held: bool | None
     why: str = ""
     notes: tuple[str, ...] = ()
+    weak: bool = False
+    """Whether the rule could not tell and the point estimate decided."""
 
 
 def slope(evidence: Evidence) -> Finding:
@@ -77,6 +79,13 @@ def slope(evidence: Evidence) -> Finding:
             f"{limit:.1f}; a longer --for tells",
         )
     return Finding(True)
+
+
+def by_estimate(slope_per_s: float, offered_per_s: float) -> Finding:
+    """Whom the rule could not tell from sustained: by the best estimate of the backlog's slope."""
+    limit = SLOPE_SHARE * offered_per_s
+    why = f"undecided; by the point estimate the backlog grew by {slope_per_s:.1f} records/s, limit {limit:.1f}"
+    return Finding(slope_per_s < limit, why, weak=True)
 
 
 def ospbench(evidence: Evidence) -> Finding:

@@ -233,7 +233,7 @@ def _probe(hunt: Hunt, step: Next, file: CapacityFile, watch: Watch, evaluator: 
     else:
         least_s, longest_s = probe_s, max(measured_s, STEPS * probe_s)
     load = replace(scenario.load, measured_s=longest_s)
-    referee = ProbeReferee(is_one_to_one(scenario), probe_s, least_s)
+    referee = ProbeReferee(is_one_to_one(scenario), probe_s, least_s, longest_s, scenario.sustained)
     out = _fresh(hunt.request.out / "probes" / f"{file.next_number:02d}-{step.value}")
     request = replace(
         hunt.request,
@@ -245,7 +245,7 @@ def _probe(hunt: Hunt, step: Next, file: CapacityFile, watch: Watch, evaluator: 
     directory, summary = run_experiment(request, watch, evaluator, referee)
     report.write(directory)
     _delete_records(directory)
-    verdict, reason, weak = judge(summary, scenario.sustained, referee.given_up)
+    verdict, reason, weak = judge(summary, scenario.sustained, referee.given_up, referee.weak)
     latency = summary["latency_ms"].get("total") or {}
     return {
         "value": step.value,
@@ -262,7 +262,9 @@ def _probe(hunt: Hunt, step: Next, file: CapacityFile, watch: Watch, evaluator: 
     }
 
 
-def judge(summary: Mapping[str, Any], rule: str | None, given_up: str = "") -> tuple[str, str, bool]:
+def judge(
+    summary: Mapping[str, Any], rule: str | None, given_up: str = "", given_up_weakly: bool = False
+) -> tuple[str, str, bool]:
     """Verdict on a probe, its reason, and whether it is weak: by the point estimate, since its rule could not tell.
 
     ``given_up`` is why the referee stopped it, if it did.
@@ -272,7 +274,7 @@ def judge(summary: Mapping[str, Any], rule: str | None, given_up: str = "") -> t
     if summary["verdict"] == Verdict.FAILED.value:
         return "failed", "; ".join(summary["reasons"]), False
     if given_up:
-        return "not sustained", given_up, False
+        return "not sustained", given_up, given_up_weakly
     missed = [_missed(slo) for slo in summary["slo"] if not slo["passed"]]
     if summary["sustained"] is False:
         overloaded = [text for text in summary["warnings"] if text.startswith("overloaded")] or summary["warnings"]
@@ -284,9 +286,8 @@ def judge(summary: Mapping[str, Any], rule: str | None, given_up: str = "") -> t
     slope_per_s = summary["backlog"]["slope_per_s"]
     if slope_per_s is None:
         return "undecided", "the rule had too little to go by", True
-    limit = sustained.SLOPE_SHARE * summary["rate_per_s"]["offered"]
-    estimate = f"undecided; by the point estimate the backlog grew by {slope_per_s:.1f} records/s, limit {limit:.1f}"
-    return "sustained" if slope_per_s < limit else "not sustained", estimate, True
+    found = sustained.by_estimate(slope_per_s, summary["rate_per_s"]["offered"])
+    return "sustained" if found.held else "not sustained", found.why, True
 
 
 def _missed(slo: Mapping[str, Any]) -> str:

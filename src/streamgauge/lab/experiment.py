@@ -176,11 +176,14 @@ class Experiment:
             self._supervisor.stop_group("load")
 
     def _ended_by_referee(self, appended: Mapping[str, int] | None) -> bool:
-        """Ask the referee; True when all is over. After *enough* the load goes on for the tail."""
+        """Ask the referee; True when all is over. After *enough* the load goes on for the tail.
+
+        He is asked after the measured interval, too: then he has seen all of it.
+        """
         outcome, load = self._outcome, self.scenario.load
         assert outcome.measured_start_ns is not None and outcome.measured_end_ns is not None
         now_ns = time.time_ns()
-        if self._referee is None or appended is None or now_ns >= outcome.measured_end_ns:
+        if self._referee is None or appended is None:
             return False
         measured_s = (now_ns - outcome.measured_start_ns) / NS_PER_S
         call = self._referee.look(
@@ -200,6 +203,8 @@ class Experiment:
             # The planned ends stay: the load is cut short, and what it did not send any more is not its fault.
             outcome.hopeless, outcome.hopeless_latency_ms = call.reason, call.latency_ms
             return True
+        if now_ns >= outcome.measured_end_ns:
+            return False
         outcome.measured_end_ns = max(now_ns, outcome.measured_start_ns)
         outcome.load_end_ns = outcome.measured_end_ns + round(load.tail_s * NS_PER_S)
         self._tell_load("end", outcome.load_end_ns)

@@ -1,7 +1,9 @@
 """Who may end a load early: a probe whose verdict is certain, and a backlog whose draining has been seen.
 
 A live lag is the inputs appended whose result is not out yet, where a record has one result; else the inputs that the
-engine has not consumed. It only decides when to stop: the verdict on a probe that came to its end is the evaluation's.
+engine has not consumed. The former is the backlog that the evaluation finds: where the rule is its slope, a probe that
+failed by it is over, and nobody records and matches its millions of records to hear the same. Who may have sustained
+the rate is evaluated in full.
 """
 
 from __future__ import annotations
@@ -70,11 +72,12 @@ def _series(points: Sequence[Point]) -> Series:
     return Series(np.array([point.at_s for point in points]), np.array([float(point.lag) for point in points]))
 
 
-def is_decided(points: Sequence[Point], offered_per_s: float) -> bool:
-    """Whether the rule ``slope`` has an answer for this lag."""
+def by_slope(points: Sequence[Point], offered_per_s: float) -> sustained.Finding:
+    """What the rule ``slope`` says of this lag."""
     lag = _series(points)
-    evidence = sustained.Evidence(offered_per_s=offered_per_s, slope=lag.slope(), median_ms=0.0, backlog=lag)
-    return sustained.slope(evidence).held is not None
+    return sustained.slope(
+        sustained.Evidence(offered_per_s=offered_per_s, slope=lag.slope(), median_ms=0.0, backlog=lag)
+    )
 
 
 def why_hopeless(points: Sequence[Point], offered_per_s: float, probe_s: float) -> str | None:
@@ -148,6 +151,10 @@ class ProbeReferee:
     probe_s: float
     least_s: float
     """Measured seconds before which it is never *enough*."""
+    longest_s: float
+    """Measured seconds after which it has come to its end."""
+    rule: str | None = None
+    """The scenario's, by name."""
     call: Call | None = None
     called_s: float = 0.0
     """Measured seconds when it was called."""
@@ -158,25 +165,52 @@ class ProbeReferee:
         found = point(seen, self.one_to_one)
         if self.call is not None or found is None or seen.measured_s < 0:
             return None
-        self._points.append(found)
-        if reason := self._why_certain(seen.offered_per_s):
-            self.call = Call("hopeless", reason, latency_ms(self._points, seen.offered_per_s))
-        elif seen.measured_s >= self._due * self.probe_s:
-            self._due = int(seen.measured_s // self.probe_s) + 1
-            if seen.measured_s >= self.least_s and is_decided(self._points, seen.offered_per_s):
-                self.call = Call("enough")
+        if seen.measured_s >= self.longest_s:
+            self.call = self._at_the_end(seen.offered_per_s)
+        else:
+            self._points.append(found)
+            self.call = self._on_the_way(seen)
         if self.call is not None:
             self.called_s = seen.measured_s
         return self.call
 
-    def _why_certain(self, offered_per_s: float) -> str | None:
-        points, probe_s = self._points, self.probe_s
-        return why_hopeless(points, offered_per_s, probe_s) or why_too_slow(points, offered_per_s, probe_s)
+    def _on_the_way(self, seen: Seen) -> Call | None:
+        points, offered_per_s = self._points, seen.offered_per_s
+        certain = why_hopeless(points, offered_per_s, self.probe_s) or why_too_slow(points, offered_per_s, self.probe_s)
+        if certain:
+            return self._hopeless(certain, offered_per_s)
+        if seen.measured_s < self._due * self.probe_s:
+            return None
+        self._due = int(seen.measured_s // self.probe_s) + 1
+        found = by_slope(points, offered_per_s)
+        if seen.measured_s < self.least_s or found.held is None:
+            return None
+        return self._failed(found, offered_per_s) or Call("enough")
+
+    def _at_the_end(self, offered_per_s: float) -> Call | None:
+        """Where the rule cannot tell even now, its point estimate decides."""
+        found, slope = by_slope(self._points, offered_per_s), trend(self._points)
+        if found.held is None and slope is not None:
+            found = sustained.by_estimate(slope.per_s, offered_per_s)
+        return self._failed(found, offered_per_s)
+
+    def _failed(self, found: sustained.Finding, offered_per_s: float) -> Call | None:
+        if found.held is not False or self.rule != "slope" or not self.one_to_one:
+            return None
+        return self._hopeless(found.why, offered_per_s, weak=found.weak)
+
+    def _hopeless(self, reason: str, offered_per_s: float, weak: bool = False) -> Call:
+        return Call("hopeless", reason, latency_ms(self._points, offered_per_s), weak)
 
     @property
     def given_up(self) -> str:
         """Why the probe was hopeless; empty when it was not."""
         return self.call.reason if self.call is not None and self.call.word == "hopeless" else ""
+
+    @property
+    def weak(self) -> bool:
+        """Whether only the point estimate made it hopeless."""
+        return self.call is not None and self.call.weak
 
     @property
     def saved_s(self) -> float:

@@ -44,6 +44,8 @@ class Call:
     reason: str = ""
     latency_ms: float | None = None
     """About how long a record waits, as far as the lag tells: nobody evaluates a hopeless run."""
+    weak: bool = False
+    """Whether only the point estimate says so."""
 
 
 class Referee(Protocol):

@@ -85,6 +85,7 @@ def test_the_reason_is_the_one_that_counts() -> None:
 def test_the_reason_of_a_probe_that_was_given_up_is_the_referee_s() -> None:
     found = summary(sustained=False, warnings=["busy machine", "the lag grew"])
     assert judge(found, "slope", "the lag grew") == ("not sustained", "the lag grew", False)
+    assert judge(found, "slope", "it may have grown", True) == ("not sustained", "it may have grown", True)
     assert judge({**found, "verdict": "INVALID", "reasons": ["late"]}, "slope", "the lag grew")[0] == "invalid"
 
 

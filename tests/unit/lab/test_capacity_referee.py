@@ -52,8 +52,14 @@ def micro_batches(
         yield seen(now, (now - covered) * RATE + growth * RATE * (now + 10))
 
 
-def referee(probe_s: float = 30.0, *, least_s: float = 0.0) -> ProbeReferee:
-    return ProbeReferee(one_to_one=True, probe_s=probe_s, least_s=least_s or probe_s)
+def referee(
+    probe_s: float = 30.0, *, least_s: float = 0.0, longest_s: float = 120.0, rule: str | None = None
+) -> ProbeReferee:
+    return ProbeReferee(True, probe_s, least_s or probe_s, longest_s, rule)
+
+
+def windowed(rule: str | None = None) -> ProbeReferee:
+    return ProbeReferee(False, 30.0, 30.0, 120.0, rule)
 
 
 @pytest.mark.parametrize("share", [0.25, 0.5, 1.0, 3.0])
@@ -103,6 +109,46 @@ def test_a_hopeless_confirming_run_ends_early_all_the_same() -> None:
     assert ended.saved_s == pytest.approx(120 - ended.called_s)
 
 
+def test_a_probe_that_failed_by_the_slope_of_its_backlog_is_over() -> None:
+    """What the evaluation would find is known: the same rule has looked at the same backlog."""
+    ended = judged(smooth(0.02), referee(rule="slope"))
+    assert ended.call is not None and ended.call.word == "hopeless"
+    assert ended.given_up.startswith("overloaded: the backlog grew by 80.0 records/s")
+    assert (ended.called_s, ended.saved_s, ended.weak) == (30, 0, False)
+
+
+def test_another_rule_is_the_evaluation_s_to_judge() -> None:
+    assert judged(smooth(0.02), referee(rule="ospbench")).call == Call("enough")
+    assert judged(smooth(0.02), referee()).call == Call("enough")
+
+
+@pytest.mark.parametrize(("rule", "of_its_own"), [("ospbench", True), (None, True), ("slope", False)])
+def test_at_its_end_too_a_probe_is_given_up_by_the_slope_of_its_backlog_only(
+    rule: str | None, of_its_own: bool
+) -> None:
+    ended = judged(smooth(0.02, seconds=70), ProbeReferee(of_its_own, 30.0, 60.0, 60.0, rule))
+    assert ended.call is None
+
+
+def test_a_probe_that_is_undecided_at_its_end_is_given_up_by_the_point_estimate() -> None:
+    """The backlog swings so widely that its slope, above the limit, has an interval that holds the limit."""
+
+    def swinging(growth: float) -> Iterator[Seen]:
+        return (seen(t, RATE * (5 + 2 * math.sin(t / 2) + growth * t)) for t in range(-10, 70))
+
+    ended = judged(swinging(0.015), referee(longest_s=60.0, rule="slope"))
+    assert ended.call is not None and ended.call.word == "hopeless"
+    assert ended.given_up.startswith("undecided; by the point estimate the backlog grew by")
+    assert (ended.called_s, ended.saved_s, ended.weak) == (60, 0, True)
+    assert judged(swinging(0.0), referee(longest_s=60.0, rule="slope")).call in (None, Call("enough"))
+
+
+def test_what_comes_after_a_probe_s_end_does_not_count() -> None:
+    """No load arrives any more, and the lag goes down."""
+    falling = (seen(t, RATE * (t + 10) * 0.02 if t < 60 else 0) for t in range(-10, 70))
+    assert judged(falling, referee(least_s=60.0, longest_s=60.0, rule="slope")).given_up
+
+
 def test_nothing_is_said_in_the_warm_up() -> None:
     assert judged((look for look in smooth(0.9) if look.measured_s < 0), referee()).call is None
 
@@ -123,14 +169,12 @@ def commits(every_s: float, growth: float = 0.0, seconds: int = 120, phase: floa
 @given(st.floats(0.1, 6.0), st.floats(0.0, 6.0))
 def test_positions_that_move_once_per_commit_are_never_hopeless(every_s: float, phase: float) -> None:
     """Even where the commits drift slowly through the seconds: the lag that is seen then grows for many looks."""
-    windowed = ProbeReferee(one_to_one=False, probe_s=30.0, least_s=30.0)
-    assert judged(commits(every_s, phase=phase), windowed).call in (None, Call("enough"))
+    assert judged(commits(every_s, phase=phase), windowed()).call in (None, Call("enough"))
 
 
 @pytest.mark.parametrize("every_s", [0.1, 0.95, 1.0, 1.05, 2.0])
 def test_falling_behind_shows_in_positions_that_move_once_per_commit(every_s: float) -> None:
-    windowed = ProbeReferee(one_to_one=False, probe_s=30.0, least_s=30.0)
-    ended = judged(commits(every_s, growth=0.3), windowed)
+    ended = judged(commits(every_s, growth=0.3), windowed())
     assert ended.call is not None and ended.call.word == "hopeless"
 
 
@@ -181,15 +225,13 @@ def test_an_undecided_probe_goes_on_in_steps() -> None:
 
 
 def test_without_a_known_lag_nothing_is_called() -> None:
-    windowed = ProbeReferee(one_to_one=False, probe_s=30.0, least_s=30.0)
     blind = (Seen(t, RATE, t * RATE, t * RATE, None, 0, 0.0) for t in range(120))
-    assert judged(blind, windowed).call is None
+    assert judged(blind, windowed()).call is None
 
 
 def test_what_was_consumed_counts_where_a_record_has_no_result_of_its_own() -> None:
-    windowed = ProbeReferee(one_to_one=False, probe_s=30.0, least_s=30.0)
     series = (Seen(t, RATE, 0, (t + 10) * RATE, (t + 10) * RATE // 2, 0, 0.0) for t in range(120))
-    ended = judged(series, windowed)
+    ended = judged(series, windowed())
     assert ended.call is not None and ended.call.word == "hopeless"
 
 

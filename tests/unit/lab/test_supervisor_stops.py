@@ -54,6 +54,8 @@ def test_kills_what_does_not_follow(supervisor):
     supervisor.check()
 
 
+# The interrupt comes wherever the main thread is, even between the opening of a file and its ``with``.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_interrupt_while_a_group_stops_kills_everything(supervisor):
     def interrupt(role, event):
         if event["event"] == "asked":
