@@ -177,10 +177,13 @@ def test_a_transactional_run(measure: Measure, shared: Bench) -> None:
 
 
 @pytest.mark.full
-def test_the_drain_waits_for_the_last_commit(measure: Measure, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("positions", ["in the transaction", "ahead"])
+def test_the_drain_waits_for_the_last_commit(measure: Measure, monkeypatch: pytest.MonkeyPatch, positions: str) -> None:
     """The second transaction ends 20 s after the first record, and the silence that ends a drain would be over by then:
-    the load ends after 12 s. That the engine has not committed all of its input is what keeps the drain waiting."""
+    the load ends after 12 s. That the engine has not committed all of its input is what keeps the drain waiting, or
+    else, that results are there which nobody may read yet."""
     monkeypatch.setenv("HELD_S", "10")
+    monkeypatch.setenv("POSITIONS", positions)
     run, summary = measure("command", program=ENGINE, delivery="exactly-once", stage="ingest", measured_s=10)
     assert run.outcome()["drain"] == "quiet"
     assert summary["results"]["matched"] == summary["results"]["expected"] == 5500

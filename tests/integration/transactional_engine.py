@@ -1,7 +1,8 @@
 """A system under test that publishes every record unchanged, in transactions, and commits its positions with them.
 
 ``HELD_S`` seconds lie between the first record of a transaction and its commit. A first transaction, with records that
-nobody asked for, is aborted. Says on stderr, as JSON, when each commit began and what it was to publish.
+nobody asked for, is aborted. With ``POSITIONS=ahead`` the positions do not wait for their transaction. Says on stderr,
+as JSON, when each commit began and what it was to publish.
 """
 
 import json
@@ -14,6 +15,7 @@ from pathlib import Path
 from confluent_kafka import Consumer, Producer, TopicPartition
 
 HELD_S = float(os.environ.get("HELD_S", "0.5"))
+POSITIONS_AHEAD = os.environ.get("POSITIONS") == "ahead"
 
 
 def say(file, **fields):
@@ -47,12 +49,15 @@ def main():
                 due = time.monotonic() + HELD_S
             waiting.append(message)
             producer.produce(job["output"], key=message.key(), value=message.value())
+            if POSITIONS_AHEAD:
+                consumer.commit(message)
         if waiting and time.monotonic() >= due:
             producer.flush()
-            positions = consumer.position(consumer.assignment())
-            producer.send_offsets_to_transaction(
-                [where for where in positions if where.offset >= 0], consumer.consumer_group_metadata()
-            )
+            if not POSITIONS_AHEAD:
+                positions = consumer.position(consumer.assignment())
+                producer.send_offsets_to_transaction(
+                    [where for where in positions if where.offset >= 0], consumer.consumer_group_metadata()
+                )
             commit_ns = time.time_ns()
             producer.commit_transaction()
             say(sys.stderr, commit_ns=commit_ns, n_seq=[json.loads(message.value())["n_seq"] for message in waiting])

@@ -142,9 +142,14 @@ class _Search:
         return outward if outward != base else None
 
     def _steps_outward(self) -> int:
-        """How many of the last probes went the same way without finding the other side; at least 1."""
+        """How many of the last probes went the same way without finding the other side; at least 1.
+
+        0 behind a *not sustained* that was sustained when it was repeated: such an edge is near.
+        """
         ended = [probe for probe in self._probes if probe.word != "invalid"]
         last = ended[-1]
+        if last.purpose == "repeat":
+            return 0
         steps = takewhile(lambda probe: (probe.word, probe.purpose) == (last.word, "bracket"), reversed(ended))
         return max(1, len(list(steps)))
 
