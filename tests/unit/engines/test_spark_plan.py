@@ -29,10 +29,23 @@ def settings(own_job: dict[str, str] | None = None, **options: Any) -> dict[str,
         ({"state_store": "rocksdb"}, "join.stateFormatVersion", "3"),
         ({"changelog": False}, "stateStore.rocksdb.changelogCheckpointing.enabled", "false"),
         ({"retained_batches": 7}, "minBatchesToRetain", "7"),
+        ({}, "checkpointFileManagerClass", ".FileSystemBasedCheckpointFileManager"),
+        ({"checkpoint_log": "file-context"}, "checkpointFileManagerClass", ".FileContextBasedCheckpointFileManager"),
+        ({"join_state_format": 2}, "join.stateFormatVersion", "2"),
     ],
 )
 def test_options_become_settings(options: dict[str, Any], setting: str, value: str) -> None:
     assert settings(**options)[f"spark.sql.streaming.{setting}"].endswith(value)
+
+
+def test_what_is_tuned_stands_in_every_scenario_file_and_can_be_changed() -> None:
+    tuned = {"serializer", "locality_wait_ms", "gc", "checkpoint_log", "constraint_propagation", "retained_batches"}
+    for name in scenarios.names():
+        assert tuned <= set(scenarios.describe(name).common.engines["spark"])
+    changed = settings(serializer="java", locality_wait_ms=0, constraint_propagation=True)
+    assert changed["spark.serializer"] == "org.apache.spark.serializer.JavaSerializer"
+    assert changed["spark.locality.wait"] == "0ms"
+    assert changed["spark.sql.constraintPropagation.enabled"] == "true"
 
 
 @pytest.mark.parametrize("options", [{"state_store": "memory"}, {"realtime": True}])

@@ -20,10 +20,10 @@ from streamgauge.jvm import spark
 from streamgauge.jvm.java import find_java
 from streamgauge.model import Job, ProcessSpec, Ready, Stop, Traits
 
-# Spark's default manager spends 50 to 110 ms on each of the two log files of a batch; this one 10 to 30 ms. Its
-# rename is atomic on a local disk, which is where our checkpoints are.
-_FAST_LOG = "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
-
+_CHECKPOINT_LOGS = {
+    "file-system": "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager",
+    "file-context": "org.apache.spark.sql.execution.streaming.checkpointing.FileContextBasedCheckpointFileManager",
+}
 _STATE_STORES = {
     "rocksdb": "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
     "memory": "org.apache.spark.sql.execution.streaming.state.HDFSBackedStateStoreProvider",
@@ -49,6 +49,19 @@ class SparkOptions(BaseModel):
     retained_batches: Annotated[int, Field(ge=1)] = Field(
         2, description="batches whose logs and state are kept; Spark's own default is 100"
     )
+    checkpoint_log: Literal["file-system", "file-context"] = Field(
+        "file-system",
+        description="who writes the two log files of a batch; file-context is Spark's default, and 40 to 80 ms slower",
+    )
+    constraint_propagation: bool = Field(
+        False, description="Spark's own; our join would parse each message four times. A job file always has it"
+    )
+    join_state_format: Annotated[int, Field(ge=1, le=3)] = Field(
+        3, description="of built-in joins in RocksDB; 3: one store instead of four. A job file has Spark's own, 2"
+    )
+    serializer: Literal["kryo", "java"] = Field("kryo", description="of Spark's own objects")
+    locality_wait_ms: Annotated[int, Field(ge=0)] = Field(100, description="how long a task waits for its place")
+    gc: Literal["G1", "Parallel", "Serial"] = Field("G1", description="garbage collector of the driver's JVM")
     cores: Annotated[int, Field(ge=1)] = Field(2, description="task slots, where no master is set")
     shuffle_partitions: Annotated[int, Field(ge=0)] = Field(0, description="0: as many as cores")
     heap_mb: Annotated[int, Field(ge=256)] = Field(1024, description="heap of the driver's JVM")
@@ -102,7 +115,7 @@ class Spark(Engine):
                     jars=jars.locations("spark"),
                     heap_mb=options["heap_mb"],
                     work_dir=job.work_dir,
-                    java_options=["-XX:+UseG1GC"],
+                    java_options=[f"-XX:+Use{options['gc']}GC"],
                 ),
                 env=spark.jvm_env(connection, job.work_dir, master),
                 files=job_file(job),
@@ -129,13 +142,13 @@ def _settings(job: Job) -> dict[str, str]:
     return {
         **_tuned(job),
         "spark.sql.shuffle.partitions": str(options["shuffle_partitions"] or options["cores"]),
-        "spark.sql.streaming.checkpointFileManagerClass": _FAST_LOG,
+        "spark.sql.streaming.checkpointFileManagerClass": _CHECKPOINT_LOGS[options["checkpoint_log"]],
         "spark.sql.streaming.minBatchesToRetain": str(options["retained_batches"]),
         "spark.sql.streaming.stateStore.providerClass": _STATE_STORES[options["state_store"]],
         "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": as_text(options["changelog"]),
         "spark.sql.session.timeZone": "UTC",
-        "spark.serializer": "org.apache.spark.serializer.KryoSerializer",
-        "spark.locality.wait": "100ms",
+        "spark.serializer": f"org.apache.spark.serializer.{options['serializer'].capitalize()}Serializer",
+        "spark.locality.wait": f"{options['locality_wait_ms']}ms",
     }
 
 
@@ -143,10 +156,8 @@ def _tuned(job: Job) -> dict[str, str]:
     """What our own queries are faster with; a job file of the reader's gets Spark as it is."""
     if job.own_job:
         return {}
-    # Otherwise each message is parsed four times: the join asks beforehand whether any of its keys is null.
-    tuned = {"spark.sql.constraintPropagation.enabled": "false"}
+    tuned = {"spark.sql.constraintPropagation.enabled": as_text(job.options["constraint_propagation"])}
     if job.options["state_store"] == "rocksdb" and not job.options["realtime"]:
-        # All state of a join in one RocksDB instead of four. The other store knows no such format; and with it
-        # real-time mode stumbles before it says what it refuses.
-        tuned["spark.sql.streaming.join.stateFormatVersion"] = "3"
+        # The other store knows no format but Spark's; with 3 real-time mode stumbles before it says what it refuses.
+        tuned["spark.sql.streaming.join.stateFormatVersion"] = str(job.options["join_state_format"])
     return tuned
