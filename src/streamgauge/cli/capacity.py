@@ -79,6 +79,9 @@ def capacity(
         raise Interrupted(
             "interrupted: everything was stopped", where=request.out, hint="the same command with this --out goes on"
         ) from None
+    except UsageError:
+        # The directory may hold something else, or another search.
+        raise
     except StreamgaugeError:
         if (request.out / "capacity.json").is_file():
             write_capacity(request.out)

@@ -170,6 +170,11 @@ RULES: Mapping[str, Callable[[Evidence], Finding]] = {
 }
 
 
+def least_s(rule: str | None) -> float:
+    """Measured seconds that a rule asks for by its own words."""
+    return 2.0 * LAG_WINDOW_S if rule == "scalability" else 0.0
+
+
 def apply(rule: str | None, evidence: Evidence) -> Finding:
     """The finding of the scenario's rule; none when it names none."""
     if rule is None:

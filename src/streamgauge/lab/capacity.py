@@ -27,7 +27,7 @@ from streamgauge.lab.capacity_file import CapacityFile
 from streamgauge.lab.evaluation import Evaluator, kept_evaluator
 from streamgauge.lab.experiment import run_experiment
 from streamgauge.lab.referee import PROBE_S, STEPS, DrainReferee, ProbeReferee, is_one_to_one
-from streamgauge.lab.search import Next, Probe, Target, Word, advance
+from streamgauge.lab.search import Next, Probe, Purpose, Target, Word, advance
 from streamgauge.lab.watch import Watch
 from streamgauge.model import Scenario, Verdict
 from streamgauge.rundir import RunDir
@@ -42,7 +42,7 @@ BACKLOG_PER_S = 200_000
 DRAIN_WATCHED_S = 30.0
 DRAIN_GIVEN_UP_S = 60.0
 """Seconds without a result after which the scenario's own rate is the first guess."""
-MOST_OF_A_PARAMETER = 1024
+MOST_OF_A_PARAMETER = 1000
 
 Row = dict[str, Any]
 
@@ -83,7 +83,21 @@ class Hunt:
         if self.over == RATE:
             return Target(guess, self.resolution)
         most = os.cpu_count() or 1 if self.over == "cores" else MOST_OF_A_PARAMETER
-        return Target(guess, self.resolution, highest=max(most, guess), more_helps=True)
+        least, most = (self._accepted(guess, end) for end in (1, max(most, guess)))
+        return Target(guess, self.resolution, lowest=least, highest=most, more_helps=True)
+
+    def _accepted(self, inside: int, end: int) -> int:
+        """The value nearest to ``end`` that the engine takes; it takes ``inside``."""
+        while inside != end:
+            # Rounded towards the end, which is tried first of all when it is the neighbour.
+            tried = end if abs(end - inside) == 1 else (inside + end) // 2
+            try:
+                self.scenario_at(tried)
+            except UsageError:
+                end = tried - (1 if tried > inside else -1)
+            else:
+                inside = tried
+        return inside
 
     def scenario_at(self, value: int) -> Scenario:
         """The scenario of a probe. Raises UsageError for a value that the engine refuses."""
@@ -123,6 +137,7 @@ class Hunt:
             "generators": scenario.generators,
             "partitions": scenario.partitions,
             "out_of_order_ms": scenario.out_of_order_ms,
+            "parameters": dict(scenario.parameters),
             "drain_deadline_s": scenario.drain_deadline_s,
             "seed": scenario.seed,
             "bootstrap": request.bootstrap,
@@ -225,13 +240,7 @@ def _first_guess(hunt: Hunt, watch: Watch) -> int:
 def _probe(hunt: Hunt, step: Next, file: CapacityFile, watch: Watch, evaluator: Evaluator) -> Row:
     """One run at that value, and what it shows."""
     scenario = hunt.scenario_at(step.value)
-    measured_s = scenario.load.measured_s
-    probe_s = min(measured_s, PROBE_S)
-    if step.purpose == "confirm":
-        # Its length is fixed beforehand: a run that goes on until it likes what it sees confirms nothing.
-        least_s = longest_s = max(measured_s, 2 * probe_s)
-    else:
-        least_s, longest_s = probe_s, max(measured_s, STEPS * probe_s)
+    probe_s, least_s, longest_s = lengths_s(scenario.load.measured_s, step.purpose, scenario.sustained)
     load = replace(scenario.load, measured_s=longest_s)
     referee = ProbeReferee(is_one_to_one(scenario), probe_s, least_s, longest_s, scenario.sustained)
     out = _fresh(hunt.request.out / "probes" / f"{file.next_number:02d}-{step.value}")
@@ -239,7 +248,10 @@ def _probe(hunt: Hunt, step: Next, file: CapacityFile, watch: Watch, evaluator: 
         hunt.request,
         scenario=replace(scenario, load=load),
         out=out,
-        command=_command(hunt.request.command, {hunt.over: step.value, "measured_s": load.measured_s}),
+        command=_command(
+            hunt.request.command,
+            {hunt.over: step.value, "measured_s": load.measured_s, "sustained": scenario.sustained or "none"},
+        ),
     )
     began = time.monotonic()
     directory, summary = run_experiment(request, watch, evaluator, referee)
@@ -260,6 +272,16 @@ def _probe(hunt: Hunt, step: Next, file: CapacityFile, watch: Watch, evaluator: 
         "total_p50": latency.get("p50"),
         "total_p99": latency.get("p99"),
     }
+
+
+def lengths_s(measured_s: float, purpose: Purpose, rule: str | None) -> tuple[float, float, float]:
+    """Of a probe: the length after which it is looked whether it tells, the least one and the longest."""
+    probe_s = min(measured_s, PROBE_S)
+    longest_s = max(measured_s, STEPS * probe_s, sustained.least_s(rule))
+    if purpose == "confirm":
+        # Fixed beforehand: a run that goes on until it likes what it sees confirms nothing.
+        return probe_s, longest_s, longest_s
+    return probe_s, max(probe_s, sustained.least_s(rule)), longest_s
 
 
 def judge(

@@ -144,11 +144,11 @@ class _Search:
     def _steps_outward(self) -> int:
         """How many of the last probes went the same way without finding the other side; at least 1.
 
-        0 behind a *not sustained* that was sustained when it was repeated: such an edge is near.
+        0 where a second run at a value has just said otherwise than the first: such an edge is near.
         """
         ended = [probe for probe in self._probes if probe.word != "invalid"]
         last = ended[-1]
-        if last.purpose == "repeat":
+        if last.purpose in ("repeat", "confirm"):
             return 0
         steps = takewhile(lambda probe: (probe.word, probe.purpose) == (last.word, "bracket"), reversed(ended))
         return max(1, len(list(steps)))
@@ -171,7 +171,8 @@ class _Search:
             tries = sum((probe.value, probe.purpose) == (last.value, "confirm") for probe in self._probes)
             if tries < 2:
                 return self._confirm()
-            return Answer("found", self._best, self._beyond, False, "the confirming run was INVALID, twice")
+            outcome: Outcome = "ceiling" if self._beyond is None else "found"
+            return Answer(outcome, self._best, self._beyond, False, "the confirming run was INVALID, twice")
         if self._best is not None:
             note = f"{last.value} was not sustained in the confirming run, so the interval fell to the next one"
             return Answer("found", self._best, self._beyond, False, note)

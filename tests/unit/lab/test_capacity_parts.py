@@ -11,7 +11,7 @@ import pytest
 
 from streamgauge.errors import UsageError
 from streamgauge.lab.blueprint import Request
-from streamgauge.lab.capacity import Hunt, _command, exit_code, find_capacity, judge
+from streamgauge.lab.capacity import Hunt, _command, exit_code, find_capacity, judge, lengths_s
 from streamgauge.lab.capacity_file import CapacityFile
 from streamgauge.lab.search import Answer
 from streamgauge.lab.watch import Nobody
@@ -142,9 +142,40 @@ def test_a_search_goes_on_only_with_the_same_settings(tmp_path: Path) -> None:
         CapacityFile.open(tmp_path, hunt(tmp_path, delay_ms="5.0").settings())
 
 
+@pytest.mark.parametrize(
+    ("measured_s", "purpose", "rule", "lengths"),
+    [
+        (30.0, "bracket", "slope", (30.0, 30.0, 60.0)),
+        (30.0, "confirm", "slope", (30.0, 60.0, 60.0)),
+        (6.0, "bisect", "slope", (6.0, 6.0, 12.0)),
+        (120.0, "bracket", "slope", (30.0, 30.0, 120.0)),
+        # It compares two times 30 s, whatever is asked for.
+        (30.0, "bracket", "scalability", (30.0, 60.0, 60.0)),
+        (6.0, "confirm", "scalability", (6.0, 60.0, 60.0)),
+    ],
+)
+def test_how_long_a_probe_lasts(
+    measured_s: float, purpose: Any, rule: str, lengths: tuple[float, float, float]
+) -> None:
+    assert lengths_s(measured_s, purpose, rule) == lengths
+
+
+@pytest.mark.parametrize(
+    ("over", "engine", "ends"),
+    [("heap_mb", "spark", (256, 1024)), ("checkpoint_ms", "flink", (10, 10_000)), ("partitions", "echo", (1, 1000))],
+)
+def test_a_search_stays_within_what_the_engine_takes(
+    tmp_path: Path, over: str, engine: str, ends: tuple[int, int]
+) -> None:
+    wanted = hunt(tmp_path, over=over, engine=engine)
+    target = wanted.target(wanted.start)
+    assert (target.lowest, target.highest) == ends
+
+
 def test_every_setting_that_changes_a_result_is_compared(tmp_path: Path) -> None:
     """A scenario value that the settings leave out would let two searches be mixed."""
-    plain = hunt(tmp_path).settings()
+    joined: dict[str, Any] = {"engine": "spark", "stage": "join"}
+    plain = hunt(tmp_path, **joined).settings()
     changes = {
         "stage": "ingest",
         "rate_per_s": "401",
@@ -157,10 +188,11 @@ def test_every_setting_that_changes_a_result_is_compared(tmp_path: Path) -> None
         "keys": "zipf",
         "generators": "2",
         "sustained": "ospbench",
+        "join_bound_ms": "900",
         "seed": "99",
-        "cap_per_s": "5",
+        "heap_mb": "2048",
     }
-    same = [key for key, value in changes.items() if hunt(tmp_path, **{key: value}).settings() == plain]
+    same = [key for key, value in changes.items() if hunt(tmp_path, **{**joined, key: value}).settings() == plain]
     assert same == []
 
 

@@ -171,3 +171,14 @@ def test_an_invalid_confirmation_is_repeated_once(words: tuple[Word, ...]) -> No
     else:
         assert isinstance(step, Answer)
         assert (step.outcome, step.best, step.confirmed) == ("found", 909, False)
+
+
+def test_a_ceiling_that_could_not_be_confirmed_is_a_ceiling() -> None:
+    probes = [Probe(909, "sustained"), Probe(1100, "invalid"), Probe(1100, "invalid")]
+    answer = advance(Target(1000, 0.10), [*probes, Probe(909, "invalid", "confirm"), Probe(909, "invalid", "confirm")])
+    assert answer == Answer("ceiling", 909, None, False, "the confirming run was INVALID, twice")
+
+
+def test_below_a_rate_whose_confirmation_failed_the_edge_is_near() -> None:
+    probes = [Probe(1000, "sustained"), Probe(1100, "not sustained"), Probe(1100, "not sustained", "repeat")]
+    assert advance(Target(1100, 0.10), [*probes, Probe(1000, "not sustained", "confirm")]) == Next(909, "bracket")
