@@ -48,12 +48,14 @@ def ratio_interval(a: Sequence[float], b: Sequence[float], seed: int = SEED, lev
     return low, high
 
 
-def capacity_ratio(a: tuple[float, float | None], b: tuple[float, float | None]) -> tuple[float, float, float]:
+def capacity_ratio(
+    a: tuple[float, float | None], b: tuple[float, float | None], *, less_is_better: bool = False
+) -> tuple[float, float, float]:
     """Ratio, low and high of two capacities, each (best value that was sustained, next one that was not, or None).
 
     Of a rate the next one is higher: the ratio is turned round. Of a resource, of which less is better, it is lower.
     """
-    if all(next_ is not None and next_ < best for best, next_ in (a, b)):
+    if less_is_better:
         return b[0] / a[0], (b[1] or 0.0) / a[0], b[0] / a[1] if a[1] else math.inf
     low = 0.0 if b[1] is None else a[0] / b[1]
     high = math.inf if a[1] is None else a[1] / b[0]

@@ -19,6 +19,7 @@ from streamgauge.rundir import RunDir
 FORMAT = 1
 CAPACITY_FILE = "capacity.json"
 DECIMALS = 4
+RATE = "rate_per_s"
 
 CHECKED = (
     "scenario.study",
@@ -48,6 +49,8 @@ ONE_SIDE = ("scenario.job.sha256",)
 """What must agree within a side only: another job in the stage's place is a thing to compare with."""
 FOUND_BY_SEARCH = ("scenario.load",)
 """A capacity search chooses the rates and the lengths of its probes itself."""
+SEARCHED_ALIKE = ("unit", "rule", "slo", "warmup_s", "rising_warmup", "measured_s", "arrivals", "drain_deadline_s")
+"""Settings of two searches that must agree; and the rate, where it is not what is searched."""
 
 
 @dataclass(frozen=True)
@@ -217,14 +220,18 @@ def _described(side: Side, values: Sequence[float]) -> dict[str, Any]:
 
 def _compare_capacities(a: Path, b: Path) -> dict[str, Any]:
     left, right = _read_capacity(a), _read_capacity(b)
-    for key in ("unit", "rule"):
-        if left.get(key) != right.get(key):
-            got = f"{key}: {left.get(key)!r} and {right.get(key)!r}"
-            raise UsageError("the capacities were not measured alike", where=f"{a} and {b}", got=got)
+    of_rates = left.get("over", RATE) == RATE
+    if found := _searched_otherwise(left, right, SEARCHED_ALIKE if of_rates else (*SEARCHED_ALIKE, RATE)):
+        raise UsageError(
+            "the capacities were not measured alike",
+            where=f"{a} and {b}",
+            got=found,
+            expected="the same values on both sides",
+        )
     runs = [_any_run(path) for path in (a, b)]
     if runs[0] is not None and runs[1] is not None:
         check_alike(runs[0], [runs[1]], [key for key in CHECKED if key not in FOUND_BY_SEARCH])
-    ratio, low, high = comparison.capacity_ratio(_bounds(left), _bounds(right))
+    ratio, low, high = comparison.capacity_ratio(_bounds(left), _bounds(right), less_is_better=not of_rates)
     return {
         "format": FORMAT,
         "measure": f"capacity, {left.get('unit')}",
@@ -239,6 +246,13 @@ def _compare_capacities(a: Path, b: Path) -> dict[str, Any]:
             for side, path, run, found in (("a", a, runs[0], left), ("b", b, runs[1], right))
         },
     }
+
+
+def _searched_otherwise(a: Mapping[str, Any], b: Mapping[str, Any], keys: Sequence[str]) -> str:
+    """The keys in which two searches differ, each with both values; empty where there are none."""
+    left, right = ({**found, **found.get("settings", {})} for found in (a, b))
+    differing = [key for key in keys if left.get(key) != right.get(key)]
+    return "; ".join(f"{key}: {left.get(key)!r} and {right.get(key)!r}" for key in differing)
 
 
 def _read_capacity(path: Path) -> dict[str, Any]:
@@ -260,6 +274,6 @@ def _bounds(capacity: Mapping[str, Any]) -> tuple[float, float | None]:
 
 
 def _any_run(path: Path) -> RunDir | None:
-    """A probe of the search: they differ in nothing but the load."""
-    found = sorted(path.glob("**/manifest.json"))
+    """A probe of the search, not one that was cut off: they differ in nothing but the load."""
+    found = sorted(path.glob("**/summary.json"))
     return RunDir.open(found[0].parent) if found else None

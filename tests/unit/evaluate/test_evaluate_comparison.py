@@ -104,4 +104,5 @@ def test_capacities() -> None:
     assert (found, low, high) == (2.0, pytest.approx(1000 / 550), 2.2)
     assert word(low, high, None) == "slower"
     assert capacity_ratio((1000.0, None), (500.0, None)) == (2.0, 0.0, math.inf)
-    assert capacity_ratio((2.0, 1.0), (4.0, 3.0)) == (2.0, 1.5, 4.0)
+    assert capacity_ratio((2.0, 1.0), (4.0, 3.0), less_is_better=True) == (2.0, 1.5, 4.0)
+    assert capacity_ratio((1.0, None), (4.0, 3.0), less_is_better=True) == (4.0, 3.0, math.inf)
