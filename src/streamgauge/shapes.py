@@ -282,7 +282,7 @@ class LoadPlan:
             if len(known) > 64:
                 known.clear()
             count = min(POISSON_BLOCK, self.records - block * POISSON_BLOCK)
-            random = np.random.Generator(np.random.Philox(key=[self.seed, block]))
+            random = np.random.Generator(np.random.Philox(key=[self.seed % 2**64, block]))
             place = np.sort(random.random(count)) * count
             whole = place.astype(np.int64)
             here = self._many_evenly(block * POISSON_BLOCK + whole)

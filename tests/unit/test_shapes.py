@@ -123,6 +123,11 @@ def test_poisson_arrivals_scatter_as_they_should() -> None:
     assert other.offset_ns(5) != plan.offset_ns(5)
 
 
+def test_any_seed_makes_arrivals() -> None:
+    for seed in (0, 2**63, 2**64, 2**70 + 1):
+        assert LoadPlan(400, 1.0, 2.0, 0.5, arrivals="poisson", seed=seed).offset_ns(5) > 0
+
+
 def test_an_unlimited_load_has_no_schedule() -> None:
     plan = LoadPlan(400, 1.0, 2.0, 0.5, shape="unlimited")
     assert not plan.scheduled

@@ -24,7 +24,7 @@ from streamgauge.cli.plan import plan
 from streamgauge.cli.report import report
 from streamgauge.cli.reproduce import reproduce
 from streamgauge.cli.run import run
-from streamgauge.errors import EnvironmentProblem, StreamgaugeError
+from streamgauge.errors import EnvironmentProblem, StreamgaugeError, UsageError
 
 app = typer.Typer(
     name="streamgauge",
@@ -41,6 +41,8 @@ _MACHINE = {
     *(errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN),
 }
 """What the machine refuses: a message, no traceback."""
+_PATH = {errno.EISDIR, errno.ENOTDIR, errno.EEXIST}
+"""What a path that the user named cannot be."""
 
 
 def _version(wanted: bool) -> None:
@@ -85,6 +87,8 @@ def main() -> None:
     except BrokenPipeError:
         sys.exit(1)
     except OSError as problem:
+        if problem.errno in _PATH:
+            _fail(UsageError("the path cannot be used", where=problem.filename, got=str(problem.strerror)))
         if problem.errno not in _MACHINE:
             raise
         hint = "free some space, or another --out" if problem.errno in (errno.ENOSPC, errno.EDQUOT) else None

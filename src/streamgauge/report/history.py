@@ -35,14 +35,16 @@ class Entry:
     p50_ms: float | None
     p99_ms: float | None
     output_per_s: float | None
+    settings: Mapping[str, str]
+    """Options of the engine, shape of the load and whatever else may tell runs of one stage and rate apart."""
 
     @property
     def usable(self) -> bool:
         return self.verdict == "VALID"
 
     @property
-    def series(self) -> str:
-        """Runs of one line: what differs in stage or rate is not the same measurement."""
+    def measured(self) -> str:
+        """What differs in stage or rate is not the same measurement."""
         return f"{self.engine} · {self.stage} · {text.number(self.offered_per_s)}/s"
 
 
@@ -65,7 +67,11 @@ def find(root: Path, scenario: str | None = None) -> tuple[list[Entry], list[str
 
 
 def write(entries: Sequence[Entry], notes: Sequence[str], target: Path) -> Path:
-    """Write the page, whole or not at all, and return its path."""
+    """Write the page, whole or not at all, and return its path. Raises UsageError where a directory is in its place."""
+    if target.is_dir():
+        raise UsageError(
+            "the page cannot be written", where=target, got="a directory", expected="a file, e.g. history.html"
+        )
     target.parent.mkdir(parents=True, exist_ok=True)
     part = target.with_name(target.name + ".part")
     part.write_text(render(entries, notes), encoding="utf-8")
@@ -118,8 +124,7 @@ def _figure(entries: Sequence[Entry], title: str, unit: str, field: str) -> draw
     """One line per series over time, of VALID runs only; None when there is no point to draw."""
     points = [entry for entry in entries if entry.usable and getattr(entry, field) is not None]
     traces = []
-    for position, series in enumerate(dict.fromkeys(entry.series for entry in points)):
-        mine = [entry for entry in points if entry.series == series]
+    for position, (series, mine) in enumerate(_lines(points).items()):
         look = draw.series_look(position)
         moments = [entry.at.isoformat(timespec="seconds") for entry in mine]
         trace = draw.line(series, moments, [getattr(entry, field) for entry in mine], look.pop("color"), unit, **look)
@@ -127,6 +132,18 @@ def _figure(entries: Sequence[Entry], title: str, unit: str, field: str) -> draw
     if not traces:
         return None
     return draw.figure(traces, {"type": "date", "title": {"text": "run started (UTC)"}}, draw.linear(title))
+
+
+def _lines(entries: Sequence[Entry]) -> dict[str, list[Entry]]:
+    """Runs of one line, by its name, which names the settings in which runs of the same stage and rate differ."""
+    lines: dict[str, list[Entry]] = {}
+    for entry in entries:
+        alike = [other.settings for other in entries if other.measured == entry.measured]
+        keys = dict.fromkeys(key for settings in alike for key in settings)
+        differing = [key for key in keys if len({settings.get(key) for settings in alike}) > 1]
+        name = " · ".join([entry.measured, *(f"{key} {entry.settings.get(key, text.NONE)}" for key in differing)])
+        lines.setdefault(name, []).append(entry)
+    return lines
 
 
 def _run_directories(root: Path) -> Iterator[Path]:
@@ -155,7 +172,19 @@ def _read(directory: Path) -> Entry:
         p50_ms=_number(total.get("p50")),
         p99_ms=_number(total.get("p99")),
         output_per_s=_number(rates.get("output")),
+        settings=_settings(manifest),
     )
+
+
+def _settings(manifest: Mapping[str, Any]) -> dict[str, str]:
+    """What an older version did not know is what is the default now, and that is left out."""
+    scenario, options = manifest["scenario"], dict(manifest["engine"].get("options") or {})
+    load = scenario["load"]
+    named = {"shape": load.get("shape", "constant"), "arrivals": load.get("arrivals", "even")}
+    named |= {"keys": scenario.get("keys", "dataset"), "partitions": scenario.get("partitions")}
+    named |= {"faults": ", ".join(map(str, scenario.get("faults") or ()))}
+    own = options.pop("conf", None) or {}
+    return {key: text.plain(value) for key, value in {**named, **options, **own}.items()}
 
 
 def _job_name(job: Mapping[str, Any] | None) -> str:

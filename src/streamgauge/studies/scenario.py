@@ -90,6 +90,12 @@ class Values(Strict):
             raise ValueError(f"shape {self.shape} does not use {', '.join(sorted(set_ - needed))}")
         if self.shape == "periodic-burst" and self.burst_s >= self.burst_every_s:
             raise ValueError("burst_s must be shorter than burst_every_s")
+        lasts_s = self.warmup_s + self.measured_s
+        for key in ("burst_s", "burst_every_s"):
+            if getattr(self, key) > lasts_s:
+                raise ValueError(
+                    f"{key} must not be longer than warm-up and measured interval together ({lasts_s:g} s)"
+                )
         if self.shape == "unlimited" and self.arrivals != "even":
             raise ValueError("shape unlimited has no arrivals to spread: it has no schedule")
         if self.rising_warmup and self.shape in ("single-burst", "periodic-burst", "unlimited"):

@@ -72,6 +72,23 @@ def test_plots_valid_runs_only(runs: Path) -> None:
     assert page == render(*find(runs, "ospbench/latency"))
 
 
+def test_runs_that_were_set_otherwise_are_not_one_line(runs: Path) -> None:
+    real_time = synthetic_run.write_valid(runs / "real-time")
+    manifest = real_time.manifest()
+    manifest["engine"]["options"] = {**manifest["engine"]["options"], "realtime": True}
+    real_time.write_manifest({key: value for key, value in manifest.items() if key != "format"})
+    drawn = figures(render(*find(runs, "ospbench/latency")))
+    names = {trace["name"] for trace in drawn["0-p50"]["data"]}
+    assert names == {f"spark · ingest · 400/s · realtime {word}" for word in ("yes", "no")}
+
+
+def test_a_directory_is_no_page(runs: Path, tmp_path: Path) -> None:
+    for out in (tmp_path, Path()):
+        with pytest.raises(UsageError, match="the page cannot be written"):
+            write(*find(runs), out)
+    assert [path.name for path in tmp_path.iterdir()] == ["runs"]
+
+
 def test_one_section_per_scenario(runs: Path) -> None:
     page = render(*find(runs))
     assert {key.split("-")[0] for key in figures(page)} == {"0", "1"}

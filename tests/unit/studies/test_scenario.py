@@ -71,6 +71,15 @@ def test_every_value_can_be_set() -> None:
             {"shape": "periodic-burst", "burst_records": "5", "burst_s": "2", "burst_every_s": "1"},
             "burst_s must be shorter than burst_every_s",
         ),
+        (
+            {"shape": "single-burst", "burst_records": "5", "burst_s": "51"},
+            "burst_s must not be longer than warm-up and measured interval together (50 s)",
+        ),
+        (
+            {"shape": "periodic-burst", "burst_records": "5", "burst_s": "2", "burst_every_s": "51"},
+            "burst_every_s must not be longer than warm-up and measured interval together (50 s)",
+        ),
+        ({"conf": "a", "spark.ui.enabled": "true"}, "conf"),
         ({"shape": "unlimited", "arrivals": "poisson"}, "shape unlimited has no arrivals to spread"),
         ({"shape": "unlimited", "rising_warmup": "true"}, "shape unlimited has no warm-up that could rise"),
         ({"shape": "saw"}, "shape: "),
