@@ -108,6 +108,8 @@ def positions(second: int, behind_per_s: int = 1) -> dict[str, Any]:
         ("return inputs['flow'].selectExpr('key AS id', '1 AS inputs')", "has no appended_max_ms"),
         ("return inputs['flow'].select('nothing')", "line 12: return inputs['flow'].select('nothing')"),
         ("return inputs['flows']", "KeyError: 'flows'"),
+        ("return inputs['flow'].selectExpr('n_seq + 9999 AS n_seq', 'key AS id')", "a row that no input is behind"),
+        ("return inputs['flow'].selectExpr('n_seq', 'nullif(key, key) AS id')", "a row without id, which key names"),
         ("import no_such_module", "No module named 'no_such_module'"),
         ("raise SystemExit('enough')", "SystemExit: enough"),
         (
@@ -175,6 +177,8 @@ def test_what_build_returns_is_written_as_it_is_or_as_json(stream: Any) -> None:
     assert messages(stream.selectExpr("text AS value"), (), "my.py").columns == ["value"]
     as_json = messages(stream, ("id", "n"), "my.py")
     assert as_json.dtypes == [("key", "string"), ("value", "string")]
+    with pytest.raises(UsageError, match=r"no column window_end_ms, which key names(.|\n)*got: columns n, id, text"):
+        messages(stream, ("id", "window_end_ms"), "my.py")
 
 
 @pytest.mark.parametrize(

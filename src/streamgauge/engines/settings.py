@@ -12,7 +12,9 @@ def gather_conf(given: Any, is_own: Callable[[str], bool]) -> Any:
         return given
     conf = {key: as_text(value) for key, value in given.items() if is_own(key)}
     rest = {key: value for key, value in given.items() if not is_own(key)}
-    return {**rest, "conf": {**rest.get("conf", {}), **conf}} if conf else rest
+    gathered = rest.get("conf", {})
+    # What else somebody calls conf is refused by its type.
+    return {**rest, "conf": {**gathered, **conf}} if conf and isinstance(gathered, Mapping) else rest
 
 
 def has_dot(key: str) -> bool:

@@ -123,7 +123,7 @@ class _Names:
         value = statement.value if isinstance(statement, ast.Assign | ast.AnnAssign) else None
         try:
             return ast.literal_eval(value) if value is not None else _NOT_WRITTEN_DOWN
-        except ValueError:
+        except (ValueError, TypeError):
             return _NOT_WRITTEN_DOWN
 
     def key(self, given: Any) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from streamgauge.job import STAMPS, behind_each
 from streamgauge.pipelines.messages import n_seq_in
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
 
     from streamgauge.pipelines.job_file import JobCode
 
@@ -52,9 +52,17 @@ class OwnPipeline(Pipeline):
         self.values = tuple(f"value_{place}" for place, _ in enumerate(values))  # type: ignore[misc]
         self._fields = list(zip((*self._code.file.key, *values), (*self.key, *self.values), strict=True))
         self._schema = StructType([answer.schema[name] for name, _ in self._fields])
-        columns = [f.col(f"`{name}`").alias(ours) for name, ours in self._fields]
-        stamps = [*STAMPS, NEW_INPUTS] if NEW_INPUTS in answer.columns else STAMPS
-        return self._stamped(answer, inputs).select(*columns, *stamps)
+        named = {ours: f.col(f"`{name}`") for name, ours in self._fields}
+        for name, ours in self._fields[: len(self.key)]:
+            named[ours] = _never_null(named[ours], f"the reference has a row without {name}, which key names")
+        unknown = (
+            "the reference has a row that no input is behind: its n_seq, or what behind() was given, is null or unknown"
+        )
+        named |= {name: f.col(name) for name in STAMPS}
+        named["intended_max_ns"] = _never_null(named["intended_max_ns"], unknown)
+        if NEW_INPUTS in answer.columns:
+            named[NEW_INPUTS] = f.col(NEW_INPUTS)
+        return self._stamped(answer, inputs).select(*(column.alias(name) for name, column in named.items()))
 
     def decode(self, output: DataFrame, parameters: Mapping[str, Any]) -> DataFrame:
         """By the reference's own schema; an output that is no such JSON object has nulls."""
@@ -97,6 +105,13 @@ class OwnPipeline(Pipeline):
 
     def _mistake(self, what: str, got: str | None = None, expected: str | None = None) -> UsageError:
         return UsageError(what, where=self._code.file.path, got=got, expected=expected)
+
+
+def _never_null(column: Column, otherwise: str) -> Column:
+    """Such a row could be neither found nor missed. Spark says so when it computes the answer."""
+    from pyspark.sql import functions as f
+
+    return f.when(column.isNull(), f.raise_error(f.lit(otherwise))).otherwise(column)
 
 
 class Unchecked(Pipeline):

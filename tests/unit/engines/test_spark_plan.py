@@ -91,9 +91,19 @@ def test_every_pipeline_has_a_query() -> None:
         assert callable(query_of(pipeline, "built-in"))
 
 
-def test_consumed_is_the_sum_over_all_sources() -> None:
-    progress = {"sources": [{"endOffset": '{"flow":{"0":3,"1":4}}'}, {"endOffset": {"speed": {"0": 5}}}]}
-    query: Any = SimpleNamespace(lastProgress=progress)
-    assert consumed(query) == 12
-    waiting: Any = SimpleNamespace(lastProgress={"sources": [{"endOffset": None}]})
-    assert consumed(waiting) == 0
+@pytest.mark.parametrize(
+    ("ends", "taken"),
+    [
+        (['{"flow":{"0":3,"1":4}}', {"speed": {"0": 5}}], 12),
+        # A query that joins its source with itself reads it twice: what both readers have is taken.
+        ([{"flow": {"0": 3}, "speed": {"0": 9}}, {"flow": {"0": 7}, "speed": {"0": 2}}], 5),
+        # Besides, it may read something of its own.
+        ([{"flow": {"0": 3}}, 17, {"logOffset": 3}, {"another": {"0": 50}}, None], 3),
+        ([None], None),
+        ([], None),
+    ],
+)
+def test_consumed_is_what_every_source_has_of_our_topics(ends: list[Any], taken: int | None) -> None:
+    query: Any = SimpleNamespace(lastProgress={"sources": [{"endOffset": end} for end in ends]})
+    assert consumed(query, ["flow", "speed"]) == taken
+    assert consumed(SimpleNamespace(lastProgress=None), ["flow"]) is None  # type: ignore[arg-type]

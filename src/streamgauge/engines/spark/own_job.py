@@ -94,14 +94,20 @@ def messages(result: Any, key: Sequence[str], path: str) -> DataFrame:
                 expected="string or binary; under another name it is written as JSON",
             )
         return result
+    if lacking := [name for name in key if name not in columns]:
+        raise UsageError(
+            f"build returned no column {', '.join(lacking)}, which key names",
+            where=path,
+            got=f"columns {', '.join(columns)}",
+        )
     message = f.to_json(f.struct(*(f.col(f"`{name}`") for name in columns)))
-    return result.select(_kafka_key(columns, key).alias("key"), message.alias("value"))
+    return result.select(_kafka_key(key).alias("key"), message.alias("value"))
 
 
-def _kafka_key(columns: Sequence[str], key: Sequence[str]) -> Column:
+def _kafka_key(key: Sequence[str]) -> Column:
     """Rows with the same key stay in order: they go to one partition."""
     from pyspark.sql import functions as f
 
-    if not key or not set(key) <= set(columns):
+    if not key:
         return f.lit(None).cast("string")
     return f.concat_ws("|", *(f.col(f"`{name}`").cast("string") for name in key))

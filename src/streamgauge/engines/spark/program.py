@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -56,18 +56,25 @@ def await_running(query: StreamingQuery, asked_to_stop: threading.Event) -> None
             return
 
 
-def consumed(query: StreamingQuery) -> int | None:
-    """Records taken so far, from the query's own last progress; for the live view only."""
-    progress = query.lastProgress
-    if not progress or not progress["sources"]:
-        return None
-    return sum(_offsets_taken(source["endOffset"]) for source in progress["sources"])
+def consumed(query: StreamingQuery, topics: Collection[str]) -> int | None:
+    """Records of these topics taken so far, from the query's own last progress.
+
+    A reader's query may read them more than once, and other things besides: a record is taken when every reader has it.
+    """
+    taken: dict[tuple[str, str], int] = {}
+    for source in (query.lastProgress or {}).get("sources", ()):
+        for topic, partitions in _ends(source["endOffset"]).items():
+            for partition, offset in partitions.items() if topic in topics else ():
+                taken[topic, partition] = min(offset, taken.get((topic, partition), offset))
+    return sum(taken.values()) if taken else None
 
 
-def _offsets_taken(end: Any) -> int:
-    """Of one source: its end offsets are JSON, or already read, by topic and partition."""
-    offsets = json.loads(end) if isinstance(end, str) else end
-    return sum(offset for partitions in (offsets or {}).values() for offset in partitions.values())
+def _ends(end: Any) -> Mapping[str, Mapping[str, int]]:
+    """Of one source: JSON, or already read, by topic and partition; nothing of a source that is no Kafka topic."""
+    ends = json.loads(end) if isinstance(end, str) else end
+    if not isinstance(ends, Mapping):
+        return {}
+    return {topic: partitions for topic, partitions in ends.items() if isinstance(partitions, Mapping)}
 
 
 def fail(problem: Exception) -> int:
@@ -93,7 +100,7 @@ def run(connection: Path, job: Mapping[str, Any]) -> int:
             emit("progress", consumed=0)
             emit("ready")
         while query.isActive and not asked_to_stop.wait(_LOOK_S):
-            if (taken := consumed(query)) is not None:
+            if (taken := consumed(query, job["inputs"].values())) is not None:
                 emit("progress", consumed=taken)
         if failure := query.exception():
             return fail(failure)
