@@ -88,7 +88,7 @@ def _head(reproduction: Reproduction, study: Study) -> dict[str, Any]:
         "style": "invalid" if unusable or reproduction.state != "finished" else "valid",
         "unusable": unusable,
         "engines": _engines(reproduction),
-        "scaled": _scaled(reproduction),
+        "scaled": _scaled(reproduction, study),
         "latency_means": text.LATENCIES[study.latency],
         "machine": _machine(reproduction.machine),
         "started": _moment(reproduction.started),
@@ -106,13 +106,16 @@ def _engines(reproduction: Reproduction) -> list[str]:
     return found
 
 
-def _scaled(reproduction: Reproduction) -> list[tuple[str, str]]:
+def _scaled(reproduction: Reproduction, study: Study) -> list[tuple[str, str]]:
     """What differs from the paper, by workload."""
     found: dict[str, dict[str, Any]] = {}
+    paper_runs = study.runs.get("paper", 1)
     for taken in reproduction.experiments:
         changes = dict((taken.manifest.get("scenario") or {}).get("scaled") or {})
         if taken.purpose == "capacity":
             changes.pop("rate_per_s", None)  # of one probe among many
+        elif taken.state == "done" and len(taken.counted) != paper_runs:
+            changes["runs"] = [len(taken.counted), paper_runs]
         found.setdefault(taken.workload, {}).update(changes)
     return [(workload, text.scaled(changes)) for workload, changes in found.items() if changes]
 

@@ -217,7 +217,10 @@ def _periodic_table(shown: Sequence[Taken]) -> Table:
         for taken in shown
     ]
     head = ["engine", "bursts", "wide", "p99 peak, ms", "elevated for, s", "inputs behind a result", "verdict"]
-    note = "Peak and elevated time: the median over the bursts. A wide burst took longer to send than it should have."
+    note = (
+        "Peak and elevated time: of the total latency, the median over the bursts. A wide burst took longer to send "
+        "than it should have."
+    )
     return Table("Bursts, engine by engine", head, rows, frozenset(range(1, 6)), note)
 
 
@@ -236,7 +239,7 @@ def _burst_table(taken: Taken) -> Table:
         )
         for one in _bursts(taken)
     ]
-    return Table("Bursts", head, rows, frozenset({0, 1, 3, 4, 5, 6}))
+    return Table("Bursts", head, rows, frozenset({0, 1, 3, 4, 5, 6}), "Latencies are total ones.")
 
 
 def _unusable(shown: Iterable[Taken]) -> list[Panel]:

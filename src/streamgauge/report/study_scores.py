@@ -49,7 +49,7 @@ class Factor:
 def factors() -> list[Factor]:
     stateless, stateful = ("ingest", "parse"), ("join", "tumbling", "sliding")
     median = "median latency, mean over {stages}"
-    peak = "p99 at the peak, median over the bursts, mean over {stages}"
+    peak = "p99 of the total latency at the peak, median over the bursts, mean over {stages}"
     limit = f"{CONSTRAINED_P99_MS:,} ms"
     return [
         Factor("Latency", "stateless stages", "latency", stateless, "built-in", _median_ms, "ms", median),
@@ -61,7 +61,12 @@ def factors() -> list[Factor]:
         ),
         Factor(
             *("Sustainable throughput", "constrained latency", "throughput", ("tumbling",), "built-in"),
-            *(_constrained_capacity, "records/s", f"highest rate sustained with a p99 below {limit}", True),
+            *(
+                _constrained_capacity,
+                "records/s",
+                f"highest rate sustained with a p99 of the total latency below {limit}",
+                True,
+            ),
         ),
         Factor(
             *("Single burst", "initial output", "single-burst", ("tumbling",), "built-in"),
@@ -174,7 +179,7 @@ def score(value: float, values: Iterable[float], more_is_better: bool) -> int:
 def _cell(value: float | None, values: Mapping[System, float], factor: Factor) -> str | Sequence[str]:
     if value is None:
         return NONE
-    shown = f"{rounded(value)} {factor.unit}"
+    shown = f"{rounded(value)} {factor.unit}" if value or not factor.more_is_better else "none"
     if len(values) < 2:
         return ["no score", shown]
     # Times in seconds are compared in milliseconds, so that the floor is the same for all.
@@ -196,12 +201,17 @@ def _capacity(taken: Taken, kind: str) -> float | None:
 
 
 def _constrained_capacity(taken: Taken, kind: str) -> float | None:
+    """0 where every rate that was sustained had a longer latency: that is an answer, and the worst one."""
+    best = _capacity(taken, kind)
+    if best is None:
+        return None
     rates = [
         float(probe["value"])
         for probe in taken.capacity.get("probes") or ()
         if probe["verdict"] == "sustained" and (probe["total_p99"] or float("inf")) < CONSTRAINED_P99_MS
     ]
-    return max(rates, default=None)
+    # One that was sustained once, and not when it was confirmed, is none.
+    return max((rate for rate in rates if rate <= best), default=0.0)
 
 
 def _burst(name: str) -> Read:

@@ -287,6 +287,16 @@ def test_scores_compare_the_systems_measured_here(tmp_path: Path) -> None:
     assert found["Sustainable throughput: constrained latency"][1:3] == [["no score", "8,000 records/s"], "1"]
 
 
+def test_a_system_that_is_never_so_fast_scores_least(tmp_path: Path) -> None:
+    """The other one sustains as much, but each of its probes has a p99 above two seconds."""
+    slow = row(tmp_path, SEARCH, "other")
+    for probe in slow["capacity"]["probes"]:
+        probe["total_p99"] = 2500.0
+    found = table_2(tmp_path, [row(tmp_path, SEARCH), slow])
+    (_, spark, _, other, *_) = found["Sustainable throughput: constrained latency"]
+    assert (spark, other) == (["4", "8,000 records/s"], ["1", "none"])
+
+
 def test_only_stages_that_all_have_are_compared(tmp_path: Path) -> None:
     rows = [
         with_p50(row(tmp_path, INGEST), 100),

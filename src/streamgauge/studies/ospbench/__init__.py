@@ -229,7 +229,7 @@ STUDY = Study(
     ),
     scale={
         "duration": "the paper runs 30 minutes and leaves out the first 5; the laptop profile about a minute",
-        "runs": "the paper takes the median of five runs; the laptop profile makes one",
+        "runs": "the paper takes the median of five runs; the laptop profile makes one, unless more are asked for",
         "machines": "the paper has 5 workers with 4 cores each, a multi-broker Kafka and HDFS; the laptop has 2 cores "
         "for everything",
         "bursts": "the single burst and the periodic ones are smaller",

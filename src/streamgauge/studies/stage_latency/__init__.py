@@ -52,7 +52,7 @@ STUDY = Study(
         "rate": "the paper sends 26,000 records/s; the laptop profile a rate that two cores carry at every stage",
         "machines": "the paper has 10 task managers with 12 cores each and 5 brokers, one of them leading",
         "runs": "the paper does not say how many it made; its profile makes five, as its successor (ospbench) did, the "
-        "laptop profile one",
+        "laptop profile one, unless more are asked for",
     },
     engines={FLINK: "flink"},
     runs={"paper": 5},
