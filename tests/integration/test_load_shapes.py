@@ -67,6 +67,9 @@ def test_a_load_without_a_schedule_is_measured_from_when_records_left(measure: M
     assert sent(run) == list(range(plan.records))
     assert summary["latency_ms"]["total"]["count"] == summary["results"]["matched"] == plan.records
     assert summary["generator"]["late_max_ms"] == 0
+    outcome = run.outcome()
+    sent_ns = pq.read_table(run.ledger(0)).column("sent_ns").to_numpy()
+    assert outcome["measured_end_ns"] == sent_ns.max() + 1, "while it was sent, and no longer"
     assert pq.read_table(run.measures("latency")).column("value_ms").to_numpy().min() >= 0
 
 

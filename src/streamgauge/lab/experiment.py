@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shutil
 import tempfile
 import threading
@@ -34,6 +35,8 @@ LEAD_S = 0.5
 QUIET_S = 5.0
 LOAD_OVERRUN_S = 10.0
 """How long the load worker may take beyond its plan to hand over what it still owes; the run is INVALID long before."""
+STALLED_S = 30.0
+"""Without a schedule: how long a load worker that sends nothing more is waited for. It hands over within 20 s."""
 
 
 class Experiment:
@@ -157,22 +160,32 @@ class Experiment:
     def _watch_load(self) -> None:
         """Sample every second until the load worker is done."""
         assert self._outcome.load_start_ns is not None
+        load = self.scenario.load
         started = time.monotonic() - (time.time_ns() - self._outcome.load_start_ns) / NS_PER_S
-        self._each_second(
-            until=lambda appended: (
-                self._ended_by_referee(appended) or self._load_done() or self._outcome.load_error is not None
-            ),
-            deadline=started + self.scenario.load.duration_s + LOAD_OVERRUN_S,
-            phase=self._phase,
-        )
+        sent, changed = 0, time.monotonic()
+
+        def is_over(appended: Mapping[str, int] | None) -> bool:
+            nonlocal sent, changed
+            if self._ended_by_referee(appended) or self._load_done() or self._outcome.load_error is not None:
+                return True
+            if self._heard.sent != sent:
+                sent, changed = self._heard.sent, time.monotonic()
+            return not load.scheduled and time.monotonic() - changed >= STALLED_S
+
+        # Without a schedule the load has no end of its own: it is as long as it goes on.
+        deadline = started + load.duration_s + LOAD_OVERRUN_S if load.scheduled else math.inf
+        self._each_second(until=is_over, deadline=deadline, phase=self._phase)
         if self._outcome.hopeless is not None:
             return
-        if self._load_done() and not self.scenario.load.scheduled:
-            # Without a schedule the load has no end of its own: what was sent is what is measured.
+        if self._load_done() and not load.scheduled:
+            # What was sent is what is measured, while it was sent.
             self._outcome.measured_start_ns = self._outcome.load_start_ns
-            self._outcome.measured_end_ns = self._outcome.load_end_ns = time.time_ns()
+            end_ns = (self._heard.last_sent_ns or time.time_ns()) + 1
+            self._outcome.measured_end_ns = self._outcome.load_end_ns = end_ns
         if not self._load_done() and self._outcome.load_error is None:
-            self._outcome.load_error = f"the load worker was not done {LOAD_OVERRUN_S:.0f} s after the end of its plan"
+            late = f"was not done {LOAD_OVERRUN_S:.0f} s after the end of its plan"
+            stalled = f"sent nothing for {STALLED_S:.0f} s"
+            self._outcome.load_error = f"the load worker {late if load.scheduled else stalled}"
             self._supervisor.stop_group("load")
 
     def _ended_by_referee(self, appended: Mapping[str, int] | None) -> bool:

@@ -35,6 +35,11 @@ class Progress:
         return sum(said.get("sent", 0) for said in self.load.values())
 
     @property
+    def last_sent_ns(self) -> int | None:
+        """When the last record left; None while no worker has said so."""
+        return max((said["last_sent_ns"] for said in self.load.values() if said.get("last_sent_ns")), default=None)
+
+    @property
     def errors(self) -> int:
         return sum(said.get("errors", 0) for said in self.load.values())
 

@@ -57,6 +57,7 @@ class Ledger:
         self.now_ns = now_ns
         self.errors = 0
         self.settled_records = 0
+        self.last_sent_ns = 0
         self._path = path
         self._part = path.with_name(path.name + ".part")
         self._open: deque[Slice] = deque()
@@ -74,6 +75,7 @@ class Ledger:
     def add(self, taken: range, sent_ns: int) -> Slice:
         """The row of a slice that leaves now."""
         slice_ = Slice(self, taken.start, len(taken), sent_ns)
+        self.last_sent_ns = sent_ns
         self._open.append(slice_)
         return slice_
 

@@ -171,7 +171,7 @@ def run(settings: Settings, commands: Commands, stop: threading.Event) -> None:
         sender.finish(STOP_S if stop.is_set() else FINISH_S)
     finally:
         ledger.close()
-    emit("done" if pacer.done else "stopped", sent=pacer.taken, errors=ledger.errors)
+    emit("done" if pacer.done else "stopped", sent=pacer.taken, errors=ledger.errors, last_sent_ns=ledger.last_sent_ns)
 
 
 def _ask_for_priority() -> bool:
