@@ -17,8 +17,8 @@ def fetch(
     groups: Annotated[
         list[str] | None,
         typer.Argument(
-            help="Jar groups; without any: all that runs need, but not those of an engine whose Python package is not "
-            "installed.",
+            help="Engines or jar groups; without any: all that runs need, but not those of an engine whose Python "
+            "package is not installed.",
             show_default=False,
         ),
     ] = None,
@@ -40,12 +40,20 @@ def fetch(
     from streamgauge import jars, registry
     from streamgauge.lab.requirements import without_package
 
-    known = jars.groups()
+    known, engines = jars.groups(), registry.names("engines")
     left_out = {} if groups else without_package()
-    wanted = groups or [name for name in known if name not in jars.ON_REQUEST and name not in left_out]
-    for name in wanted:
-        if name not in known:
-            raise registry.unknown("jar group", name, known, hint="streamgauge fetch --help")
+    named = groups or [name for name in known if name not in jars.ON_REQUEST and name not in left_out]
+    for name in named:
+        if name not in known and name not in engines:
+            raise registry.unknown("engine or jar group", name, [*engines, *known], hint="streamgauge fetch --help")
+    # Of an engine, all that it needs: a compiler besides its own jars, say.
+    wanted = list(
+        dict.fromkeys(
+            group
+            for name in named
+            for group in (registry.engine(name).traits.jar_groups if groups and name in engines else (name,))
+        )
+    )
     artifacts = sorted({artifact for name in wanted for artifact in jars.locked(name)})
     fetched: list[Artifact] = []
 

@@ -99,6 +99,8 @@ def _evaluate(run: RunDir, facts: Facts, tally: Tally, *, recorded: bool) -> dic
     if tally.repeated_keys:
         invalid.append(f"{tally.repeated_keys} keys of the reference answer are not unique")
     failed = verdict.failures(counts, facts.manifest["engine"]["delivery"], facts.ended("engine"))
+    faults = recovery.measure(facts, facts.moments, _recovery(facts, figures) if recorded else None)
+    failed += recovery.failures(faults, counts["unfinished"])
     state, finding = _state(facts, figures, validated)
     if finding.why:
         warnings.append(finding.why)
@@ -109,8 +111,8 @@ def _evaluate(run: RunDir, facts: Facts, tally: Tally, *, recorded: bool) -> dic
     summary = summarize(facts, figures, counts, decision, state, finding.held, warnings, job, validated=validated)
     if visible is not None and facts.moments is not None:
         summary["visible_resolution_ms"] = rounded(visible.resolution_ms(facts.moments))
-    if facts.faults:
-        summary["faults"] = recovery.measure(facts, facts.moments, _recovery(facts, figures) if recorded else None)
+    if faults:
+        summary["faults"] = faults
     summary["slo"] = [slo.judge(slo.parse(text), summary) for text in facts.scenario.get("slo", ())]
     if figures is not None and facts.moments is not None:
         write_measures(run, facts, figures, facts.moments)

@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 from engine_jobs import make_job
+from pydantic import ValidationError
 
 from streamgauge import registry
-from streamgauge.engines.flink import cluster
+from streamgauge.engines.flink import Flink, cluster
+from streamgauge.engines.flink.options import FlinkOptions
 from streamgauge.errors import EnvironmentProblem, Unsupported, UsageError
 from streamgauge.model import Job, ProcessSpec
 from streamgauge.studies import scenario as scenarios
@@ -107,3 +109,18 @@ def test_a_missing_wheel_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(cluster, "PACKAGE", "no-such-package-of-flink")
     with pytest.raises(EnvironmentProblem, match=r"streamgauge\[flink\]"):
         plan()
+
+
+def test_a_checkpoint_comes_before_the_broker_ends_a_transaction() -> None:
+    with pytest.raises(ValidationError, match="needs a transaction_timeout_ms of twice as much"):
+        FlinkOptions.model_validate({"delivery": "exactly-once", "checkpoint_ms": 60_000})
+    FlinkOptions.model_validate({"checkpoint_ms": 60_000})
+    FlinkOptions.model_validate(
+        {"delivery": "exactly-once", "checkpoint_ms": 60_000, "transaction_timeout_ms": 120_000}
+    )
+
+
+def test_the_memory_is_all_that_its_processes_may_take() -> None:
+    small = FlinkOptions.model_validate({"taskmanagers": 1, "slots": 1}).model_dump()
+    large = FlinkOptions.model_validate({"taskmanagers": 1, "slots": 4, "state_backend": "rocksdb"}).model_dump()
+    assert Flink().memory_mb(large) - Flink().memory_mb(small) == 3 * 64 + 4 * 128

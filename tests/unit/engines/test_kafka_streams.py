@@ -57,6 +57,12 @@ def test_kafkas_own_settings_are_gathered() -> None:
     }
 
 
+@pytest.mark.parametrize("name", ["processing.guarantee", "application.id", "bootstrap.servers", "state.dir"])
+def test_what_the_measurement_has_to_know_of_is_not_set_by_its_own_name(name: str) -> None:
+    with pytest.raises(ValidationError, match=f"{name} cannot be set by its own name"):
+        KafkaStreamsOptions.model_validate({name: "x"})
+
+
 @pytest.mark.parametrize("wrong", [{"instances": 0}, {"delivery": "at-most-once"}, {"thread": 1}, {"commit_ms": 0}])
 def test_wrong_options_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):

@@ -280,3 +280,22 @@ def test_a_fault_without_effect_spoils_the_run(golden: RunDir) -> None:
     summary = evaluation._evaluate(golden, Facts.read(golden), drifting(), recorded=True)
     assert summary["verdict"] == "INVALID"
     assert summary["reasons"] == ["the fault 'pause engine for 2s at 5s' did not take effect: gone"]
+
+
+def silent(**changes: Any) -> dict[str, Any]:
+    """What the summary says of a fault after which nothing came out."""
+    plain = {"fault": "kill engine at 5s", "took_effect": True, "acted_s": 5.0, "latency": "total"}
+    return {**plain, "first_output_s": None, **changes}
+
+
+def test_a_system_that_stays_silent_has_failed() -> None:
+    """It neither died nor lost anything for certain: its results are unfinished."""
+    assert recovery.failures([silent()], 70) == [
+        "nothing came out any more after the fault 'kill engine at 5s': 70 results are unfinished"
+    ]
+    assert recovery.failures([silent(), silent(acted_s=9.0, first_output_s=0.3)], 70) == []
+    assert recovery.failures([silent(acted_s=9.0), silent(first_output_s=0.3)], 70) != []
+    assert recovery.failures([silent()], 0) == []
+    assert recovery.failures([silent(took_effect=False, acted_s=None)], 70) == []
+    assert recovery.failures([silent(latency=None)], 70) == [], "nothing was recorded: that is told otherwise"
+    assert recovery.failures([], 70) == []

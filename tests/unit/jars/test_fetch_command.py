@@ -36,6 +36,15 @@ def test_it_fetches_what_runs_need_and_says_so(command: typer.Typer, lock: Lock)
     assert jars.missing(["second"], lock=lock) != []
 
 
+def test_of_an_engine_it_fetches_all_that_it_needs(
+    command: typer.Typer, lock: Lock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Echo, "traits", replace(Echo.traits, jar_groups=("first", "second")))
+    result = CliRunner().invoke(command, ["echo"])
+    assert result.exit_code == 0, result.output
+    assert jars.missing(["first", "second"], lock=lock) == []
+
+
 def test_jars_of_an_engine_that_is_not_installed_are_left_out(
     command: typer.Typer, lock: Lock, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -18,8 +18,6 @@ from streamgauge.engines.stages import NOTHING_TO_CUSTOMISE, STATEFUL, STATELESS
 from streamgauge.model import Job, ProcessSpec, Ready, Stop, Traits
 
 SOURCES = Path(__file__).parent / "java"
-OUTSIDE_HEAP_MB = 350
-"""What a TaskManager needs besides its heap."""
 
 
 class Flink(Engine):
@@ -43,7 +41,7 @@ class Flink(Engine):
 
     def memory_mb(self, options: Mapping[str, Any]) -> int:
         task_managers = options["taskmanagers"] + options["spare"]
-        return self.traits.memory_mb + int(task_managers * (options["heap_mb"] + OUTSIDE_HEAP_MB))
+        return self.traits.memory_mb + int(task_managers * (options["heap_mb"] + cluster.outside_heap_mb(options)))
 
     def prepare(self, say: Callable[[str], None]) -> None:
         java.compile_java(self.name, SOURCES, cluster.libraries(), say)

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
+from typing import Any
 
 from streamgauge import jars
 from streamgauge.engines import java
@@ -48,6 +50,8 @@ _OPENED = (
 _SIGTERM_CODE = 143
 _CLOSED_CODE = 1445 % 256
 """Of a JobManager that comes to its own end (status UNKNOWN, closed from outside) before the signal ends it."""
+_FATAL_CODE = 239
+"""Of a TaskManager whose connection to the JobManager ends while it stops, which it takes for an error now and then."""
 _FRAMEWORK_MB = 64
 _TASK_OFF_HEAP_MB = 32
 _NETWORK_MB_PER_SLOT = 64
@@ -128,7 +132,7 @@ def job_manager(job: Job, classes: Path) -> ProcessSpec:
 
 
 def task_manager(job: Job, classes: Path, role: str, *, awaited: bool = False) -> ProcessSpec:
-    heap_mb, direct_mb = job.options["heap_mb"], _network_mb(job) + _FRAMEWORK_MB + _TASK_OFF_HEAP_MB
+    heap_mb, direct_mb = job.options["heap_mb"], _network_mb(job.options) + _FRAMEWORK_MB + _TASK_OFF_HEAP_MB
     return ProcessSpec(
         role=role,
         group="engine",
@@ -146,7 +150,7 @@ def task_manager(job: Job, classes: Path, role: str, *, awaited: bool = False) -
         ],
         env=_env(job),
         ready=Ready("log", _REGISTERED, timeout_s=60) if awaited else Ready(),
-        stop=Stop("terminate", grace_s=15, exit_codes=(_SIGTERM_CODE,)),
+        stop=Stop("terminate", grace_s=15, exit_codes=(_SIGTERM_CODE, _FATAL_CODE)),
     )
 
 
@@ -204,9 +208,9 @@ def settings(job: Job) -> dict[str, str]:
         "taskmanager.memory.framework.off-heap.size": f"{_FRAMEWORK_MB}m",
         "taskmanager.memory.task.heap.size": f"{options['heap_mb'] - _FRAMEWORK_MB}m",
         "taskmanager.memory.task.off-heap.size": f"{_TASK_OFF_HEAP_MB}m",
-        "taskmanager.memory.network.min": f"{_network_mb(job)}m",
-        "taskmanager.memory.network.max": f"{_network_mb(job)}m",
-        "taskmanager.memory.managed.size": f"{_managed_mb(job)}m",
+        "taskmanager.memory.network.min": f"{_network_mb(options)}m",
+        "taskmanager.memory.network.max": f"{_network_mb(options)}m",
+        "taskmanager.memory.managed.size": f"{_managed_mb(options)}m",
         "taskmanager.memory.jvm-metaspace.size": f"{_METASPACE_MB}m",
         "taskmanager.memory.jvm-overhead.min": f"{_OVERHEAD_MB}m",
         "taskmanager.memory.jvm-overhead.max": f"{_OVERHEAD_MB}m",
@@ -214,13 +218,19 @@ def settings(job: Job) -> dict[str, str]:
     return {**{key: as_text(value) for key, value in found.items()}, **options["conf"]}
 
 
-def _network_mb(job: Job) -> int:
-    return _NETWORK_MB_PER_SLOT * int(job.options["slots"])
+def outside_heap_mb(options: Mapping[str, Any]) -> int:
+    """What a TaskManager may take besides its heap."""
+    direct_mb = _network_mb(options) + _FRAMEWORK_MB + _TASK_OFF_HEAP_MB
+    return direct_mb + _managed_mb(options) + _METASPACE_MB + _OVERHEAD_MB
 
 
-def _managed_mb(job: Job) -> int:
+def _network_mb(options: Mapping[str, Any]) -> int:
+    return _NETWORK_MB_PER_SLOT * int(options["slots"])
+
+
+def _managed_mb(options: Mapping[str, Any]) -> int:
     """Only RocksDB takes any."""
-    return _ROCKSDB_MB_PER_SLOT * int(job.options["slots"]) if job.options["state_backend"] == "rocksdb" else 0
+    return _ROCKSDB_MB_PER_SLOT * int(options["slots"]) if options["state_backend"] == "rocksdb" else 0
 
 
 def _java(job: Job, classes: Path) -> list[str]:

@@ -56,3 +56,13 @@ class FlinkOptions(BaseModel):
                 f"taskmanagers {self.taskmanagers} × slots {self.slots} are {slots}"
             )
         return self
+
+    @model_validator(mode="after")
+    def _checkpoints_come_in_time(self) -> Self:
+        if self.delivery == "exactly-once" and 2 * self.checkpoint_ms > self.transaction_timeout_ms:
+            raise ValueError(
+                f"checkpoint_ms {self.checkpoint_ms} needs a transaction_timeout_ms of twice as much at least, not "
+                f"{self.transaction_timeout_ms}: results become visible with a checkpoint, if the broker has not ended "
+                "their transaction by then"
+            )
+        return self

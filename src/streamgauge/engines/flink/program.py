@@ -20,6 +20,8 @@ _START_LOOK_S = 0.1
 _LOOK_S = 1.0
 _ANSWER_S = 5.0
 _MOST_CHARS = 1000
+_METRICS_AT_ONCE = 20
+"""Their names are long, and Flink takes 4096 characters in the first line of a question."""
 
 _PARTITION = re.compile(r"\.topic\.(.+)\.partition\.(\d+)\.currentOffset$")
 
@@ -89,8 +91,10 @@ class Cluster:
         """Records read of all these partitions; None while one of them is not known."""
         offsets: dict[str, int] = {}
         for metrics in {metrics for metrics, _ in readers.values()}:
-            names = quote(",".join(name for where, name in readers.values() if where == metrics), safe=",")
-            offsets.update({metric["id"]: int(metric["value"]) for metric in self.get(f"{metrics}?get={names}")})
+            names = [name for where, name in readers.values() if where == metrics]
+            for first in range(0, len(names), _METRICS_AT_ONCE):
+                asked = quote(",".join(names[first : first + _METRICS_AT_ONCE]), safe=",")
+                offsets.update({metric["id"]: int(metric["value"]) for metric in self.get(f"{metrics}?get={asked}")})
         # Each is the offset of the last record, or -1 before the first.
         return sum(offset + 1 for offset in offsets.values()) if len(offsets) == len(readers) else None
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from streamgauge import jars
 from streamgauge.contracts import Engine
@@ -31,6 +31,15 @@ _LOGGING = (
 )
 
 
+_NOT_BY_THEIR_OWN_NAMES = {
+    "application.id": "the run has one of its own",
+    "bootstrap.servers": "--bootstrap",
+    "state.dir": "the run has one of its own",
+    "processing.guarantee": "--set delivery=exactly-once",
+}
+"""Settings that the measurement has to know of, with what to do instead."""
+
+
 class KafkaStreamsOptions(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
@@ -46,7 +55,7 @@ class KafkaStreamsOptions(BaseModel):
     instances: Annotated[int, Field(ge=1)] = Field(2, description="processes that share the partitions")
     threads: Annotated[int, Field(ge=1)] = Field(1, description="stream threads of each instance")
     heap_mb: Annotated[int, Field(ge=64)] = Field(512, description="heap of each instance")
-    commit_ms: Annotated[int, Field(ge=1)] = Field(1000, description="how often an instance commits")
+    commit_ms: Annotated[int, Field(ge=1, le=300_000)] = Field(1000, description="how often an instance commits")
     linger_ms: Annotated[int, Field(ge=0)] = Field(0, description="how long a result waits for others to be sent with")
     cache_mb: Annotated[int, Field(ge=0)] = Field(
         0, description="cache of each instance, which holds changes of state back until the next commit; 0: none"
@@ -67,6 +76,14 @@ class KafkaStreamsOptions(BaseModel):
     @classmethod
     def _gather_conf(cls, given: Any) -> Any:
         return gather_conf(given, has_dot)
+
+    @field_validator("conf")
+    @classmethod
+    def _not_what_we_set(cls, conf: dict[str, str]) -> dict[str, str]:
+        for name, instead in _NOT_BY_THEIR_OWN_NAMES.items():
+            if name in conf:
+                raise ValueError(f"{name} cannot be set by its own name: {instead}")
+        return conf
 
 
 class KafkaStreams(Engine):

@@ -102,6 +102,14 @@ def warnings(facts: Facts) -> list[str]:
     return ["latencies, backlog and whether the rate was sustained are those of a run with faults; drift is not judged"]
 
 
+def failures(measured: Sequence[Mapping[str, Any]], unfinished: int) -> list[str]:
+    """Why a system that neither died nor lost anything for certain did not take its faults: it stayed silent."""
+    last = max((fault for fault in measured if fault["took_effect"]), key=lambda fault: fault["acted_s"], default=None)
+    if last is None or last["latency"] is None or last["first_output_s"] is not None or not unfinished:
+        return []
+    return [f"nothing came out any more after the fault {last['fault']!r}: {unfinished} results are unfinished"]
+
+
 def measure(facts: Facts, moments: Moments | None, seen: Seen | None) -> list[dict[str, Any]]:
     """What the summary says of each fault, in the order in which they were asked for."""
     return [

@@ -84,6 +84,7 @@ def _properties(home: Path, port: int, controller_port: int) -> str:
         "transaction.state.log.min.isr": 1,
         "transaction.state.log.num.partitions": 4,
         "group.initial.rebalance.delay.ms": 0,
+        "group.min.session.timeout.ms": 1000,
         "num.network.threads": 2,
         "num.io.threads": 4,
         "controlled.shutdown.enable": "false",

@@ -10,9 +10,15 @@ public record Half(String timestamp, String lane, int lanes, int flow, int speed
     return new Half(message.timestamp(), message.lane(), message.lanes(), message.flow(), message.speed(), appendedMs);
   }
 
-  /** Of the same round and lane: of one point, a flow and a speed message that agree in this belong together. */
+  /**
+   * Of one point: a flow and a speed message of the same round and lane. One that is read again is not its own other.
+   */
   public boolean belongsTo(Half other) {
-    return lane.equals(other.lane) && timestamp.equals(other.timestamp);
+    return isFlow() != other.isFlow() && lane.equals(other.lane) && timestamp.equals(other.timestamp);
+  }
+
+  private boolean isFlow() {
+    return flow != Message.ABSENT;
   }
 
   /** The compact form in which an engine moves and keeps it. */

@@ -20,6 +20,9 @@ final class Settings {
 
   private static final long BYTES_PER_MB = 1 << 20;
 
+  /** Kafka Streams' own; with longer ones between two commits it does not start. */
+  private static final int TRANSACTION_TIMEOUT_MS = 10_000;
+
   /** Where no message needs another one, their order does not matter. */
   private static final Set<String> STATELESS = Set.of("ingest", "parse");
 
@@ -55,6 +58,10 @@ final class Settings {
     settings.put(consumerPrefix(ConsumerConfig.SESSION_TIMEOUT_MS_CONFIG), sessionTimeoutMs);
     settings.put(consumerPrefix(ConsumerConfig.HEARTBEAT_INTERVAL_MS_CONFIG), sessionTimeoutMs / 3);
     settings.put(producerPrefix(ProducerConfig.LINGER_MS_CONFIG), job.number("linger_ms"));
+    if (exactlyOnce) {
+      settings.put(producerPrefix(ProducerConfig.TRANSACTION_TIMEOUT_CONFIG),
+          Math.max(TRANSACTION_TIMEOUT_MS, 2 * (int) job.number("commit_ms")));
+    }
     job.settings("conf").forEach((name, value) -> settings.put(known(name), value));
     return settings;
   }

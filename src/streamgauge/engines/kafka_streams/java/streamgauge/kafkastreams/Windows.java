@@ -21,6 +21,9 @@ import streamgauge.Sums;
 final class Windows {
   private static final Duration SECOND = Duration.ofMillis(Sums.SECOND_MS);
 
+  /** A store forgets by the newest record; the windows that this one closes must still be there after a gap so long. */
+  private static final Duration LONGEST_GAP = Duration.ofMinutes(5);
+
   private Windows() {}
 
   /** A window closes when no speed message can find a flow message of it any more. */
@@ -31,7 +34,8 @@ final class Windows {
     Materialized<byte[], T, WindowStore<Bytes, byte[]>> store =
         Materialized.<byte[], T, WindowStore<Bytes, byte[]>>as("windows")
             .withKeySerde(Binary.BYTES)
-            .withValueSerde(serde);
+            .withValueSerde(serde)
+            .withRetention(length.plus(grace).plus(onClose ? LONGEST_GAP : Duration.ZERO));
     return Join.pairs(builder, job)
         .groupByKey(Grouped.keySerde(Binary.BYTES))
         .windowedBy(TimeWindows.ofSizeAndGrace(length, grace).advanceBy(SECOND))
