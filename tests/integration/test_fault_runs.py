@@ -65,6 +65,16 @@ def test_what_a_killed_engine_had_still_to_do_is_lost(measure: Measure) -> None:
 
 
 @pytest.mark.full
+def test_a_system_that_lives_on_in_silence_has_failed(measure: Measure) -> None:
+    """A job of Flink that has lost its only TaskManager waits for another one."""
+    run, summary = measure("flink", faults=("kill taskmanager-1 at 50%",), stage="ingest", drain_deadline_s=8)
+    assert run.outcome()["ended"] == []
+    assert run.outcome()["drain"] == "deadline"
+    assert summary["verdict"] == "FAILED"
+    assert any("nothing came out any more after the fault" in reason for reason in summary["reasons"])
+
+
+@pytest.mark.full
 def test_a_fault_whose_process_had_already_ended_makes_the_run_invalid(measure: Measure) -> None:
     program = (sys.executable, "-c", COPY_FOR_A_WHILE)
     run, summary = measure(

@@ -64,3 +64,29 @@ def test_exactly_once_survives_the_death_of_an_instance(measure: Measure) -> Non
     results = summary["results"]
     assert {word: n for word, n in results.items() if n and word in BAD} == {}
     assert results["matched"] == results["expected"] > 0
+
+
+def test_windows_before_a_gap_in_the_records_come_out(measure: Measure) -> None:
+    """With so few records a window is closed by one that lies beyond what Kafka Streams' own retention would keep."""
+    _, summary = measure("kafka-streams", stage="tumbling", emit="close", cache_mb=0, rate_per_s=4, measured_s=8)
+    results = summary["results"]
+    assert results["matched"] == results["expected"] > 0
+
+
+@pytest.mark.full
+def test_a_message_that_is_read_again_is_not_joined_with_itself(measure: Measure) -> None:
+    """At least once: results may come twice, but none is wrong."""
+    _, summary = measure(
+        "kafka-streams",
+        faults=("kill streams-2 at 40%",),
+        stage="join",
+        implementation="customised",
+        instances=2,
+        cache_mb=0,
+        rate_per_s=4000,
+        measured_s=15,
+    )
+    assert summary["faults"][0]["took_effect"]
+    results = summary["results"]
+    assert (results["wrong"], results["lost"], results["unexpected"]) == (0, 0, 0)
+    assert results["matched"] == results["expected"] > 0
