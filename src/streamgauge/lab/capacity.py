@@ -89,7 +89,7 @@ class Hunt:
     def _accepted(self, inside: int, end: int) -> int:
         """The value nearest to ``end`` that the engine takes; it takes ``inside``."""
         while inside != end:
-            # Rounded towards the end, which is tried first of all when it is the neighbour.
+            # Between neighbours there is no middle.
             tried = end if abs(end - inside) == 1 else (inside + end) // 2
             try:
                 self.scenario_at(tried)
