@@ -250,6 +250,8 @@ class Traits:
     """With exactly-once delivery (option ``delivery``) its results become visible when a transaction commits."""
     commits_offsets: bool = False
     """It commits how far it has read, under the job's consumer group."""
+    batch_limit: str = ""
+    """The option that limits how many records a micro-batch takes of a topic; 0 there: no limit."""
     needs_program: bool = False
     """The user's own program is given on the command line, after ``--``."""
     takes_job: bool = False

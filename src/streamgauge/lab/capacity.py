@@ -39,6 +39,8 @@ BACKLOG_LEAST, BACKLOG_MOST = 20_000, 3_000_000
 """The most is half a minute for a fast engine: a JVM that still compiles would be taken for a slow one."""
 BACKLOG_PER_S = 200_000
 """How fast it is written, before the engine starts."""
+DRAIN_BATCH = 50_000
+"""Where a record has no result of its own, progress shows with the batches: one of all the backlog would show none."""
 DRAIN_WATCHED_S = 30.0
 DRAIN_GIVEN_UP_S = 60.0
 """Seconds without a result after which the scenario's own rate is the first guess."""
@@ -218,10 +220,15 @@ def _first_guess(hunt: Hunt, watch: Watch) -> int:
         warmup_s=burst_s,
         measured_s=DRAIN_GIVEN_UP_S + watched_s,
     )
-    referee = DrainReferee(is_one_to_one(scenario), watched_s, DRAIN_GIVEN_UP_S)
+    one_to_one = is_one_to_one(scenario)
+    referee = DrainReferee(one_to_one, watched_s, DRAIN_GIVEN_UP_S)
+    options = dict(scenario.engine_options)
+    limit = registry.engine(scenario.engine).traits.batch_limit
+    if limit and not one_to_one:
+        options[limit] = options[limit] or DRAIN_BATCH
     request = replace(
         hunt.request,
-        scenario=replace(scenario, load=draining, sustained=None, slo=()),
+        scenario=replace(scenario, load=draining, engine_options=options, sustained=None, slo=()),
         out=_fresh(hunt.request.out / "probes" / "00-drain"),
     )
     watch.phase(f"draining a backlog of {backlog:,} records for a first guess")

@@ -34,6 +34,10 @@ class SparkOptions(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
     trigger_ms: Annotated[int, Field(ge=0)] = Field(0, description="interval of the micro-batches; 0: back to back")
+    batch_records: Annotated[int, Field(ge=0)] = Field(
+        0,
+        description="records that a micro-batch takes at most, of each source (maxOffsetsPerTrigger); 0: all there are",
+    )
     realtime: bool = Field(False, description="real-time mode: each record on its own, no micro-batches")
     realtime_batch_ms: Annotated[int, Field(ge=5000)] = Field(
         5000, description="how often real-time mode checkpoints; Spark refuses less than 5 s"
@@ -94,6 +98,7 @@ class Spark(Engine):
         jar_groups=("spark",),
         memory_mb=800,
         takes_job=True,
+        batch_limit="batch_records",
     )
     options: ClassVar[type[BaseModel]] = SparkOptions
 

@@ -12,10 +12,12 @@ if TYPE_CHECKING:
 def read(spark: SparkSession, job: Mapping[str, Any], *streams: str) -> DataFrame:
     """The records of these inputs of the job (all of them, if none is named) as Spark's Kafka source gives them."""
     topics = [job["inputs"][name] for name in streams or job["inputs"]]
-    return (
+    reader = (
         spark.readStream.format("kafka")
         .option("kafka.bootstrap.servers", job["endpoints"]["bootstrap"])
         .option("subscribe", ",".join(topics))
         .option("startingOffsets", "earliest")
-        .load()
     )
+    if most := job["options"]["batch_records"]:
+        reader = reader.option("maxOffsetsPerTrigger", most)
+    return reader.load()
