@@ -67,8 +67,17 @@ def test_exactly_once_survives_the_death_of_an_instance(measure: Measure) -> Non
 
 
 def test_windows_before_a_gap_in_the_records_come_out(measure: Measure) -> None:
-    """With so few records a window is closed by one that lies beyond what Kafka Streams' own retention would keep."""
-    _, summary = measure("kafka-streams", stage="tumbling", emit="close", cache_mb=0, rate_per_s=4, measured_s=8)
+    """The first record behind the gap closes them, and lies beyond what Kafka Streams' own retention would keep."""
+    _, summary = measure(
+        "kafka-streams",
+        faults=("pause load for 4s at 40%",),
+        attempts=1,
+        stage="tumbling",
+        emit="close",
+        cache_mb=0,
+        measured_s=10,
+    )
+    assert summary["verdict"] == "INVALID", "the load was late"
     results = summary["results"]
     assert results["matched"] == results["expected"] > 0
 

@@ -185,7 +185,9 @@ def test_the_drain_waits_for_the_last_commit(measure: Measure, monkeypatch: pyte
     monkeypatch.setenv("HELD_S", "10")
     monkeypatch.setenv("POSITIONS", positions)
     run, summary = measure("command", program=ENGINE, delivery="exactly-once", stage="ingest", measured_s=10)
-    assert run.outcome()["drain"] == "quiet"
+    outcome = run.outcome()
+    assert outcome["drain"] == "quiet"
+    assert outcome["drain_end_ns"] > run.samples("visible")[-1]["t_ns"]
     assert summary["results"]["matched"] == summary["results"]["expected"] == 5500
 
 

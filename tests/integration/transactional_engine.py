@@ -28,7 +28,8 @@ def main():
     stopping = []
     signal.signal(signal.SIGTERM, lambda *_: stopping.append(True))
     servers = {"bootstrap.servers": job["endpoints"]["bootstrap"]}
-    consumer = Consumer({**servers, "group.id": job["group"], "enable.auto.commit": False})
+    committing = {"enable.auto.commit": POSITIONS_AHEAD, "auto.commit.interval.ms": 200}
+    consumer = Consumer({**servers, "group.id": job["group"], **committing})
     producer = Producer({**servers, "transactional.id": job["run"], "linger.ms": 0})
     producer.init_transactions()
     consumer.assign([TopicPartition(t, p, 0) for t in job["inputs"].values() for p in range(job["partitions"])])
@@ -49,8 +50,6 @@ def main():
                 due = time.monotonic() + HELD_S
             waiting.append(message)
             producer.produce(job["output"], key=message.key(), value=message.value())
-            if POSITIONS_AHEAD:
-                consumer.commit(message)
         if waiting and time.monotonic() >= due:
             producer.flush()
             if not POSITIONS_AHEAD:
