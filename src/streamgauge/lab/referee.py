@@ -36,6 +36,8 @@ MOVED_SHARE = 0.1
 """Of the offered rate: an engine that is slower than this from one look to the next has not moved."""
 HOPELESS_STEADY = 0.8
 """Share of the growth that must still be there in the last third: an engine that warms up falls behind ever less."""
+DRAIN_MOVES = 3
+"""Moments at which something was done that a drain's speed needs: fewer are mostly one batch."""
 
 
 @dataclass(frozen=True)
@@ -241,14 +243,15 @@ class DrainReferee:
     def rate_per_s(self) -> float | None:
         """How fast it drained (Theil–Sen) in the last third of the time: before, a JVM still compiles.
 
-        None when it was not seen.
+        Looked at are the moments at which something was done; of an engine with long batches the last three, since
+        there are no more in a third. None when it was not seen.
         """
         from scipy.stats import theilslopes
 
-        if len(self._points) < 2:
+        moved = [now for before, now in pairwise(self._points) if now.done > before.done]
+        if len(moved) < 2:
             return None
         begin_s, end_s = self._points[0].at_s, self._points[-1].at_s
-        settled = [point for point in self._points if point.at_s >= begin_s + (end_s - begin_s) * 2 / 3]
-        points = settled if len(settled) > 1 else self._points
-        speed = float(theilslopes([point.done for point in points], [point.at_s for point in points]).slope)
-        return speed if speed > 0 else None
+        settled = [point for point in moved if point.at_s >= begin_s + (end_s - begin_s) * 2 / 3]
+        points = settled if len(settled) >= DRAIN_MOVES else moved[-DRAIN_MOVES:]
+        return float(theilslopes([point.done for point in points], [point.at_s for point in points]).slope)

@@ -250,6 +250,18 @@ def test_the_drain_s_rate_leaves_out_the_slow_start() -> None:
     assert found == pytest.approx(5000, rel=0.02)
 
 
+def test_the_drain_of_long_batches_is_seen_in_steps() -> None:
+    """100,000 records every five seconds, behind a first batch of ten."""
+    batches = [0] * 10 + [100_000, *[0] * 4] * 6
+    watching = DrainReferee(one_to_one=False, watch_s=30.0, give_up_s=60.0)
+    done = 0
+    for t, taken in enumerate(batches):
+        done += taken
+        if watching.look(Seen(t, 4000, 3_000_000, 3_000_000, done, 0, 0.0)) is not None:
+            break
+    assert watching.rate_per_s() == pytest.approx(20_000)
+
+
 def test_the_drain_ends_when_enough_was_seen_or_the_backlog_is_gone() -> None:
     assert len(drained([5000] * 100)._points) == 13
     assert len(drained([5000] * 100, backlog=20_000)._points) == 4
