@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+WIDE = 200
+"""Columns of a table that goes into a file, which has no edge to wrap at."""
+
 if TYPE_CHECKING:
     from rich.table import Table
 
@@ -103,7 +106,8 @@ def reproduce(
 
 def outcome_line(row: Mapping[str, Any]) -> str:
     """How an experiment ended, in one line."""
-    verdict, found = verdict_of(row), figures_of(row)
+    notes, found = notes_of(row), figures_of(row)
+    verdict = verdict_of(row) + (f" ({notes})" if notes else "")
     reasons = "; ".join(_reasons(row)) if row["attempts"] else row["reason"]
     return ": ".join(part for part in (verdict, found, reasons) if part)
 
@@ -115,17 +119,16 @@ def _reasons(row: Mapping[str, Any]) -> list[str]:
 
 
 def verdict_of(row: Mapping[str, Any]) -> str:
-    """The verdict that counts, with how many runs it rests on and what was repeated; or why there is none."""
-    if not row["attempts"]:
-        return str(row["state"])
+    """The verdict that counts, or why there is none."""
+    return str(row["verdict"] if row["attempts"] else row["state"])
+
+
+def notes_of(row: Mapping[str, Any]) -> str:
+    """How many runs a verdict rests on, and what was repeated."""
     repeated = len(row["attempts"]) - len({attempt["run"] for attempt in row["attempts"]})
-    notes = []
     if row["runs"] > 1:
-        notes.append(f"{row['runs']} runs")
-        notes += [f"{repeated} repeated"] if repeated else []
-    elif repeated:
-        notes.append(f"first attempt {row['attempts'][0]['verdict']}")
-    return str(row["verdict"]) + (f" ({', '.join(notes)})" if notes else "")
+        return f"{row['runs']} runs" + (f", {repeated} repeated" if repeated else "")
+    return f"first attempt {row['attempts'][0]['verdict']}" if repeated else ""
 
 
 def figures_of(row: Mapping[str, Any]) -> str:
@@ -183,7 +186,8 @@ def _print_outcome(content: Mapping[str, Any], *, to_stderr: bool) -> None:
     pending = [row for row in content["experiments"] if row["state"] == "pending"]
     for row in content["experiments"]:
         if row not in pending:
-            table.add_row(row["name"], row["engine"], verdict_of(row), figures_of(row) or row["reason"])
+            said = [figures_of(row) or row["reason"], notes_of(row)]
+            table.add_row(row["name"], row["engine"], verdict_of(row), "; ".join(part for part in said if part))
     _print(table, to_stderr=to_stderr)
     state = f"{content['state']}, {len(pending)} experiments pending" if pending else content["state"]
     typer.echo(f"{content['title']}: {state}, {duration(content['seconds'])} of runs", err=to_stderr)
@@ -201,7 +205,10 @@ def _table(*columns: str) -> Table:
 def _print(table: Table, *, to_stderr: bool = False) -> None:
     from rich.console import Console
 
-    Console(highlight=False, markup=False, stderr=to_stderr).print(table)
+    console = Console(highlight=False, markup=False, stderr=to_stderr)
+    if not console.is_terminal:
+        console.width = WIDE
+    console.print(table)
 
 
 def _fresh_directory(study: str) -> Path:
