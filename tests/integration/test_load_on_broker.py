@@ -90,7 +90,7 @@ def test_every_record_is_in_the_topics_and_in_the_ledger(
 ) -> None:
     events, ledger = worker(1.5)
     assert events[0]["event"] == "ready"
-    assert events[-1] == {"event": "done", "sent": 3_000, "errors": 0}
+    assert events[-1] == {"event": "done", "sent": 3_000, "errors": 0, "last_sent_ns": ledger["sent_ns"][-1]}
     assert kafka.ends(streams).keys() == {"flow", "speed"}
     assert held(kafka, streams) == 3_000
     sent = [n for first, size in zip(ledger["first"], ledger["count"], strict=True) for n in range(first, first + size)]
@@ -104,7 +104,8 @@ def test_told_to_stop_it_ends_early_with_a_whole_ledger(
 ) -> None:
     events, ledger = worker(600.0, stop_early=True)
     assert [event["event"] for event in events][:2] == ["ready", "progress"]
-    assert events[-1] == {"event": "stopped", "sent": sum(ledger["count"]), "errors": 0}
+    sent = {"sent": sum(ledger["count"]), "last_sent_ns": ledger["sent_ns"][-1]}
+    assert events[-1] == {"event": "stopped", "errors": 0, **sent}
     assert held(kafka, streams) == sum(ledger["count"])
 
 
