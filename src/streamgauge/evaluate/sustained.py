@@ -82,7 +82,7 @@ def slope(evidence: Evidence) -> Finding:
 
 
 def by_estimate(slope_per_s: float, offered_per_s: float) -> Finding:
-    """Whom the rule could not tell from sustained: by the best estimate of the backlog's slope."""
+    """For what the rule ``slope`` cannot tell: by the best estimate of the backlog's slope."""
     limit = SLOPE_SHARE * offered_per_s
     why = f"undecided; by the point estimate the backlog grew by {slope_per_s:.1f} records/s, limit {limit:.1f}"
     return Finding(slope_per_s < limit, why, weak=True)

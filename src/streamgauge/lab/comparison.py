@@ -12,6 +12,7 @@ from typing import Any
 
 from streamgauge.errors import UsageError
 from streamgauge.evaluate import comparison
+from streamgauge.lab.capacity import RATE
 from streamgauge.lab.repetition import p50_ms, read_runs
 from streamgauge.model import LoadPlan, Verdict
 from streamgauge.rundir import RunDir
@@ -19,7 +20,6 @@ from streamgauge.rundir import RunDir
 FORMAT = 1
 CAPACITY_FILE = "capacity.json"
 DECIMALS = 4
-RATE = "rate_per_s"
 
 CHECKED = (
     "scenario.study",

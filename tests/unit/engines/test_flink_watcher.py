@@ -185,6 +185,13 @@ def test_it_says_how_many_records_of_all_partitions_were_read(
     assert said == [{"event": "progress", "consumed": 0}, {"event": "progress", "consumed": 10 + 11 + 12 + 13}]
 
 
+def test_it_asks_for_many_partitions_in_questions_that_flink_takes(answers: Answers) -> None:
+    names = [f"0.Source__x.KafkaSourceReader.topic.a_flow.partition.{number}.currentOffset" for number in range(45)]
+    for part in (names[:20], names[20:40], names[40:]):
+        answers.say(f"/v?get={','.join(part)}", [{"id": name, "value": "9"} for name in part])
+    assert Cluster(answers.address).consumed({("a_flow", name): ("/v", name) for name in names}) == 450
+
+
 def test_an_answer_that_is_none_is_no_end(usable: Answers) -> None:
     usable.say("/jobs/overview", None)
     watch(Cluster(usable.address), JOB, NoPause(3))

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
+from streamgauge.cli.main import app, main
 from streamgauge.errors import UsageError
 from streamgauge.lab.blueprint import Request
 from streamgauge.lab.capacity import Hunt, _command, exit_code, find_capacity, judge, lengths_s
@@ -224,3 +227,25 @@ def test_a_finished_search_is_shown_and_not_run_again(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("outcome", "code"), [("found", 0), ("ceiling", 0), ("missed", 1), ("invalid", 3)])
 def test_exit_codes(outcome: str, code: int) -> None:
     assert exit_code({"outcome": outcome}) == code
+
+
+@pytest.mark.parametrize("content", ['{"format": 1, "pro', '{"format": 2}'])
+def test_a_file_that_is_none_of_ours_is_told_and_left_alone(tmp_path: Path, content: str) -> None:
+    (tmp_path / "capacity.json").write_text(content)
+    asked = CliRunner().invoke(app, ["capacity", "ospbench/throughput", "-e", "echo", "--set", "stage=parse",
+                                     "--out", str(tmp_path)])  # fmt: skip
+    assert isinstance(asked.exception, UsageError)
+    assert [path.name for path in tmp_path.iterdir()] == ["capacity.json"]
+
+
+def test_a_path_below_a_file_is_no_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").touch()
+    out = str(tmp_path / "file" / "x")
+    monkeypatch.setattr(sys, "argv", ["streamgauge", "capacity", "ospbench/throughput", "-e", "echo",
+                                      "--set", "stage=parse", "--out", out])  # fmt: skip
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == UsageError.exit_code
+    assert "the path cannot be used" in capsys.readouterr().err

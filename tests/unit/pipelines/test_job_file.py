@@ -65,6 +65,7 @@ def test_every_way_to_have_a_build(file: Path, text: str) -> None:
         (BUILD + "key = ['id']", "a key but no reference"),
         (CHECKED + "key = 'id'", "line 5"),
         (CHECKED + "key = []", "does not name columns"),
+        (CHECKED + "key = {['id']}", "known only when the file runs"),
         (CHECKED + "key = ['id', 'id']", "does not name columns"),
         (CHECKED + "key = ['id', 7]", "does not name columns"),
         (CHECKED + "key = list('ab')", "known only when the file runs"),

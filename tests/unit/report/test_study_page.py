@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +56,11 @@ def figures_of(page: str) -> dict[str, Any]:
     assert found is not None
     drawn: dict[str, Any] = json.loads(found[1])
     return drawn
+
+
+def test_fewer_runs_than_the_papers_are_scaled_too(tmp_path: Path) -> None:
+    said = words(page_of(write_study(tmp_path, "ospbench", SMALL), replace(SMALL, runs={"paper": 5})))
+    assert "partitions 2 instead of 20, runs 1 instead of 5" in said
 
 
 def test_the_head_says_what_was_run_on_what_and_what_was_scaled(tmp_path: Path) -> None:
