@@ -12,7 +12,7 @@ from driving import Measure
 from streamgauge.conformance.suite import Bench
 from streamgauge.evaluate.verdict import exit_code
 from streamgauge.lab.blueprint import Request, draw, run_name
-from streamgauge.lab.experiment import Experiment
+from streamgauge.lab.course import Course
 from streamgauge.lab.supervisor import Supervisor
 from streamgauge.lab.watch import Nobody, Tick
 from streamgauge.rundir import RunDir
@@ -74,7 +74,7 @@ def test_a_stalled_generator_is_no_measurement(shared: Bench) -> None:
     with Supervisor(name, run.path / "logs") as supervisor:
         plan = draw(request, name, supervisor.work_dir)
         watch = Stall(supervisor)
-        summary = Experiment(plan, supervisor, watch, shared.evaluator).measure()
+        summary = Course(plan, supervisor, watch, shared.evaluator).measure()
     plan.transport.remove()
     assert watch.stalls >= 3
     assert summary["verdict"] == "INVALID"

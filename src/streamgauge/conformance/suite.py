@@ -20,8 +20,9 @@ from streamgauge.errors import Unsupported
 from streamgauge.lab import blueprint as blueprints
 from streamgauge.lab import proctable, reaping
 from streamgauge.lab.blueprint import Request
+from streamgauge.lab.course import Course
 from streamgauge.lab.evaluation import Evaluator
-from streamgauge.lab.experiment import Experiment, remove_topics
+from streamgauge.lab.experiment import remove_topics
 from streamgauge.lab.process import Running
 from streamgauge.lab.proctable import Identity
 from streamgauge.lab.requirements import fetch_jars
@@ -185,7 +186,7 @@ def _observe_once(shared: Bench, engine: Engine, scenario: Scenario, program: tu
         onlooker = _Onlooker(supervisor)
         plan = blueprints.draw(request, name, supervisor.work_dir)
         try:
-            summary = Experiment(plan, supervisor, onlooker, shared.evaluator).measure()
+            summary = Course(plan, supervisor, onlooker, shared.evaluator).measure()
         finally:
             supervisor.stop_all()
             remove_topics(plan, onlooker)

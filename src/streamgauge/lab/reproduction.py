@@ -23,8 +23,9 @@ from streamgauge.errors import EXIT_OK, EngineFailed, InvalidMeasurement, Unsupp
 from streamgauge.lab.blueprint import Request
 from streamgauge.lab.capacity import Hunt, find_capacity
 from streamgauge.lab.capacity_file import CapacityFile
+from streamgauge.lab.course import QUIET_S
 from streamgauge.lab.evaluation import Evaluator, kept_evaluator
-from streamgauge.lab.experiment import QUIET_S, run_experiment
+from streamgauge.lab.experiment import run_experiment
 from streamgauge.lab.referee import PROBE_S
 from streamgauge.lab.repetition import median_run, summarize
 from streamgauge.lab.reproduction_file import ReproductionFile, Row

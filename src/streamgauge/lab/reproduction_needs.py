@@ -8,7 +8,7 @@ from streamgauge import registry
 from streamgauge.errors import EnvironmentProblem
 from streamgauge.jvm.java import find_java
 from streamgauge.lab.blueprint import Request, needed_jar_groups
-from streamgauge.lab.requirements import fetch_jars, missing_packages
+from streamgauge.lab.requirements import fetch_jars, missing_packages, what_installs
 
 
 def make_ready(requests: Sequence[Request], say: Callable[[str], None]) -> None:
@@ -19,11 +19,10 @@ def make_ready(requests: Sequence[Request], say: Callable[[str], None]) -> None:
     engines = [registry.engine(name) for name in dict.fromkeys(request.scenario.engine for request in requests)]
     lacking = {engine.name: found for engine in engines if (found := missing_packages(engine))}
     if lacking:
-        extras = sorted({extra for packages in lacking.values() for extra in packages.values()})
         raise EnvironmentProblem(
             f"nothing was run: {', '.join(lacking)} cannot run here",
             got="; ".join(f"{name} lacks the Python package {', '.join(found)}" for name, found in lacking.items()),
-            hint=f"pip install 'streamgauge[{','.join(extras)}]'",
+            hint=what_installs(extra for packages in lacking.values() for extra in packages.values()),
         )
     if any(engine.traits.needs_java for engine in engines):
         find_java()

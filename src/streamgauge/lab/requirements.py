@@ -16,6 +16,10 @@ def missing_packages(engine: Engine) -> dict[str, str]:
     return {package: extra for package, extra in engine.traits.extras.items() if not _is_installed(package)}
 
 
+def what_installs(extras: Iterable[str]) -> str:
+    return f"pip install 'streamgauge[{','.join(sorted({*extras}))}]'"
+
+
 def _is_installed(package: str) -> bool:
     try:
         version(package)
@@ -30,7 +34,7 @@ def check_packages(engine: Engine) -> None:
         raise EnvironmentProblem(
             f"engine {engine.name} needs the Python package {package}",
             got="it is not installed",
-            hint=f"pip install 'streamgauge[{extra}]'",
+            hint=what_installs([extra]),
         )
 
 
@@ -55,7 +59,7 @@ def without_package() -> dict[str, str]:
     engines = {name: registry.engine(name) for name in registry.names("engines")}
     lacking = {name: found for name, engine in engines.items() if (found := missing_packages(engine))}
     return {
-        group: f"pip install 'streamgauge[{','.join(sorted({*lacking[users[0]].values()}))}]'"
+        group: what_installs(lacking[users[0]].values())
         for group, users in jar_groups().items()
         if all(user in lacking for user in users)
     }
@@ -70,7 +74,7 @@ def lacks(engine: Engine) -> list[str]:
         except EnvironmentProblem as problem:
             problems.append(problem.what)
     for package, extra in missing_packages(engine).items():
-        problems.append(f"the package {package} (pip install 'streamgauge[{extra}]')")
+        problems.append(f"the package {package} ({what_installs([extra])})")
     if missing := jars.missing(engine.traits.jar_groups):
         problems.append(f"{len(missing)} jars (streamgauge fetch {' '.join(engine.traits.jar_groups)})")
     return problems
