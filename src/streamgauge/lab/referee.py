@@ -133,13 +133,14 @@ def why_too_slow(points: Sequence[Point], offered_per_s: float, probe_s: float) 
     records. Had it been too long all the time and went down as fast as it can have (lower bound of the lag's trend), it
     would still be too long in the middle of the probe: half of the records wait too long.
     """
-    slope = trend(points)
-    if slope is None or points[-1].at_s < probe_s / 3:
+    if points[-1].at_s < probe_s / 3 or points[-1].at_s == points[0].at_s:
         return None
     speed_per_s = (points[-1].done - points[0].done) / (points[-1].at_s - points[0].at_s)
     limit = max(speed_per_s, offered_per_s) * sustained.MEDIAN_LIMIT_MS / 1000
-    in_the_middle = points[-1].lag + min(slope.low, 0.0) * max(probe_s / 2 - points[-1].at_s, 0.0)
-    if min(point.lag for point in points) < limit or in_the_middle < limit:
+    if min(point.lag for point in points) < limit:
+        return None
+    slope = trend(points)
+    if slope is None or points[-1].lag + min(slope.low, 0.0) * max(probe_s / 2 - points[-1].at_s, 0.0) < limit:
         return None
     limit_s = sustained.MEDIAN_LIMIT_MS / 1000
     return f"records wait {points[-1].lag / limit * limit_s:.1f} s; the limit of the median is {limit_s:g} s"
