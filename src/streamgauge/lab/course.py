@@ -202,6 +202,7 @@ class Course:
                 consumed=self._heard.consumed,
                 output=appended["output"],
                 late_max_ms=self._heard.late_max_ms,
+                waiting=self._heard.waiting(),
             )
         )
         if call is None:
@@ -296,6 +297,7 @@ class Course:
             # For the live view only: a second without an answer is no reason to end a run.
             return None
         appended, heard.committed = found.appended, found.consumed
+        heard.looks.append((t_ns, self._inputs_of(appended)))
         sample = {"t_ns": t_ns, "appended": appended, "consumed": heard.consumed, "sent": heard.sent}
         self.run.append_samples("positions", [sample])
         return appended

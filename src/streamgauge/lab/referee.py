@@ -1,9 +1,9 @@
 """Who may end a load early: a probe whose verdict is certain, and a backlog whose draining has been seen.
 
 A live lag is the inputs appended whose result is not out yet, where a record has one result; else the inputs that the
-engine has not consumed. The former is the backlog that the evaluation finds: where the rule is its slope, a probe that
-failed by it is over, and nobody records and matches its millions of records to hear the same. Who may have sustained
-the rate is evaluated in full.
+engine had not consumed when it last said so. The former is the backlog that the evaluation finds: where the rule is its
+slope, a probe that failed by it is over, and nobody records and matches its millions of records to hear the same. Who
+may have sustained the rate is evaluated in full.
 """
 
 from __future__ import annotations
@@ -52,7 +52,10 @@ class Point:
 def point(seen: Seen, one_to_one: bool) -> Point | None:
     """None where the lag is not known."""
     done = seen.output if one_to_one else seen.consumed
-    return None if done is None else Point(seen.measured_s, done, max(seen.appended - done, 0))
+    if done is None:
+        return None
+    lag = seen.appended - done if one_to_one or seen.waiting is None else seen.waiting
+    return Point(seen.measured_s, done, max(lag, 0))
 
 
 def is_one_to_one(scenario: Scenario) -> bool:

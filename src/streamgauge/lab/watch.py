@@ -34,6 +34,8 @@ class Seen:
     consumed: int | None
     output: int
     late_max_ms: float
+    waiting: int | None = None
+    """Records that were not consumed when the engine last said what was; None where that was before the last look."""
 
 
 @dataclass(frozen=True)

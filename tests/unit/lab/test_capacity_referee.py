@@ -235,6 +235,19 @@ def test_what_was_consumed_counts_where_a_record_has_no_result_of_its_own() -> N
     assert ended.call is not None and ended.call.word == "hopeless"
 
 
+def test_a_lag_counts_as_it_was_when_the_engine_spoke() -> None:
+    """It speaks every 1.05 s and is looked at every second: what it said is old by ever another part of a second."""
+
+    def looked_at(with_waiting: bool) -> Iterator[Seen]:
+        for t in range(40):
+            appended, age_s = (t + 10) * RATE, t * 0.05 % 1.05
+            consumed = round(appended - (0.5 + age_s) * RATE)
+            yield Seen(t, RATE, appended, appended, consumed, 0, 0.0, RATE // 2 if with_waiting else None)
+
+    assert judged(looked_at(True), windowed()).call == Call("enough")
+    assert judged(looked_at(False), windowed()).call is None, "its lag seems to grow and fall"
+
+
 def drained(per_s: Iterable[float], backlog: int = 1_000_000) -> DrainReferee:
     watching = DrainReferee(one_to_one=True, watch_s=12.0, give_up_s=60.0)
     done = 0.0
