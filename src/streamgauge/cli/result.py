@@ -50,7 +50,7 @@ def print_result(run: RunDir, summary: dict[str, Any], *, to_stderr: bool) -> No
         console.print(f"  because {reason}", markup=False, soft_wrap=True)
     for warning in summary["warnings"]:
         console.print(f"  warning: {warning}", markup=False, soft_wrap=True)
-    for process in run.outcome()["ended"]:
+    for process in (one for one in run.outcome()["ended"] if one["log_tail"]):
         console.print(f"  last lines of {run.log(process['role'])}:", markup=False, soft_wrap=True)
         console.print(
             "\n".join(f"    {line}" for line in process["log_tail"].splitlines()), markup=False, soft_wrap=True

@@ -60,7 +60,8 @@ def exit_code(summary: Mapping[str, Any]) -> int:
 
 def _last_words(process: Mapping[str, Any]) -> str:
     """How a process ended, and what it said of it: the message of its event ``failed``, if it had one."""
-    code, message = process.get("exit_code"), process.get("message")
-    how = "" if code is None else f" (exit code {code})"
+    role, code, message = process.get("role", "?"), process.get("exit_code"), process.get("message")
     said = "" if message is None else f": {message}"
-    return f"process {process.get('role', '?')} ended although nobody had asked it to{how}{said}"
+    if code is None:
+        return f"process {role} did not become usable{said}"
+    return f"process {role} ended although nobody had asked it to (exit code {code}){said}"

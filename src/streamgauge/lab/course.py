@@ -79,9 +79,9 @@ class Course:
                 self._watch_load()
                 if self._outcome.hopeless is None:
                     self._drain()
-            except EngineFailed as failure:
+            except EngineFailed:
                 # What is known of a dead or never started engine; the evaluation turns it into a verdict.
-                self._outcome.ended = self._supervisor.ended() or [never_started(failure)]
+                self._outcome.ended = self._outcome.ended or self._supervisor.ended()
             self._stop_measured()
         except KeyboardInterrupt:
             self._outcome.interrupted = True
@@ -105,7 +105,11 @@ class Course:
         self._visibility.begin()
         self._outcome.engine_start_ns = time.time_ns()
         for spec in self.plan.engine:
-            self._supervisor.start(spec, on_event=self._heard.hear_engine)
+            try:
+                self._supervisor.start(spec, on_event=self._heard.hear_engine)
+            except EngineFailed as failure:
+                self._outcome.ended = self._supervisor.ended() or [never_started(spec.role, failure)]
+                raise
 
     def _start_engine_under_load(self) -> None:
         """Go on sampling meanwhile: what an engine uses while it starts belongs to how it takes a burst."""

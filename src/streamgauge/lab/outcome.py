@@ -122,12 +122,13 @@ class Outcome:
         }
 
 
-def never_started(failure: StreamgaugeError) -> dict[str, Any]:
-    """The entry of ``ended`` for an engine of which no process ended: it did not become usable."""
+def never_started(role: str, failure: StreamgaugeError) -> dict[str, Any]:
+    """The entry of ``ended`` for an engine of which no process ended: this one did not become usable."""
+    expected = "" if failure.expected is None else f"; expected {failure.expected}"
     return {
-        "role": "engine",
+        "role": role,
         "group": "engine",
         "exit_code": None,
-        "message": f"{failure.what}, {failure.got}; expected {failure.expected}",
+        "message": f"{failure.what}, {failure.got}{expected}",
         "log_tail": failure.log_tail or "",
     }

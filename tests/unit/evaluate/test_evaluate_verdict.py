@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 
-from streamgauge.errors import EnvironmentProblem
+from streamgauge.errors import EngineFailed, EnvironmentProblem
 from streamgauge.evaluate import evaluate, evaluate_without_spark, needs_spark, process
 from streamgauge.evaluate.metrics import resources
 from streamgauge.evaluate.verdict import decide, exit_code, failures
 from streamgauge.jvm.spark import connect, jvm_argv
+from streamgauge.lab.outcome import never_started
 from streamgauge.model import Verdict
 from streamgauge.rundir import RunDir
 
@@ -48,6 +49,10 @@ def test_failures_against_the_guarantee(kind: str, delivery: str, fails: bool) -
 def test_a_dead_process_is_a_failure() -> None:
     assert failures(NO_RESULTS, "at-least-once", [DEAD]) == [
         "process engine ended although nobody had asked it to (exit code 137)"
+    ]
+    never_usable = never_started("streams-2", EngineFailed("streams-2 timed out", got="still running"))
+    assert failures(NO_RESULTS, "at-least-once", [never_usable]) == [
+        "process streams-2 did not become usable: streams-2 timed out, still running"
     ]
 
 
@@ -131,6 +136,17 @@ def test_resources_of_groups_and_machine() -> None:
         ]
     )
     assert found == {"engine": {"cpu_mean": 2.0, "rss_max_mb": 160, "heap_max_mb": 30, "gc_ms": None}}
+    # One is killed after two of four seconds and another takes over: never more than one core, nor both memories.
+    found = resources.by_group(
+        [
+            *(sample(second, "a", float(second), 100, None) for second in (1, 2, 3)),
+            *(
+                sample(second, "spare", max(second - 3.0, 0.0), 10 if second <= 3 else 100, None)
+                for second in range(1, 6)
+            ),
+        ]
+    )
+    assert (found["engine"]["cpu_mean"], found["engine"]["rss_max_mb"]) == (1.0, 110)
     calm = {"cpu_busy": 0.9, "steal": 0.05, "psi_cpu_some": 0.2}
     assert resources.machine_warnings([calm, dict.fromkeys(calm)]) == []
     assert len(resources.machine_warnings([{"cpu_busy": 0.95, "steal": 0.06, "psi_cpu_some": 0.3}])) == 3

@@ -32,10 +32,13 @@ def _figures(samples: Sequence[Sample]) -> dict[str, float | None]:
     roles: dict[str, list[Sample]] = defaultdict(list)
     for sample in sorted(samples, key=lambda s: s["t_ns"]):
         roles[sample["role"]].append(sample)
-    cores = [_rate(of_role, "cpu_s") for of_role in roles.values()]
+    # Of all the time, also where a process was there for a part of it: a fault may have ended it.
+    times_ns = [sample["t_ns"] for sample in samples]
+    seconds = (max(times_ns) - min(times_ns)) / NS_PER_S
+    cpu_s = _sum([_growth(of_role, "cpu_s") for of_role in roles.values()])
     gc = [_growth(of_role, "gc_ms") for of_role in roles.values()]
     return {
-        "cpu_mean": _sum(cores),
+        "cpu_mean": cpu_s / seconds if cpu_s is not None and seconds > 0 else None,
         "rss_max_mb": _highest_sum(samples, "rss_mb"),
         "heap_max_mb": _highest_sum(samples, "heap_used_mb"),
         "gc_ms": _sum(gc),
@@ -47,26 +50,18 @@ def _growth(samples: Sequence[Sample], name: str) -> float | None:
     return float(known[-1] - known[0]) if len(known) > 1 else None
 
 
-def _rate(samples: Sequence[Sample], name: str) -> float | None:
-    growth = _growth(samples, name)
-    seconds = (samples[-1]["t_ns"] - samples[0]["t_ns"]) / NS_PER_S
-    return growth / seconds if growth is not None and seconds > 0 else None
-
-
 def _sum(values: Sequence[float | None]) -> float | None:
     known = [value for value in values if value is not None]
     return sum(known) if known else None
 
 
 def _highest_sum(samples: Sequence[Sample], name: str) -> float | None:
-    """The most that all processes of a group held at a time, each taken at its last sample."""
-    held: dict[str, float] = {}
-    highest: float | None = None
-    for sample in sorted(samples, key=lambda s: s["t_ns"]):
+    """The most that all processes of a group held at a time: one look at them has one ``t_ns``."""
+    held: dict[int, float] = defaultdict(float)
+    for sample in samples:
         if sample.get(name) is not None:
-            held[sample["role"]] = sample[name]
-            highest = max(highest or 0.0, sum(held.values()))
-    return highest
+            held[sample["t_ns"]] += sample[name]
+    return max(held.values(), default=None)
 
 
 def machine_warnings(samples: Sequence[Sample]) -> list[str]:
