@@ -204,7 +204,8 @@ class ProcessSpec:
     """One process to start. ``role`` is unique in a run; ``group`` is what its resources are added up under.
 
     ``files`` (path → text) are written with mode 0600 before the start. ``once`` marks a process that is meant to
-    end by itself with code 0 before the next one starts (formatting, submitting).
+    end by itself with code 0 before the next one starts (formatting, submitting). ``watches`` marks one that only
+    looks at the system under test from outside: no fault of it is a fault of the system.
     """
 
     role: str
@@ -215,6 +216,7 @@ class ProcessSpec:
     ready: Ready = Ready()
     stop: Stop = Stop()
     once: bool = False
+    watches: bool = False
 
 
 @dataclass(frozen=True)

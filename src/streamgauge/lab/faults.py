@@ -59,7 +59,7 @@ def check(scenario: Scenario, specs: Sequence[ProcessSpec]) -> None:
             got=str(scenario.faults[0]),
             expected="a load whose measured interval is known beforehand",
         )
-    groups = {spec.role: spec.group for spec in specs if not spec.once}
+    groups = {spec.role: spec.group for spec in specs if not spec.once and not spec.watches}
     for fault in scenario.faults:
         if fault.role not in groups:
             refusal = registry.unknown("role", fault.role, groups, hint="streamgauge plan lists the processes")

@@ -31,11 +31,11 @@ def roles(**options: Any) -> list[str]:
 
 
 def test_every_jvm_is_a_process_of_its_own() -> None:
-    assert roles() == ["jobmanager", "taskmanager-1", "taskmanager-2", "engine"]
+    assert roles() == ["jobmanager", "taskmanager-1", "taskmanager-2", "watcher"]
 
 
 def test_a_spare_one_comes_after_the_job_has_taken_its_slots() -> None:
-    assert roles(taskmanagers=1, spare=2) == ["jobmanager", "taskmanager-1", "engine", "spare-1", "spare-2"]
+    assert roles(taskmanagers=1, spare=2) == ["jobmanager", "taskmanager-1", "watcher", "spare-1", "spare-2"]
     assert plan(spare=1)[-1].ready.kind == "log"
 
 

@@ -27,6 +27,7 @@ SPECS = [
     ProcessSpec("broker", "broker", []),
     ProcessSpec("engine-1", "engine", []),
     ProcessSpec("engine-2", "engine", []),
+    ProcessSpec("watcher", "engine", [], watches=True),
     ProcessSpec("load", "load", []),
 ]
 
@@ -92,6 +93,7 @@ def test_what_is_not_understood(text: str, says: str) -> None:
     [
         (["kill engine at 3s"], "did you mean 'engine-2'? known: broker, engine-1, engine-2, load"),
         (["kill broker-format at 3s"], "known: broker, engine-1"),
+        (["kill watcher at 3s"], "one of broker, engine-1, engine-2, load"),
         (["kill engine-1 at 30s"], "outside the measured interval"),
         (["kill engine-1 at 100%"], "before 30 s, or below 100%"),
         (["pause engine-1 for 0s at 3s"], "more than 0 s"),

@@ -54,7 +54,7 @@ class Flink(Engine):
             cluster.job_manager(job, classes),
             *(cluster.task_manager(job, classes, f"taskmanager-{number}") for number in working),
             ProcessSpec(
-                role="engine",
+                role="watcher",
                 group="engine",
                 argv=[
                     sys.executable,
@@ -66,6 +66,7 @@ class Flink(Engine):
                 ],
                 ready=Ready("event", "ready", timeout_s=120),
                 stop=Stop("terminate", grace_s=10),
+                watches=True,
             ),
             # After the job has taken its slots: which TaskManager is the spare one is then certain.
             *(cluster.task_manager(job, classes, f"spare-{number}", awaited=True) for number in spare),

@@ -42,7 +42,10 @@ final class Topics {
         WatermarkStrategy.<Tuple2<byte[], byte[]>>forBoundedOutOfOrderness(behind)
             .withTimestampAssigner((record, appendedMs) -> appendedMs - setBackMs)
             .withIdleness(Duration.ofMillis(job.number("idle_ms")));
-    return environment.fromSource(source(job, List.of(job.input(input))), eventTime, input, RECORD);
+    return environment
+        .fromSource(source(job, List.of(job.input(input))), eventTime, input, RECORD)
+        // One without a partition would hold the watermark back until it counts as idle.
+        .setParallelism(Math.min(environment.getParallelism(), job.partitions()));
   }
 
   /** A result of the measurement point. */
