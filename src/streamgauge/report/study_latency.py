@@ -80,9 +80,12 @@ def _ranking_found(context: Context, measured: Sequence[Measured]) -> str:
     top = max((engine for engine in lower if engine in here), key=lambda engine: here[engine])
     bottom = min((engine for engine in higher if engine in here), key=lambda engine: here[engine])
     found = here[top] < here[bottom]
+    absent = [engine for engine in dict.fromkeys((*lower, *higher)) if engine not in here]
+    without = f" Without {' and '.join(absent)}: no VALID run." if absent else ""
     return (
         f"{about} is {'found' if found else 'not found'} here: {said(here, lower)}; {said(here, higher)}. "
         f"{top} ({rounded(here[top])} ms) is {'' if found else 'not '}below {bottom} ({rounded(here[bottom])} ms)."
+        f"{without}"
     )
 
 

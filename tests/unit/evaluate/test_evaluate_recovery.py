@@ -95,6 +95,11 @@ def test_a_part_of_a_system_that_does_not_stop() -> None:
     assert found.backlog_back_s == pytest.approx(16 - 8.45)
 
 
+def test_a_part_that_is_back_within_the_second() -> None:
+    found = recovered(seen(outputs((1, 26)), {8: 900.0}, {}), 8.45)
+    assert (found.latency_back_s, found.backlog_back_s) == (pytest.approx(9 - 8.45), 0.0)
+
+
 def test_an_outage_that_begins_a_while_after_the_fault() -> None:
     """The rest of the system worked on until it noticed; what was inside its limits before the outage is not back."""
     found = recovered(seen(outputs((1, 11.05), (15.5, 26)), {11: 4000.0, 15: 400.0}, {11: 99, 15: 20}), 8.45)

@@ -49,6 +49,13 @@ def test_the_papers_order_is_found(tmp_path: Path) -> None:
     )
 
 
+def test_the_order_of_some_of_them_says_who_is_absent(tmp_path: Path) -> None:
+    measured = {"spark": 210, "flink": 3, "kafka-streams": 5}
+    (panel,) = latency_by_stage(ingest(tmp_path, measured, {"flink": "INVALID"}))
+    assert " is found here: kafka-streams 5 ms; spark 210 ms." in panel.finding
+    assert panel.finding.endswith(" Without flink: no VALID run.")
+
+
 @pytest.mark.parametrize("flink_ms", [210, 250])
 def test_the_papers_order_is_not_found(tmp_path: Path, flink_ms: float) -> None:
     (panel,) = latency_by_stage(ingest(tmp_path, {"spark": 210, "flink": flink_ms, "kafka-streams": 5}))

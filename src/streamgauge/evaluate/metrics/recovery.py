@@ -155,11 +155,10 @@ def recover(seen: Seen, moments: Moments, at_ns: int, first_ns: int, until_ns: i
     stop = min(_second(until_ns, moments), moments.measured_seconds().stop)
     latency_back = backlog_back = None
     if first_output_ms is not None:
-        first = math.floor(from_s) if stopped else math.ceil(fault_s)
+        first = math.floor(from_s)
         second = _back(seen.latencies_ms, latency_limit, first, stop)
         if second is not None:
             latency_back = 0.0 if second == first and not stopped else max(second - fault_s, 0.0)
-        first = math.floor(from_s)
         second = _back(seen.backlog, backlog_limit, first, stop)
         if second is not None:
             backlog_back = 0.0 if second == first and not stopped else second + 1 - fault_s
