@@ -91,7 +91,7 @@ class Side:
                 *argv, _, _ = planned.argv
                 arguments = (self._kafka.bootstrap, job.group, job.output, *job.inputs.values())
                 return replace(planned, argv=[*argv, "PlainFlink", *arguments])
-            case "engine":
+            case "watcher":
                 return spec
             case role:
                 return cluster.task_manager(job, classes, role)
