@@ -113,7 +113,8 @@ def _scaled(reproduction: Reproduction, study: Study) -> list[tuple[str, str]]:
     for taken in reproduction.experiments:
         changes = dict((taken.manifest.get("scenario") or {}).get("scaled") or {})
         if taken.purpose == "capacity":
-            changes.pop("rate_per_s", None)  # of one probe among many
+            for name in ("rate_per_s", "measured_s"):  # of one probe among many
+                changes.pop(name, None)
         elif taken.state == "done" and len(taken.counted) != paper_runs:
             changes["runs"] = [len(taken.counted), paper_runs]
         found.setdefault(taken.workload, {}).update(changes)
@@ -144,10 +145,11 @@ def _experiment(taken: Taken, kind: str) -> dict[str, Any]:
     said = [f"{name} {text.number(value, 1)} ms" for name, value in shown.items() if value is not None]
     runs = taken.runs_ms(kind)
     said += [f"{text.number(rate)} {word}" for rate, word in ((best, "sustained"), (beyond, "not")) if rate is not None]
+    unconfirmed = " (not confirmed)" if best is not None and not taken.capacity.get("confirmed") else ""
     return {
         "taken": taken,
         "verdict": verdict_words(taken),
-        "result": ", ".join(said) or text.NONE,
+        "result": (", ".join(said) or text.NONE) + unconfirmed,
         "runs": f"p50 of every run: {' / '.join(text.number(value, 1) for value in runs)} ms" if runs else "",
         "style": taken.verdict.lower() if taken.verdict in text.VERDICTS else "none",
     }
