@@ -7,7 +7,7 @@ smallest value that sustains the load). Below, *harder* means a higher rate or l
 2. While the edge is not between two probes: steps that grow, away from the guess.
 3. The geometric middle, until the interval is as narrow as the resolution or no whole number lies inside.
 4. The *not sustained* that bounds the interval, once more if it is within 10 % of the best sustained one.
-5. A confirming run of full length of the best sustained one.
+5. A confirming run of full length of the best sustained one; if that fails, another one, easier by the resolution.
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ NEAR = 1.10
 """A *not sustained* closer to the best sustained value than this factor is repeated once."""
 MOST_STEP = 2.0
 """The largest step towards the harder side, where a wrong probe costs the most."""
+MOST_CONFIRMING = 2
+"""Values for which a confirming run is tried."""
 MOST_STEPS = 64
 """The largest step towards the easier side, in powers of the resolution."""
 
@@ -170,20 +172,32 @@ class _Search:
         if last.word == "invalid":
             tries = sum((probe.value, probe.purpose) == (last.value, "confirm") for probe in self._probes)
             if tries < 2:
-                return self._confirm()
+                return Next(last.value, "confirm")
             outcome: Outcome = "ceiling" if self._beyond is None else "found"
             return Answer(outcome, self._best, self._beyond, False, "the confirming run was INVALID, twice")
-        if self._best is not None:
-            note = f"{last.value} was not sustained in the confirming run, so the interval fell to the next one"
-            return Answer("found", self._best, self._beyond, False, note)
-        return self._go_on()
+        if self._best is None:
+            return self._go_on()
+        if len({probe.value for probe in self._probes if probe.purpose == "confirm"}) < MOST_CONFIRMING:
+            return Next(self._one_step_easier(last.value, self._best), "confirm")
+        return Answer("found", self._best, self._beyond, False, self._note_of_confirming())
+
+    def _one_step_easier(self, value: int, best: int) -> int:
+        """By the resolution, but not easier than what was sustained."""
+        moved = self._scaled(value, 1 / (1 + self._target.resolution))
+        return max(moved if moved != value else value - self._sign, best, key=self._strain)
+
+    def _note_of_confirming(self) -> str:
+        confirming = [probe for probe in self._probes if probe.purpose == "confirm"]
+        failed = [str(probe.value) for probe in confirming if probe.word not in ("sustained", "invalid")]
+        return f"{' and '.join(failed)}: not sustained in the confirming run, so the interval fell" if failed else ""
 
     def _confirmed(self, best: int) -> Answer:
         if self._beyond is None:
             end = "the end of the range" if self._spoilt is None else "the generator's ceiling"
             return Answer("ceiling", best, None, True, f"at least {best} ({end})")
         spoilt = self._spoilt
-        note = "" if spoilt is None else f"the probes at {spoilt} were INVALID, twice: the interval stayed wide"
+        wide = "" if spoilt is None else f"the probes at {spoilt} were INVALID, twice: the interval stayed wide"
+        note = "; ".join(part for part in (self._note_of_confirming(), wide) if part)
         return Answer("found", best, self._beyond, True, note)
 
     def _invalid(self, value: int) -> Answer:

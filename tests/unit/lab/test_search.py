@@ -142,7 +142,8 @@ def test_invalid_from_the_start() -> None:
     assert len(probes) == 2
 
 
-def test_a_confirmation_that_fails_lowers_the_interval_and_says_so() -> None:
+@pytest.mark.parametrize("word", ["sustained", "not sustained", "invalid"])
+def test_a_confirmation_that_fails_lowers_the_interval_and_says_so(word: Word) -> None:
     probes = [
         Probe(909, "sustained"),
         Probe(1100, "not sustained"),
@@ -150,10 +151,43 @@ def test_a_confirmation_that_fails_lowers_the_interval_and_says_so() -> None:
         Probe(1100, "not sustained", "repeat"),
         Probe(1000, "not sustained", "confirm"),
     ]
-    answer = advance(Target(1000, 0.10), probes)
-    assert isinstance(answer, Answer)
-    assert (answer.outcome, answer.best, answer.beyond, answer.confirmed) == ("found", 909, 1000, False)
-    assert "1000 was not sustained in the confirming run" in answer.note
+    assert advance(Target(1000, 0.10), probes) == Next(909, "confirm")
+    answer = advance(Target(1000, 0.10), [*probes, Probe(909, word, "confirm")])
+    if word == "sustained":
+        note = "1000: not sustained in the confirming run, so the interval fell"
+        assert answer == Answer("found", 909, 1000, True, note)
+    elif word == "invalid":
+        assert answer == Next(909, "confirm")
+    else:
+        assert isinstance(answer, Next) and answer.value < 909, "nothing is sustained any more"
+
+
+def test_a_confirmation_that_fails_does_not_leave_the_interval_wide() -> None:
+    """As seen: the next sustained rate was far below."""
+    probes = [
+        Probe(73_357, "sustained"),
+        Probe(146_714, "not sustained"),
+        Probe(103_742, "sustained", "bisect"),
+        Probe(113_132, "not sustained", "bisect"),
+        Probe(113_132, "not sustained", "repeat"),
+        Probe(103_742, "not sustained", "confirm"),
+    ]
+    assert advance(Target(81_000, 0.10), probes) == Next(94_311, "confirm")
+    answer = advance(Target(81_000, 0.10), [*probes, Probe(94_311, "sustained", "confirm")])
+    assert isinstance(answer, Answer) and (answer.best, answer.beyond, answer.confirmed) == (94_311, 103_742, True)
+    answer = advance(Target(81_000, 0.10), [*probes, Probe(94_311, "not sustained", "confirm")])
+    note = "103742 and 94311: not sustained in the confirming run, so the interval fell"
+    assert answer == Answer("found", 73_357, 94_311, False, note)
+    twice = [Probe(94_311, "invalid", "confirm")] * 2
+    assert advance(Target(81_000, 0.10), [*probes, *twice[:1]]) == Next(94_311, "confirm")
+    answer = advance(Target(81_000, 0.10), [*probes, *twice])
+    assert isinstance(answer, Answer) and (answer.best, answer.beyond, answer.confirmed) == (73_357, 103_742, False)
+
+
+def test_a_resource_whose_confirmation_fails_is_given_one_more() -> None:
+    probes = [Probe(4, "sustained"), Probe(2, "sustained"), Probe(1, "not sustained"), Probe(1, "not sustained")]
+    target = Target(2, 0.10, more_helps=True)
+    assert advance(target, [*probes, Probe(2, "not sustained", "confirm")]) == Next(3, "confirm")
 
 
 def test_a_confirmation_that_leaves_nothing_sustained_lets_the_search_go_on() -> None:
