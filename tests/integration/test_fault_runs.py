@@ -128,7 +128,6 @@ def is_stopped(process: psutil.Process) -> bool:
         return False
 
 
-@pytest.mark.full
 def test_an_interrupted_run_leaves_nothing_paused(tmp_path: Path) -> None:
     fault = ("--fault", "pause engine for 50s at 1s", "--fault", "pause broker for 50s at 1s")
     started = Started(tmp_path, "--engine", "echo", "--for", "60s", "--warmup", "1s", *fault)

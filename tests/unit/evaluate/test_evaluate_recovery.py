@@ -303,4 +303,5 @@ def test_a_system_that_stays_silent_has_failed() -> None:
     assert recovery.failures([silent()], 0) == []
     assert recovery.failures([silent(took_effect=False, acted_s=None)], 70) == []
     assert recovery.failures([silent(latency=None)], 70) == [], "nothing was recorded: that is told otherwise"
+    assert recovery.failures([silent(latency=None, acted_s=None)] * 2, 70) == [], "an interrupted run has no moments"
     assert recovery.failures([], 70) == []

@@ -104,8 +104,10 @@ def warnings(facts: Facts) -> list[str]:
 
 def failures(measured: Sequence[Mapping[str, Any]], unfinished: int) -> list[str]:
     """Why a system that neither died nor lost anything for certain did not take its faults: it stayed silent."""
-    last = max((fault for fault in measured if fault["took_effect"]), key=lambda fault: fault["acted_s"], default=None)
-    if last is None or last["latency"] is None or last["first_output_s"] is not None or not unfinished:
+    # Where nothing was measured (an interrupted run), nobody knows whether anything came out.
+    known = [fault for fault in measured if fault["took_effect"] and fault["latency"] is not None]
+    last = max(known, key=lambda fault: fault["acted_s"], default=None)
+    if last is None or last["first_output_s"] is not None or not unfinished:
         return []
     return [f"nothing came out any more after the fault {last['fault']!r}: {unfinished} results are unfinished"]
 
