@@ -301,7 +301,7 @@ class Course:
             # For the live view only: a second without an answer is no reason to end a run.
             return None
         appended, heard.committed = found.appended, found.consumed
-        heard.looks.append((t_ns, self._inputs_of(appended)))
+        heard.looks.append((time.time_ns(), self._inputs_of(appended)))
         sample = {"t_ns": t_ns, "appended": appended, "consumed": heard.consumed, "sent": heard.sent}
         self.run.append_samples("positions", [sample])
         return appended
