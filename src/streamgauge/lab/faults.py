@@ -22,7 +22,7 @@ from streamgauge.model import NS_PER_S, QUEUE_RECORDS_MAX, Fault, ProcessSpec, S
 from streamgauge.studies.scenario import parse_duration_s
 
 VERBS = ("kill", "pause")
-FORMS = "'kill ROLE at MOMENT' or 'pause ROLE for DURATION at MOMENT', e.g. 'kill engine at 50%'"
+FORMS = "'kill ROLE at MOMENT' or 'pause ROLE for DURATION at MOMENT', e.g. 'pause broker for 5s at 50%'"
 BROKER_PAUSE_MAX_S = 60.0
 """The sending client gives a record up after 120 s."""
 
