@@ -94,6 +94,7 @@ def test_a_killed_task_manager_costs_no_result(
         spare=1,
         # What came out since the last checkpoint comes out again, unless it was not visible yet.
         checkpoint_ms=1000 if delivery == "exactly-once" else 4000,
+        idle_ms=600_000,  # no source is idle within the run: one that has nothing to read would stop all windows
         measured_s=16,
     )
     assert summary["verdict"] == "VALID", summary["reasons"]
@@ -102,3 +103,5 @@ def test_a_killed_task_manager_costs_no_result(
     assert (results["duplicates"] == 0) is (delivery == "exactly-once")
     (fault,) = summary["faults"]
     assert (fault["role"], fault["took_effect"]) == ("taskmanager-1", True)
+    commands = [" ".join(child.cmdline()) for child in psutil.Process().children(recursive=True)]
+    assert [command for command in commands if "org.apache.flink" in command] == []
