@@ -157,10 +157,12 @@ class Pipeline(ABC):
     def reference(self, inputs: Mapping[str, DataFrame], parameters: Mapping[str, Any]) -> DataFrame:
         """The right answer.
 
-        Each input has key, value (strings), partition, offset, appended_ms, n_seq, intended_ns. The answer has the
-        key columns, the value columns, inputs (the number of records behind it), appended_max_ms, appended_mean_ms,
-        intended_max_ns. Where a record is behind several rows, it also has new_inputs: how many are behind no earlier
-        one, so that the backlog counts each record once.
+        Each input has key, value (strings), partition, offset, appended_ms, n_seq, intended_ns, partition_bit. The
+        answer has the key columns, the value columns, inputs (the number of records behind it), appended_max_ms,
+        appended_mean_ms, intended_max_ns. Where a record is behind several rows, it also has new_inputs: how many are
+        behind no earlier one, so that the backlog counts each record once. With appended_min_ms and partitions (the
+        bits of all partitions that hold one of its inputs, or-ed together) a missing result can be called lost before
+        the output has fallen silent.
         """
 
     @abstractmethod

@@ -17,6 +17,10 @@ QUEUE_RECORDS_MAX = 3_000_000
 QUEUE_S = 10
 """Up to that many, its queue holds this much load, for a transport that stalls, beside the longest planned pause."""
 
+QUIET_S = 5.0
+"""An engine that publishes nothing for so long, and for so many of its triggers, is quiet."""
+QUIET_TRIGGERS = 3
+
 Delivery = Literal["exactly-once", "at-least-once", "at-most-once"]
 Group = Literal["engine", "broker", "load", "evaluate"]
 
@@ -123,6 +127,8 @@ class Positions:
     appended: Mapping[str, int]
     consumed: int | None = None
     """Records of the inputs that a consumer group has committed; None where that is not known."""
+    ends: Mapping[str, Mapping[int, int]] = field(default_factory=dict)
+    """The end of each partition, by stream."""
 
 
 @dataclass(frozen=True)

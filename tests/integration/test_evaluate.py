@@ -19,6 +19,7 @@ from synthetic import Output, SyntheticRun, clock_sample, message
 from streamgauge.evaluate import evaluate, process
 from streamgauge.evaluate.intended import SQL_SEGMENTS, offset_sql
 from streamgauge.evaluate.match import compare, judge
+from streamgauge.evaluate.verdict import exit_code
 from streamgauge.jvm.java import find_java
 from streamgauge.model import LoadPlan
 
@@ -42,13 +43,15 @@ def test_perfect_run(judged: Any, tmp_path: Path) -> None:
     assert summary["reasons"] == []
     assert summary["results"] == counts(expected=30, matched=30)
     # Records 10–29: total 30 … 49 ms; 20 samples, so ten lie above the median and two above p90.
-    expected = {"count": 20, "p50": 39.5, "p90": None, "p99": None, "p999": None, "max": 49.0, "mean": 39.5}
+    unknown = dict.fromkeys(("p90", "p99", "p999"))
+    expected = {"count": 20, "missing": 0, "p50": 39.5, **unknown, "max": 49.0, "mean": 39.5}
     assert summary["latency_ms"]["total"] == expected
     shifted = {**expected, "p50": 36.5, "max": 46.0, "mean": 36.5}
     assert summary["latency_ms"]["latest"] == shifted
     assert summary["latency_ms"]["average"] == shifted
     assert summary["latency_ms"]["generator_share"]["mean"] == 3.0
-    assert summary["rate_per_s"] == {"offered": 10.0, "achieved": 10.0, "worst_second": 10, "output": 10.0}
+    rates = {"offered": 10.0, "achieved": 10.0, "worst_second": 10, "appended": 10.0, "output": 10.0}
+    assert summary["rate_per_s"] == rates
     assert summary["generator"] == {
         "late_p50_ms": 0.0,
         "late_p99_ms": None,
@@ -68,7 +71,8 @@ def test_perfect_run(judged: Any, tmp_path: Path) -> None:
     assert [row["appended"] for row in seconds] == [10] * 4 + [0] * 6
     assert [row["output"] for row in seconds] == [10] * 4 + [0] * 6
     assert [row["total_max"] for row in seconds] == [29.0, 39.0, 49.0, 59.0] + [None] * 6
-    assert [row["backlog"] for row in seconds] == [0] * 10
+    # Record n waits for 17 + n ms; ten of them in each second of the load.
+    assert [row["backlog"] for row in seconds] == [0.215, 0.315, 0.415, 0.515] + [0] * 6
     latency = pq.read_table(tmp_path / "run/measures/latency.parquet").to_pylist()
     total = [(row["value_ms"], row["count"]) for row in latency if row["kind"] == "total"]
     assert total == [(float(ms), 1) for ms in range(30, 50)]
@@ -139,8 +143,10 @@ def test_every_way_to_be_wrong(judged: Any) -> None:
         "2 results came out twice; the engine claims exactly-once",
     ]
     # 16 of the 20 measured records matched; 14 at its first right output.
-    assert summary["latency_ms"]["total"]["count"] == 16
-    assert summary["latency_ms"]["total"]["max"] == 50.0
+    found = summary["latency_ms"]["total"]
+    assert (found["count"], found["missing"]) == (16, 1)
+    # Record 11, due at 1.1 s, had not come when the drain ended at 10 s.
+    assert (found["max"], found["max_at_least"]) == (None, 8900.0)
 
 
 @pytest.mark.parametrize(
@@ -174,7 +180,7 @@ def test_missing_rows_are_lost_after_a_quiet_drain_else_unfinished(judged: Any) 
 
 
 def test_rows_overtaken_by_ten_seconds_are_lost(judged: Any) -> None:
-    made = SyntheticRun(load=LoadPlan(10, 1.0, 12.0, 1.0), drain="deadline")
+    made = SyntheticRun(load=LoadPlan(10, 1.0, 12.0, 1.0), drain="deadline", drain_s=2.0)
     made.without(0, 10, 19, 20, *range(120, 140))
     # The last row that came out is 119, at 11.9 s: 19 is 10.0 s older, 20 only 9.9 s.
     summary = judged(made)
@@ -182,6 +188,35 @@ def test_rows_overtaken_by_ten_seconds_are_lost(judged: Any) -> None:
     assert summary["reasons"] == ["3 of 130 results were lost; the engine claims at-least-once"]
     # Not the lost ones: 20, 120–129 and the tail.
     assert summary["backlog"]["end"] == 21
+
+
+def test_a_slow_partition_is_not_loss(judged: Any) -> None:
+    """From record 12 on nothing of the topic flow is answered (the even ones), while speed goes on to the end."""
+    made = SyntheticRun(load=LoadPlan(10, 1.0, 12.0, 1.0), drain="deadline", drain_s=2.0, sustained="slope")
+    made.without(*range(12, 140, 2))
+    summary = judged(made)
+    assert summary["results"] == counts(expected=130, matched=71, unfinished=59)
+    assert (summary["verdict"], summary["state"], summary["sustained"]) == ("VALID", "overloaded", False)
+    assert "45.4 % of the expected results did not come out" in summary["state_reason"]
+    assert any("59 of 130 results were not out when the drain ended" in text for text in summary["warnings"])
+
+
+def test_a_system_that_falls_silent_has_failed(judged: Any) -> None:
+    """It answers until 2 s and lives on; the drain waits for it until its deadline, 2 s after the load."""
+    made = SyntheticRun(load=LoadPlan(100, 1.0, 5.0, 1.0), drain="deadline", drain_s=2.0, sustained="slope")
+    made.outputs = [Output(n, 20, message(n)) for n in range(200)]
+    summary = judged(made)
+    assert summary["results"] == counts(expected=600, matched=200, unfinished=400)
+    assert (summary["verdict"], summary["sustained"]) == ("FAILED", False)
+    assert summary["reasons"] == [
+        "the system under test fell silent: nothing came out in the last 7.0 s (quiet time 5.0 s), and 400 of 600 "
+        "results are unfinished"
+    ]
+    # 100 of the 500 measured ones took 20 ms; the others had taken 3.01 to 7 s when the run ended.
+    found = summary["latency_ms"]["total"]
+    assert (found["count"], found["missing"], found["p50"], found["p99"]) == (100, 400, None, None)
+    assert 4000 < found["p50_at_least"] < 5000
+    assert exit_code(summary) == 4
 
 
 def test_percentiles_are_exact(judged: Any, tmp_path: Path) -> None:
@@ -304,6 +339,7 @@ def test_a_run_without_any_record(judged: Any) -> None:
     assert summary["latency_ms"]["total"] == {
         **dict.fromkeys(("p50", "p90", "p99", "p999", "max", "mean")),
         "count": 0,
+        "missing": 0,
     }
 
 

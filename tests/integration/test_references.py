@@ -26,7 +26,11 @@ SENT_BEFORE_MS = {"flow": 3, "speed": 40}
 """Between intended and appended: the message that was intended last need not be the one that was appended last."""
 PARAMETERS = {"out_of_order_ms": 500, "join_bound_ms": 1000}
 STAGES = ("ingest", "parse", "join", "tumbling", "sliding")
-_INPUT = "key string, value string, partition int, offset bigint, appended_ms bigint, n_seq bigint, intended_ns bigint"
+_INPUT = (
+    "key string, value string, partition int, offset bigint, appended_ms bigint, n_seq bigint, intended_ns bigint, "
+    "partition_bit bigint"
+)
+PARTITION_BITS = {"flow": 0b01, "speed": 0b10}
 _OUTPUT = "key string, value string, partition int, offset bigint, appended_ms bigint"
 
 
@@ -83,13 +87,16 @@ def inputs(spark: Any, lanes: Iterable[Lane]) -> dict[str, Any]:
             value = {"n_seq": n_seq, "id": id_, "lane": lane, "lanes": lanes_of[id_], "timestamp": timestamp}
             intended_ns = (T0_MS + at_ms - SENT_BEFORE_MS[stream]) * NS_PER_MS
             text = json.dumps({**value, stream: amount, "period": 60, "accuracy": 95})
-            rows[stream].append((id_, text, 0, n_seq, T0_MS + at_ms, n_seq, intended_ns))
+            rows[stream].append((id_, text, 0, n_seq, T0_MS + at_ms, n_seq, intended_ns, PARTITION_BITS[stream]))
     return {stream: spark.createDataFrame(mine, _INPUT) for stream, mine in rows.items()}
 
 
-def answer(spark: Any, pipeline: str, lanes: Iterable[Lane]) -> list[dict[str, Any]]:
+def answer(spark: Any, pipeline: str, lanes: Iterable[Lane], *, places: bool = False) -> list[dict[str, Any]]:
+    """The rows of the reference; ``places`` adds where their inputs lie and when the first of them came."""
     found = registry.pipeline(pipeline)
     rows = [row.asDict() for row in found.reference(inputs(spark, lanes), PARAMETERS).collect()]
+    for row in rows if not places else ():
+        del row["appended_min_ms"], row["partitions"]
     return sorted(rows, key=lambda row: tuple(row[name] for name in found.key))
 
 
@@ -232,14 +239,15 @@ def test_windows_are_those_of_the_definition(spark: Any, study: str, look_back_s
     expected = dict(zip(("tumbling", "sliding"), by_definition(lanes, look_back_s), strict=True))
     for stage, rows in expected.items():
         pipeline = registry.pipeline(f"{study}/{stage}")
-        found = answer(spark, pipeline.name, lanes)
+        found = answer(spark, pipeline.name, lanes, places=True)
         assert len(found) > 100
         assert [tuple(row[name] for name in (*pipeline.key, *pipeline.values)) for row in found] == [
             row[:-1] for row in rows
         ]
-        behind = [(row["inputs"], row["appended_max_ms"], row["appended_mean_ms"]) for row in found]
-        assert behind == [
-            (len(at), T0_MS + at[-1], (len(at) * T0_MS + sum(at)) / len(at)) for at in (row[-1] for row in rows)
+        names = ("inputs", "appended_min_ms", "appended_max_ms", "appended_mean_ms", "partitions")
+        assert [tuple(row[name] for name in names) for row in found] == [
+            (len(at), T0_MS + at[0], T0_MS + at[-1], (len(at) * T0_MS + sum(at)) / len(at), 0b11)
+            for at in (row[-1] for row in rows)
         ]
         # Each message is new in one row.
         messages = sum(len(row[-1]) for row in expected["tumbling"])
@@ -325,7 +333,8 @@ def test_a_run_whose_results_have_two_inputs(spark: Any, tmp_path: Path) -> None
     means = {kind: summary["latency_ms"][kind]["mean"] for kind in ("total", "latest", "average", "generator_share")}
     assert means == {"total": 30.0, "latest": 27.0, "average": 77.0, "generator_share": 3.0}
     assert summary["latency_ms"]["total"]["count"] == 10
-    assert summary["rate_per_s"] == {"offered": 10.0, "achieved": 10.0, "worst_second": 10, "output": 5.0}
+    rates = {"offered": 10.0, "achieved": 10.0, "worst_second": 10, "appended": 10.0, "output": 5.0}
+    assert summary["rate_per_s"] == rates
 
 
 def test_the_backlog_counts_inputs_not_results(spark: Any, tmp_path: Path) -> None:
@@ -333,7 +342,8 @@ def test_the_backlog_counts_inputs_not_results(spark: Any, tmp_path: Path) -> No
     assert (summary["results"]["matched"], summary["results"]["unfinished"]) == (10, 5)
     assert summary["backlog"]["end"] == 20
     seconds = pq.read_table(tmp_path / "run/measures/seconds.parquet").column("backlog").to_pylist()
-    assert seconds == [0, 0, 10, 20, 20]
+    # Five pairs a second: answered ones wait for 27 ms, the others from 0.103, 0.303, … of their second on.
+    assert seconds == pytest.approx([0.27, 0.27, 4.97, 14.97, 20])
 
 
 def test_a_lane_twice_in_a_round_is_invalid(spark: Any, tmp_path: Path) -> None:

@@ -46,9 +46,11 @@ def print_result(run: RunDir, summary: dict[str, Any], *, to_stderr: bool) -> No
         f"state {summary['state'] or 'unknown'}",
         _sustained(summary),
     )
+    if summary.get("state_reason"):
+        console.print(f"  {summary['state_reason']}", markup=False, soft_wrap=True)
     for reason in summary["reasons"]:
         console.print(f"  because {reason}", markup=False, soft_wrap=True)
-    for warning in summary["warnings"]:
+    for warning in (text for text in summary["warnings"] if text != summary.get("state_reason")):
         console.print(f"  warning: {warning}", markup=False, soft_wrap=True)
     for process in (one for one in run.outcome()["ended"] if one["log_tail"]):
         console.print(f"  last lines of {run.log(process['role'])}:", markup=False, soft_wrap=True)
@@ -82,14 +84,24 @@ def _sustained(summary: dict[str, Any]) -> str:
 def _latencies(summary: dict[str, Any]) -> Table:
     from rich.table import Table
 
-    columns = ("count", "p50", "p90", "p99", "p999", "max", "mean")
+    columns = ("count", *(("missing",) if _any_missing(summary) else ()), "p50", "p90", "p99", "p999", "max", "mean")
     table = Table("latency, ms", *columns, box=None, header_style="bold")
     for column in table.columns[1:]:
         column.justify = "right"
     for kind in ("total", "latest", "average"):
         figures = summary["latency_ms"].get(kind) or {}
-        table.add_row(kind, *(_number(figures.get(column)) for column in columns))
+        table.add_row(kind, *(_bounded(figures, column) for column in columns))
     return table
+
+
+def _any_missing(summary: dict[str, Any]) -> bool:
+    return any((figures or {}).get("missing") for figures in summary["latency_ms"].values())
+
+
+def _bounded(figures: dict[str, Any], name: str) -> str:
+    """The figure, or at least how much it is."""
+    bound = figures.get(f"{name}_at_least")
+    return _number(figures.get(name)) if bound is None else f"≥ {_number(bound)}"
 
 
 def _fault(fault: dict[str, Any]) -> str:
@@ -102,10 +114,11 @@ def _fault(fault: dict[str, Any]) -> str:
 
 def _objective(objective: dict[str, Any]) -> str:
     """One SLO: as it was written, what was measured, the limit, and whether it was held."""
-    value, limit = (
+    value, at_least, limit = (
         "none" if number is None else f"{number:,.6g}{objective['unit']}"
-        for number in (objective["value"], objective["limit"])
+        for number in (objective["value"], objective.get("at_least"), objective["limit"])
     )
+    value = value if objective.get("at_least") is None else f"at least {at_least}"
     outcome = "held" if objective["passed"] else "missed"
     return f"{'slo':<11}{objective['slo']}: {outcome}, value {value}, limit {limit}"
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from streamgauge.evaluate import calibration, own, slo, sustained, verdict
+from streamgauge.evaluate import calibration, own, slo, steadiness, sustained, verdict
 from streamgauge.evaluate.facts import Facts, Moments
-from streamgauge.evaluate.metrics import burst, clock, generator, lag, latency, recovery, resources, throughput
+from streamgauge.evaluate.metrics import arrival, burst, clock, generator, lag, latency, recovery, resources, throughput
 from streamgauge.evaluate.metrics.generator import Lateness, Ledger, LedgerProblem
 from streamgauge.evaluate.metrics.trend import NO_SERIES, Series
 from streamgauge.evaluate.summary import Figures, rounded, summarize, write_measures
@@ -83,6 +83,9 @@ def _evaluate(run: RunDir, facts: Facts, tally: Tally, *, recorded: bool) -> dic
         if ledger_problem is None:
             invalid += generator.reasons(figures.generator, facts.moments)
             warnings += generator.warnings(figures.generator)
+            if figures.shortfall is not None:
+                invalid += figures.shortfall.reasons()
+                warnings += figures.shortfall.warnings()
         elif facts.moments.cut_short:
             warnings.append(ledger_problem)
         else:
@@ -99,16 +102,23 @@ def _evaluate(run: RunDir, facts: Facts, tally: Tally, *, recorded: bool) -> dic
     if tally.repeated_keys:
         invalid.append(f"{tally.repeated_keys} keys of the reference answer are not unique")
     failed = verdict.failures(counts, facts.manifest["engine"]["delivery"], facts.ended("engine"))
+    last_output_ms = figures.stamps.last_output_ms if figures is not None and recorded else None
     faults = recovery.measure(facts, facts.moments, _recovery(facts, figures) if recorded else None)
-    failed += recovery.failures(faults, counts["unfinished"])
-    state, finding = _state(facts, figures, validated)
+    # A system that fell silent is one finding, whether or not a fault made it so.
+    silent = recovery.failures(faults, counts["unfinished"]) or verdict.silence(facts, counts, last_output_ms)
+    failed += silent
+    if counts["unfinished"] and not silent:
+        warnings.append(verdict.unfinished_warning(counts))
+    state, state_reason, finding = _state(facts, figures, validated)
     if finding.why:
         warnings.append(finding.why)
     warnings += finding.notes
     if state == "drifting":
-        warnings.append("the latency drifts: the medians of the four quarters go one way, by more than 25 %")
+        warnings += _drift_warnings(facts, figures, state_reason)
     decision = verdict.decide(invalid, failed)
-    summary = summarize(facts, figures, counts, decision, state, finding.held, warnings, job, validated=validated)
+    summary = summarize(
+        facts, figures, counts, decision, state, state_reason, finding.held, warnings, job, validated=validated
+    )
     if visible is not None and facts.moments is not None:
         summary["visible_resolution_ms"] = rounded(visible.resolution_ms(facts.moments))
     if faults:
@@ -174,20 +184,21 @@ def _measure(
     backlog_measured = Series.of(backlog, moments.measured_seconds()) if recorded else NO_SERIES
     medians = latency.medians_ms(tally, kind, tally.second, moments.seconds)
     medians_measured = Series.of(medians, moments.measured_seconds())
+    made = generator.measure(ledger, late, facts, moments, median_ms)
     return Figures(
         tally=tally,
         results=results(tally),
         latencies=latencies,
         total_known=total_known,
         latest_known=latest_known,
-        generator=generator.measure(ledger, late, facts, moments, median_ms),
+        generator=made,
         stamps=stamps,
+        shortfall=arrival.measure(facts, moments, made, stamps) if recorded else None,
         backlog=backlog,
         backlog_end=lag.backlog_at_end(tally),
         backlog_measured=backlog_measured,
-        slope=backlog_measured.slope(),
+        waiting_measured=throughput.in_seconds_of_load(backlog_measured, facts, moments),
         medians_measured=medians_measured,
-        trend=medians_measured.slope(),
         clock_step_ms=clock.largest_step_ms(run.samples("clock"), moments),
         broker_bound=bound,
         resources=resources.by_group(resources.within(run.samples("resources"), moments)),
@@ -222,16 +233,12 @@ def _warnings(run: RunDir, facts: Facts, moments: Moments, figures: Figures) -> 
     for kind in (kind for kind in ("total", "latest") if kind not in figures.unknown_kinds):
         if below := figures.latencies[kind].below_zero():
             said.append(f"{below} values of the {kind} latency are below zero; they were kept")
-    if figures.total_known:
-        if figures.latest_known and (marked := latency.mostly_generator(total, figures.latencies["generator_share"])):
+    if figures.total_known and figures.latest_known:
+        marked = latency.mostly_generator(total, figures.latencies["generator_share"])
+        if marked:
             said.append(
                 f"more than half of the total latency ({', '.join(marked)}) is the generator's share, not the engine's"
             )
-        medians = latency.per_second(figures.tally, "total", moments.seconds)["p50"]
-        advised_s = latency.advised_warmup_s(medians, facts.plan.warmup_s)
-        # Where the load comes in bursts, so does the latency, and faults raise it: no warm-up would make it even.
-        if advised_s and not facts.plan.bursts and not facts.faults:
-            said.append(f"the start of the measured interval looks unlike the rest: try --warmup {advised_s}s")
     said += calibration.warnings(
         facts.manifest.get("calibration"),
         total_p50_ms=total.median if figures.total_known else None,
@@ -241,20 +248,31 @@ def _warnings(run: RunDir, facts: Facts, moments: Moments, figures: Figures) -> 
     return said
 
 
-def _state(facts: Facts, figures: Figures | None, validated: bool) -> tuple[str | None, sustained.Finding]:
+def _drift_warnings(facts: Facts, figures: Figures | None, sentence: str | None) -> list[str]:
+    assert figures is not None and facts.moments is not None
+    said = [str(sentence)]
+    medians = latency.per_second(figures.tally, _kind(figures), facts.moments.seconds)["p50"]
+    advised_s = latency.advised_warmup_s(medians, facts.plan.warmup_s)
+    return [*said, f"the measured interval settled late: try --warmup {advised_s}s"] if advised_s else said
+
+
+def _state(facts: Facts, figures: Figures | None, validated: bool) -> tuple[str | None, str | None, sustained.Finding]:
+    """The state of the run, the sentence behind it, and what the rule for a sustained rate found."""
     if hopeless := facts.outcome.get("hopeless"):
-        return "overloaded", sustained.Finding(False, str(hopeless))
+        return "overloaded", str(hopeless), sustained.Finding(False, str(hopeless))
     if figures is None or facts.moments is None or (validated and not figures.results["expected"]):
-        return None, sustained.Finding(None)
+        return None, None, sustained.Finding(None)
     rule, evidence = facts.scenario.get("sustained"), _evidence(facts, facts.moments, figures)
     only_backlog = not validated and evidence.median_ms is None
     finding = sustained.by_backlog(rule, evidence) if only_backlog else sustained.apply(rule, evidence)
     if finding.held is False:
-        return "overloaded", finding
+        return "overloaded", finding.why, finding
     # Where the load itself rises and falls, the latency may follow it; and what a fault does to it is no drift.
-    quarters_ms = latency.medians_of_parts_ms(figures.tally, _kind(figures), 4)
-    drifting = facts.plan.shape == "constant" and not facts.faults and latency.is_drifting(quarters_ms)
-    return "drifting" if drifting else "steady", finding
+    if facts.faults or facts.plan.shape != "constant":
+        why = "in a run with faults" if facts.faults else "under a load that changes"
+        return "steady", f"no overload was found; drift is not judged {why}", finding
+    found = steadiness.judge(figures.medians_measured)
+    return found.state, found.sentence, finding
 
 
 def _recovery(facts: Facts, figures: Figures | None) -> recovery.Seen | None:
@@ -271,12 +289,14 @@ def _kind(figures: Figures) -> str:
 def _evidence(facts: Facts, moments: Moments, figures: Figures) -> sustained.Evidence:
     engine, shared_cores = facts.manifest["engine"], facts.manifest.get("shared_cores", True)
     options = engine["options"]
+    counts = figures.results
     return sustained.Evidence(
-        offered_per_s=figures.generator.offered / (moments.observed_s or 1.0),
-        slope=figures.slope,
-        median_ms=figures.latencies[_kind(figures)].median,
+        # Of results that never came, what they had waited for when the run ended.
+        median_ms=figures.latencies[_kind(figures)].at_least().median,
         medians=figures.medians_measured,
         backlog=figures.backlog_measured,
+        waiting=figures.waiting_measured,
+        missing_share=(counts["lost"] + counts["unfinished"]) / max(counts["expected"], 1),
         fifths_ms=latency.medians_of_parts_ms(figures.tally, _kind(figures), 5),
         drained_s=lag.drained_s(figures.tally, moments),
         cpu_share=None if shared_cores else _cpu_share(facts, figures),

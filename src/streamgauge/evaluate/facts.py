@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from streamgauge.model import NS_PER_MS, NS_PER_S, LoadPlan, Stream
+from streamgauge.model import NS_PER_MS, NS_PER_S, QUIET_S, QUIET_TRIGGERS, LoadPlan, Stream
 from streamgauge.rundir import RunDir
 
 PARTS = 20
@@ -104,6 +104,13 @@ class Facts:
         """What became of each fault that was asked for."""
         found: Sequence[Mapping[str, Any]] = self.outcome.get("faults", ())
         return found
+
+    @property
+    def quiet_s(self) -> float:
+        """Seconds without output after which this run's system counts as quiet."""
+        # Runs of older versions did not note it.
+        trigger_s = float(self.manifest["engine"].get("options", {}).get("trigger_ms", 0)) / 1000
+        return float(self.outcome.get("quiet_s") or max(QUIET_S, QUIET_TRIGGERS * trigger_s))
 
     def ended(self, *groups: str) -> list[Mapping[str, Any]]:
         """Processes of these groups that ended although nobody had asked them to."""

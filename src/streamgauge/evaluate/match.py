@@ -58,13 +58,27 @@ def reference(
     """The pipeline's right answer to the recorded input."""
     assert facts.moments is not None
     intended_ns = intended(run, facts, facts.moments)
+    bits = partition_bits(facts)
     inputs = {
         name: spark.read.schema(f"{_RECORDED}, n_seq bigint")
         .parquet(str(run.recorded(name)))
-        .withColumn("intended_ns", intended_ns)
+        .withColumns({"intended_ns": intended_ns, "partition_bit": bits[name]})
         for name in pipeline.inputs
     }
     return pipeline.reference(inputs, parameters)
+
+
+def partition_bits(facts: Facts) -> dict[str, Column]:
+    """One bit of a 64-bit number for each partition of the inputs; 0, where there are too many of them."""
+    from pyspark.sql import functions as f
+
+    if sum(stream.partitions for stream in facts.inputs) > tally.PARTITIONS_MAX:
+        return {stream.name: f.lit(0).cast("bigint") for stream in facts.inputs}
+    bits, first = {}, 0
+    for stream in facts.inputs:
+        bits[stream.name] = f.expr(f"shiftleft(1L, {first} + partition)")
+        first += stream.partitions
+    return bits
 
 
 def compare(answer: DataFrame, found: DataFrame, pipeline: Pipeline) -> DataFrame:
@@ -85,6 +99,11 @@ def compare(answer: DataFrame, found: DataFrame, pipeline: Pipeline) -> DataFram
         *(f.col(name).alias(f"right_{name}") for name in floats),
         "inputs",
         f.col("new_inputs" if "new_inputs" in kinds else "inputs").alias("new_inputs"),
+        *(
+            # Where a reference does not know them: 0 is no partition, and no moment.
+            f.col(name) if name in kinds else f.lit(0).cast("bigint").alias(name)
+            for name in ("appended_min_ms", "partitions")
+        ),
         "appended_max_ms",
         "appended_mean_ms",
         "intended_max_ns",
@@ -110,6 +129,8 @@ def compare(answer: DataFrame, found: DataFrame, pipeline: Pipeline) -> DataFram
         f.max("answer_id").alias("last_answer"),
         f.max("inputs").alias("inputs"),
         f.max("new_inputs").alias("new_inputs"),
+        f.min("appended_min_ms").alias("appended_min_ms"),
+        f.bit_or("partitions").alias("partitions"),
         f.max("appended_max_ms").alias("appended_max_ms"),
         f.max("appended_mean_ms").alias("appended_mean_ms"),
         f.max("intended_max_ns").alias("intended_max_ns"),
@@ -152,11 +173,18 @@ def count(keys: DataFrame, moments: Moments) -> DataFrame:
     def second_of(ms: str) -> Column:
         return f.expr(f"cast(floor(({ms} - {moments.load_start_ms}) / 1000) as int)")
 
+    def rest_of_second(ms: str) -> Column:
+        """For the mean over a second: the milliseconds of it that follow, for each new input."""
+        return f.sum(f.expr(f"new_inputs * (1000 - pmod({ms} - {moments.load_start_ms}, 1000))"))
+
     anchor_ns, anchor_ms = f.col("intended_max_ns"), f.expr(f"intended_max_ns div {NS_PER_MS}")
     matched, missing = f.col("fate") == tally.MATCHED, f.col("fate") == tally.MISSING
     length_ns = moments.measured_end_ns - moments.measured_start_ns
     load_end_ms = moments.load_end_ns // NS_PER_MS
     burst_end_ns = moments.burst_end_ns if moments.burst_end_ns is not None else moments.load_start_ns
+    drain_end_ms = moments.drain_end_ns // NS_PER_MS
+    # What did not come by then takes at least as long.
+    until_ms = f.when(matched, f.col("answered_ms")).when(missing, f.lit(drain_end_ms))
     open_at_end = (f.col("appended_max_ms") < load_end_ms) & (missing | (f.col("answered_ms") >= load_end_ms))
     groups: Sequence[Column] = (
         f.col("fate"),
@@ -169,10 +197,10 @@ def count(keys: DataFrame, moments: Moments) -> DataFrame:
         second_of("appended_max_ms").alias("appended_second"),
         second_of("answered_ms").alias("answered_second"),
         (anchor_ns < burst_end_ns).cast("int").alias("in_burst"),
-        f.when(missing, anchor_ms).alias("missing_anchor_ms"),
-        f.when(matched, f.col("answered_ms") - anchor_ms).alias("total_ms"),
-        f.when(matched, f.col("answered_ms") - f.col("appended_max_ms")).alias("latest_ms"),
-        f.when(matched, f.col("answered_ms") - f.col("appended_mean_ms")).alias("average_ms"),
+        f.col("partitions"),
+        (until_ms - anchor_ms).alias("total_ms"),
+        (until_ms - f.col("appended_max_ms")).alias("latest_ms"),
+        (until_ms - f.col("appended_mean_ms")).alias("average_ms"),
     )
     return keys.groupBy(*groups).agg(
         f.count("*").alias("rows"),
@@ -183,7 +211,10 @@ def count(keys: DataFrame, moments: Moments) -> DataFrame:
         f.sum("duplicates").alias("duplicates"),
         f.sum("intermediate").alias("intermediate"),
         f.sum("repeated").alias("repeated_keys"),
-        f.max(anchor_ms).alias("anchor_max_ms"),
+        rest_of_second("appended_max_ms").alias("appended_rest_ms"),
+        rest_of_second("greatest(answered_ms, appended_max_ms)").alias("answered_rest_ms"),
+        f.max("appended_min_ms").alias("appended_min_ms"),
+        f.max("appended_max_ms").alias("appended_max_ms"),
         f.max("answered_ms").alias("answered_max_ms"),
     )
 

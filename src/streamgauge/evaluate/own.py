@@ -15,6 +15,7 @@ from streamgauge import registry
 from streamgauge.contracts import Pipeline
 from streamgauge.errors import StreamgaugeError, UsageError
 from streamgauge.evaluate.facts import Facts, Moments
+from streamgauge.evaluate.metrics import throughput
 from streamgauge.evaluate.metrics.generator import LedgerProblem
 from streamgauge.evaluate.metrics.trend import NO_SERIES, Series
 from streamgauge.evaluate.summary import Figures
@@ -106,22 +107,33 @@ def with_consumed_backlog(run: RunDir, facts: Facts, moments: Moments, figures: 
     """The figures with the backlog that the engine's own positions show: nothing else tells which inputs are done."""
     backlog = consumed_backlog(run.samples("positions"), [stream.name for stream in facts.inputs], moments)
     if not any(value is not None for value in backlog):
-        return replace(figures, backlog_measured=NO_SERIES, slope=None)
+        return replace(figures, backlog_measured=NO_SERIES, waiting_measured=NO_SERIES)
     measured = Series.of(backlog, moments.measured_seconds())
-    filled = np.array([0 if value is None else value for value in backlog], np.int64)
+    filled = np.array([0.0 if value is None else value for value in backlog])
     end = min(max((moments.load_end_ns - moments.load_start_ns) // NS_PER_S - 1, 0), len(filled) - 1)
     return replace(
-        figures, backlog=filled, backlog_end=int(filled[end]), backlog_measured=measured, slope=measured.slope()
+        figures,
+        backlog=filled,
+        backlog_end=round(filled[end]),
+        backlog_measured=measured,
+        waiting_measured=throughput.in_seconds_of_load(measured, facts, moments),
     )
 
 
-def consumed_backlog(samples: Sequence[Mapping[str, Any]], inputs: Sequence[str], moments: Moments) -> list[int | None]:
-    """Records appended and not consumed at the end of each second, by the last sample before; None where unknown."""
-    found: list[int | None] = [None] * moments.seconds
+def consumed_backlog(
+    samples: Sequence[Mapping[str, Any]], inputs: Sequence[str], moments: Moments
+) -> list[float | None]:
+    """Records appended and not consumed in each second, by the last sample of it; None where that is not known.
+
+    The mean since the sample before, where the run has one: a single look would show a beat with the engine's batches.
+    """
+    found: list[float | None] = [None] * moments.seconds
     for sample in samples:
         second = (sample["t_ns"] - moments.load_start_ns) // NS_PER_S
         if sample["consumed"] is not None and 0 <= second < moments.seconds:
-            found[second] = max(sum(sample["appended"][name] for name in inputs) - sample["consumed"], 0)
+            look = max(sum(sample["appended"][name] for name in inputs) - sample["consumed"], 0)
+            mean = sample.get("lag")
+            found[second] = float(look if mean is None else mean)
     return found
 
 

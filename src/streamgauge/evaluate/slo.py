@@ -43,6 +43,8 @@ class Metric:
     whole: tuple[str, ...] = ()
     """What it is a share of, where the limit is given in per cent."""
     example: str = "10"
+    percent: tuple[str, ...] = ()
+    """Where the summary has the share itself, which may be more than the one divided by the other."""
 
     @property
     def unit_names(self) -> list[str]:
@@ -67,7 +69,8 @@ def _metrics() -> dict[str, Metric]:
         for kind in ("total", "latest", "average"):
             found[f"latency.{kind}.{figure}"] = Metric(("latency_ms", kind, figure), _TIME, example="2s")
     offered, expected = ("rate_per_s", "offered"), ("results", "expected")
-    found["backlog.slope"] = Metric(("backlog", "slope_per_s"), _RATE, offered, "1%")
+    slope = ("backlog", "slope_per_s")
+    found["backlog.slope"] = Metric(slope, _RATE, offered, "1%", percent=("backlog", "slope_percent"))
     found["backlog.end"] = Metric(("backlog", "end"), _PLAIN, example="1000")
     for count in (
         "expected",
@@ -80,7 +83,7 @@ def _metrics() -> dict[str, Metric]:
         "unexpected",
     ):
         found[f"results.{count}"] = Metric(("results", count), _PLAIN, expected, "0")
-    for rate in ("offered", "achieved", "worst_second", "output"):
+    for rate in ("offered", "achieved", "worst_second", "appended", "output"):
         found[f"rate.{rate}"] = Metric(("rate_per_s", rate), _RATE, offered, "400/s")
     for late in ("late_p50", "late_p99", "late_max"):
         found[f"generator.{late}"] = Metric(("generator", f"{late}_ms"), _TIME, example="20ms")
@@ -130,23 +133,29 @@ def parse(text: str) -> Slo:
 def judge(slo: Slo, summary: Mapping[str, Any]) -> dict[str, Any]:
     """What the summary says of it, value and limit in the unit of the objective.
 
-    A figure that the run does not have is null, and the objective is missed.
+    A figure that the run does not have is null, and the objective is missed; ``at_least`` is its lower bound, where
+    results that never came leave it unknown.
     """
     value = _value(slo, summary)
+    at_least = _value(slo, summary, "_at_least")
     return {
         "slo": slo.text,
         "value": None if value is None else _short(value),
+        **({} if at_least is None else {"at_least": _short(at_least)}),
         "limit": _short(slo.limit),
         "unit": slo.unit,
         "passed": value is not None and OPERATORS[slo.operator](_short(value), slo.limit),
     }
 
 
-def _value(slo: Slo, summary: Mapping[str, Any]) -> float | None:
+def _value(slo: Slo, summary: Mapping[str, Any], suffix: str = "") -> float | None:
     metric = METRICS[slo.metric]
-    value = _figure(summary, metric.path)
+    *group, name = metric.path
+    value = _figure(summary, (*group, name + suffix))
     if value is None or slo.unit != PERCENT:
         return None if value is None else value / metric.units[slo.unit]
+    if metric.percent and (share := _figure(summary, metric.percent)) is not None:
+        return share
     whole = _figure(summary, metric.whole)
     return 100 * value / whole if whole else None
 

@@ -8,12 +8,13 @@ from typing import Any
 
 from streamgauge.evaluate.facts import Facts, Moments
 from streamgauge.evaluate.metrics import burst, latency, throughput
+from streamgauge.evaluate.metrics.arrival import Shortfall
 from streamgauge.evaluate.metrics.clock import Bound
 from streamgauge.evaluate.metrics.generator import Generator
 from streamgauge.evaluate.metrics.latency import EMPTY, KINDS, Distribution
 from streamgauge.evaluate.metrics.throughput import Stamps
-from streamgauge.evaluate.metrics.trend import Series, Slope
-from streamgauge.evaluate.tally import MATCHED, Ints, Tally
+from streamgauge.evaluate.metrics.trend import Series
+from streamgauge.evaluate.tally import MATCHED, Floats, Tally
 from streamgauge.evaluate.verdict import Decision
 from streamgauge.model import NS_PER_S
 from streamgauge.rundir import RunDir
@@ -33,14 +34,16 @@ class Figures:
     latest_known: bool
     generator: Generator
     stamps: Stamps
-    backlog: Ints
+    shortfall: Shortfall | None
+    """Of what arrived against what was offered."""
+    backlog: Floats
     backlog_end: int
     backlog_measured: Series
-    """The backlog at the end of each second of the measured interval; empty where nothing was recorded."""
-    slope: Slope | None
+    """The mean backlog of each second of the measured interval; empty where nothing was recorded."""
+    waiting_measured: Series
+    """The same in seconds of load, for the seconds in which load was offered."""
     medians_measured: Series
     """The median latency of each second of the measured interval: ``total``, or ``latest`` where that is not known."""
-    trend: Slope | None
     clock_step_ms: float | None
     broker_bound: Bound | None
     resources: Mapping[str, Mapping[str, float | None]]
@@ -59,6 +62,7 @@ def summarize(
     results: Mapping[str, int],
     decision: Decision,
     state: str | None,
+    state_reason: str | None,
     sustained: bool | None,
     warnings: list[str],
     job: Mapping[str, Any] | None = None,
@@ -78,6 +82,7 @@ def summarize(
         "verdict": decision.verdict.value,
         "validated": validated,
         "state": state,
+        "state_reason": state_reason,
         "sustained": sustained,
         "interrupted": bool(facts.outcome.get("interrupted")),
         "reasons": list(decision.reasons),
@@ -123,13 +128,14 @@ def _latencies(figures: Figures | None) -> dict[str, Any]:
 
 def _rates(figures: Figures | None, moments: Moments | None) -> dict[str, Any]:
     if figures is None or moments is None or not moments.observed_s:
-        return dict.fromkeys(("offered", "achieved", "worst_second", "output"), 0.0)
+        return dict.fromkeys(("offered", "achieved", "worst_second", "appended", "output"), 0.0)
     seconds = moments.observed_s
     return rounded(
         {
             "offered": figures.generator.offered / seconds,
             "achieved": figures.generator.sent / seconds,
             "worst_second": figures.generator.worst_second,
+            "appended": figures.stamps.appended_measured / seconds,
             "output": figures.stamps.output_measured / seconds,
         }
     )
@@ -153,16 +159,19 @@ def _generator(figures: Figures | None) -> dict[str, Any]:
 
 
 def _backlog(figures: Figures | None) -> dict[str, Any]:
-    found = figures and figures.slope
+    found = figures.backlog_measured.slope() if figures else None
+    share = figures.waiting_measured.slope() if figures else None
     return {
         "end": figures.backlog_end if figures else 0,
         "slope_per_s": _round(found.per_s) if found else None,
         "slope_ci": [_round(found.low), _round(found.high)] if found else None,
+        "slope_percent": _round(100 * share.per_s) if share else None,
+        "slope_percent_ci": [_round(100 * share.low), _round(100 * share.high)] if share else None,
     }
 
 
 def _trend(figures: Figures | None) -> dict[str, Any]:
-    found = figures.trend if figures is not None and figures.total_known else None
+    found = figures.medians_measured.slope() if figures is not None and figures.total_known else None
     return {
         "total_ms_per_s": _round(found.per_s) if found else None,
         "total_ci": [_round(found.low), _round(found.high)] if found else None,

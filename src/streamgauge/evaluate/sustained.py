@@ -10,6 +10,8 @@ from streamgauge.evaluate.metrics.trend import LEAST_SECONDS, NO_SERIES, Series,
 
 SLOPE_SHARE = 0.01
 """Of the offered rate: a backlog that grows faster is rising."""
+MISSING_SHARE = 0.01
+"""Of the expected results: where more are missing, no rate was sustained."""
 LATENCY_RISE_MS_PER_S = 1000 * SLOPE_SHARE
 """An engine that falls behind by that share of the rate lets each second wait that much longer than the one before."""
 MEDIAN_LIMIT_MS = 10_000.0
@@ -23,13 +25,16 @@ LAG_LIMIT_RECORDS = 100.0
 class Evidence:
     """What rules may look at."""
 
-    offered_per_s: float
-    slope: Slope | None
-    """Of the backlog over the measured interval."""
     median_ms: float | None
+    """None when no result of the measured interval was expected."""
     medians: Series = NO_SERIES
     """The median latency of each second of the measured interval, in ms."""
     backlog: Series = NO_SERIES
+    """In records: the mean of each second of the measured interval."""
+    waiting: Series = NO_SERIES
+    """The same in seconds of load: the backlog over the rate that was offered in that second."""
+    missing_share: float = 0.0
+    """Of the expected results: lost, or not out when the drain ended."""
     fifths_ms: Sequence[float | None] = ()
     """The median latencies of five equal parts of the measured interval."""
     drained_s: float | None = None
@@ -62,30 +67,33 @@ def slope(evidence: Evidence) -> Finding:
     """
     if too_slow := _median_too_high(evidence):
         return Finding(False, f"overloaded: {too_slow}")
-    if evidence.slope is None:
+    found = evidence.waiting.slope()
+    if found is None:
         return _too_short(LEAST_SECONDS)
-    limit = SLOPE_SHARE * evidence.offered_per_s
-    if evidence.slope.low >= limit and _rises_throughout(evidence.backlog, limit):
+    of_rate = "of the offered rate"
+    if found.low >= SLOPE_SHARE and _rises_throughout(evidence.waiting, SLOPE_SHARE):
         return Finding(
             False,
-            f"overloaded: the backlog grew by {evidence.slope.per_s:.1f} records/s (at least "
-            f"{evidence.slope.low:.1f}); the limit is {limit:.1f}",
+            f"overloaded: the backlog grew by {_percent(found.per_s)} {of_rate} (at least {_percent(found.low)}); "
+            f"the limit is {_percent(SLOPE_SHARE)}",
         )
-    if evidence.slope.high >= limit:
+    if found.high >= SLOPE_SHARE:
         return Finding(
             None,
-            f"whether the rate is sustained is undecided: the backlog may have grown by up to "
-            f"{evidence.slope.high:.1f} records/s (best estimate {evidence.slope.per_s:.1f}); the limit is "
-            f"{limit:.1f}; a longer --for tells",
+            f"whether the rate is sustained is undecided: the backlog may have grown by up to {_percent(found.high)} "
+            f"{of_rate} (best estimate {_percent(found.per_s)}); the limit is {_percent(SLOPE_SHARE)}; "
+            "a longer --for tells",
         )
     return Finding(True)
 
 
-def by_estimate(slope_per_s: float, offered_per_s: float) -> Finding:
-    """For what the rule ``slope`` cannot tell: by the best estimate of the backlog's slope."""
-    limit = SLOPE_SHARE * offered_per_s
-    why = f"undecided; by the point estimate the backlog grew by {slope_per_s:.1f} records/s, limit {limit:.1f}"
-    return Finding(slope_per_s < limit, why, weak=True)
+def by_estimate(slope_share: float) -> Finding:
+    """For what the rule ``slope`` cannot tell: by the best estimate of the backlog's slope, as a share of the rate."""
+    why = (
+        f"undecided; by the point estimate the backlog grew by {_percent(slope_share)} of the offered rate, "
+        f"limit {_percent(SLOPE_SHARE)}"
+    )
+    return Finding(slope_share < SLOPE_SHARE, why, weak=True)
 
 
 def ospbench(evidence: Evidence) -> Finding:
@@ -121,20 +129,20 @@ def ospbench(evidence: Evidence) -> Finding:
 def sustainable(evidence: Evidence) -> Finding:
     """Neither the latency nor the backlog rises continuously: see ``_rises``."""
     judged = (
-        ("the latency", "ms", evidence.medians, LATENCY_RISE_MS_PER_S),
-        ("the backlog", "records", evidence.backlog, SLOPE_SHARE * evidence.offered_per_s),
+        ("the latency", _ms_per_s, evidence.medians, LATENCY_RISE_MS_PER_S),
+        ("the backlog", _percent, evidence.waiting, SLOPE_SHARE),
     )
     rising, doubtful = [], []
-    for what, unit, series, limit in judged:
+    for what, shown, series, limit in judged:
         rises, whole = _rises(series, limit)
-        by = "" if whole is None else f" by {whole.per_s:.1f} {unit}/s ({whole.low:.1f} to {whole.high:.1f})"
+        by = "" if whole is None else f" by {shown(whole.per_s)} ({shown(whole.low)} to {shown(whole.high)})"
         if rises:
-            rising.append(f"{what} rose throughout,{by}; the limit is {limit:.1f}")
+            rising.append(f"{what} rose throughout,{by}; the limit is {shown(limit)}")
         elif rises is None and whole is not None:
-            doubtful.append(f"{what} may have risen,{by}; the limit is {limit:.1f}")
+            doubtful.append(f"{what} may have risen,{by}; the limit is {shown(limit)}")
     if rising:
         return Finding(False, f"overloaded: {'; '.join(rising)}")
-    if min(len(evidence.medians), len(evidence.backlog)) < LEAST_SECONDS:
+    if min(len(evidence.medians), len(evidence.waiting)) < LEAST_SECONDS:
         return _too_short(LEAST_SECONDS)
     if doubtful:
         why = f"whether the rate is sustained is undecided: {'; '.join(doubtful)}; a longer --for tells"
@@ -182,6 +190,12 @@ def apply(rule: str | None, evidence: Evidence) -> Finding:
     if rule not in RULES:
         known = ", ".join(sorted(RULES))
         return Finding(None, f"the rule {rule!r} for a sustained rate is not known; known: {known}")
+    if evidence.missing_share > MISSING_SHARE:
+        return Finding(
+            False,
+            f"overloaded: {_percent(evidence.missing_share)} of the expected results did not come out; the limit is "
+            f"{_percent(MISSING_SHARE)}",
+        )
     if evidence.median_ms is None:
         return Finding(False, "overloaded: no result of the measured interval came out")
     return RULES[rule](evidence)
@@ -215,6 +229,14 @@ def _rises_throughout(series: Series, limit: float) -> bool:
     """Either half rises by the limit too, as far as it can be told: a single jump leaves one of them level."""
     halves = (half.slope() for half in series.halves())
     return all(half is None or half.per_s >= limit for half in halves)
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f} %"
+
+
+def _ms_per_s(value: float) -> str:
+    return f"{value:.1f} ms/s"
 
 
 def _median_too_high(evidence: Evidence) -> str:

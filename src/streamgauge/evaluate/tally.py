@@ -23,7 +23,9 @@ WARMUP, MEASURED, TAIL = range(3)
 MATCHED, WRONG, MISSING, LOST, UNFINISHED = range(5)
 
 LATER_MS = 10_000
-"""A missing row is lost when a row that is anchored this much later came out."""
+"""A missing row is lost when, in every partition that holds one of its inputs, one this much later was answered."""
+PARTITIONS_MAX = 62
+"""Of all inputs together: as many fit into a 64-bit number, one bit each."""
 
 _INTS = (
     "phase",
@@ -32,7 +34,7 @@ _INTS = (
     "second",
     "appended_second",
     "answered_second",
-    "missing_anchor_ms",
+    "partitions",
     "total_ms",
     "latest_ms",
     "rows",
@@ -43,7 +45,10 @@ _INTS = (
     "duplicates",
     "intermediate",
     "repeated_keys",
-    "anchor_max_ms",
+    "appended_rest_ms",
+    "answered_rest_ms",
+    "appended_min_ms",
+    "appended_max_ms",
     "in_burst",
     "answered_max_ms",
 )
@@ -51,13 +56,16 @@ _INTS = (
 
 @dataclass(frozen=True)
 class Tally:
-    """One element per group of equal reference rows. Latencies are those of matched rows; elsewhere they mean nothing.
+    """One element per group of equal reference rows.
 
+    Latencies of missing rows are those that they had reached at the end of the drain; of wrong ones they mean nothing.
     ``second`` is that of the anchor, ``answered_second`` that of the answer (the first right one, for a wrong row the
     first one), all since the start of the load. ``inputs`` counts the input records behind the rows, ``new_inputs``
     those of them that are behind no earlier row, ``open_at_end`` those of the new ones that were appended but not
     answered when the load ended, ``unexpected`` the outputs of keys that the reference does not have. ``in_burst`` is 1
-    where all inputs lie in a single burst, ``answered_max_ms`` the moment of the last answer.
+    where all inputs lie in a single burst, ``answered_max_ms`` the moment of the last answer. ``appended_rest_ms`` and
+    ``answered_rest_ms`` are the milliseconds that followed in the second of the append, or of the answer, summed over
+    the new inputs.
     """
 
     phase: Ints
@@ -78,6 +86,8 @@ class Tally:
     intermediate: Ints
     in_burst: Ints
     answered_max_ms: Ints
+    appended_rest_ms: Ints
+    answered_rest_ms: Ints
     repeated_keys: int
     unexpected: int
 
@@ -87,12 +97,13 @@ class Tally:
         ints: dict[str, Ints] = {
             name: np.asarray(table.column(name).fill_null(0).to_numpy(), dtype=np.int64) for name in _INTS
         }
-        anchor_max_ms = ints.pop("anchor_max_ms")
-        missing_anchor_ms = ints.pop("missing_anchor_ms")
+        partitions, appended_min_ms, appended_max_ms = (
+            ints.pop(name) for name in ("partitions", "appended_min_ms", "appended_max_ms")
+        )
         fate = ints["fate"].copy()
         came_out = (fate == MATCHED) | (fate == WRONG)
-        last_out_ms = anchor_max_ms[came_out].max(initial=np.iinfo(np.int64).min + LATER_MS)
-        lost = quiet | (missing_anchor_ms <= last_out_ms - LATER_MS)
+        passed_ms = _passed_ms(partitions, partitions[came_out], appended_min_ms[came_out])
+        lost = quiet | (appended_max_ms <= passed_ms - LATER_MS)
         fate[fate == MISSING] = np.where(lost, LOST, UNFINISHED)[fate == MISSING]
         return cls(
             **{
@@ -109,7 +120,8 @@ class Tally:
     def empty(cls) -> Tally:
         """Of a run that has no records."""
         columns: dict[str, Any] = {name: np.zeros(0, np.int64) for name in _INTS}
-        del columns["anchor_max_ms"], columns["missing_anchor_ms"]
+        for name in ("partitions", "appended_min_ms", "appended_max_ms"):
+            del columns[name]
         return cls(**{**columns, "average_ms": np.zeros(0), "repeated_keys": 0, "unexpected": 0})
 
     @property
@@ -119,9 +131,31 @@ class Tally:
 
     @property
     def timed(self) -> Bools:
-        """Rows whose latency counts."""
+        """Rows whose latency is known and counts."""
         found: Bools = (self.phase == MEASURED) & (self.fate == MATCHED)
         return found
+
+    @property
+    def censored(self) -> Bools:
+        """Rows whose latency counts, and is only known to be at least what it had reached at the end."""
+        found: Bools = (self.phase == MEASURED) & np.isin(self.fate, (LOST, UNFINISHED))
+        return found
+
+
+def _passed_ms(sets: Ints, answered_sets: Ints, answered_ms: Ints) -> Ints:
+    """For each set of partitions the moment up to which, in every one of them, inputs were certainly answered.
+
+    ``answered_ms`` is when the first input of an answered row was appended: all of its partitions have come that far.
+    """
+    passed_ms = np.full(len(sets), np.iinfo(np.int64).max)
+    for bit in range(PARTITIONS_MAX):
+        holds = (sets >> bit) & 1 == 1
+        if holds.any():
+            reached_ms = answered_ms[(answered_sets >> bit) & 1 == 1].max(initial=np.iinfo(np.int64).min + LATER_MS)
+            passed_ms[holds] = np.minimum(passed_ms[holds], reached_ms)
+    # Where nothing is known of the partitions, nothing is certain.
+    passed_ms[sets == 0] = np.iinfo(np.int64).min + LATER_MS
+    return passed_ms
 
 
 def results(tally: Tally) -> dict[str, int]:

@@ -13,7 +13,8 @@ from streamgauge.errors import (
     Interrupted,
     InvalidMeasurement,
 )
-from streamgauge.model import Verdict
+from streamgauge.evaluate.facts import Facts
+from streamgauge.model import NS_PER_MS, NS_PER_S, Verdict
 
 LOSSLESS = ("exactly-once", "at-least-once")
 WITHOUT_DUPLICATES = ("exactly-once", "at-most-once")
@@ -43,6 +44,31 @@ def failures(results: Mapping[str, int], delivery: str, ended: Sequence[Mapping[
     if results["duplicates"] and delivery in WITHOUT_DUPLICATES:
         why.append(f"{results['duplicates']} results came out twice; the engine claims {delivery}")
     return why
+
+
+def silence(facts: Facts, results: Mapping[str, int], last_output_ms: int | None) -> list[str]:
+    """Why a system that lives has failed all the same: it fell silent before its results were out.
+
+    Silent: no output for longer than the quiet time of the run, up to the end of the drain.
+    """
+    moments, quiet_s = facts.moments, facts.quiet_s
+    if moments is None or facts.outcome.get("drain") is None or not results["unfinished"]:
+        return []
+    since_ns = moments.load_start_ns if last_output_ms is None else last_output_ms * NS_PER_MS
+    silent_s = (moments.drain_end_ns - since_ns) / NS_PER_S
+    if silent_s <= quiet_s:
+        return []
+    return [
+        f"the system under test fell silent: nothing came out in the last {silent_s:.1f} s (quiet time {quiet_s:.1f} "
+        f"s), and {results['unfinished']} of {results['expected']} results are unfinished"
+    ]
+
+
+def unfinished_warning(results: Mapping[str, int]) -> str:
+    return (
+        f"{results['unfinished']} of {results['expected']} results were not out when the drain ended; "
+        "latencies count them as longer than all others"
+    )
 
 
 def exit_code(summary: Mapping[str, Any]) -> int:

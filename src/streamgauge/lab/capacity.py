@@ -312,10 +312,10 @@ def judge(
         return "not sustained", "; ".join(missed), False
     if summary["sustained"] or rule is None:
         return "sustained", "", False
-    slope_per_s = summary["backlog"]["slope_per_s"]
-    if slope_per_s is None:
+    slope_percent = summary["backlog"]["slope_percent"]
+    if slope_percent is None:
         return "undecided", "the rule had too little to go by", True
-    found = sustained.by_estimate(slope_per_s, summary["rate_per_s"]["offered"])
+    found = sustained.by_estimate(slope_percent / 100)
     return "sustained" if found.held else "not sustained", found.why, True
 
 

@@ -13,10 +13,13 @@ from streamgauge import registry
 from streamgauge.errors import EngineFailed, EnvironmentProblem
 from streamgauge.lab.blueprint import Blueprint
 from streamgauge.lab.clock import read_clock
+from streamgauge.lab.drain import Quiet
 from streamgauge.lab.evaluation import Evaluator
 from streamgauge.lab.faults import Faults
+from streamgauge.lab.lag import LagMeter, Lags, Look
 from streamgauge.lab.manifest import describe
 from streamgauge.lab.outcome import Outcome, Progress, never_started
+from streamgauge.lab.referee import is_one_to_one
 from streamgauge.lab.sampling import Sampler, machine_sample
 from streamgauge.lab.supervisor import Supervisor
 from streamgauge.lab.visibility import Visibility
@@ -26,7 +29,6 @@ from streamgauge.rundir import RunDir
 
 LEAD_S = 0.5
 """Between telling the load worker to start and its first record."""
-QUIET_S = 5.0
 LOAD_OVERRUN_S = 10.0
 """How long the load worker may take beyond its plan to hand over what it still owes; the run is INVALID long before."""
 STALLED_S = 30.0
@@ -57,6 +59,11 @@ class Course:
         self._outcome = Outcome()
         self._faults = Faults(self.scenario, supervisor, watch.say)
         self._visibility = Visibility.of(plan, self.run)
+        unvalidated = self.scenario.job is not None and not self.scenario.job.key
+        self._lag = LagMeter(self._look_at_lag, wanted=referee is not None or unvalidated)
+        self._lags = Lags()
+        self._one_to_one = is_one_to_one(self.scenario)
+        self._quiet = Quiet(self.scenario.trigger_s)
         self._last: tuple[float, int, int] = (time.monotonic(), 0, 0)
 
     def measure(self) -> dict[str, Any]:
@@ -88,6 +95,7 @@ class Course:
             raise
         finally:
             self._visibility.end()
+            self._lag.end()
             self._outcome.faults = self._faults.end()
             self.run.write_outcome(asdict(self._outcome))
         return self._evaluate()
@@ -134,6 +142,7 @@ class Course:
         self._tell_load("start", start_ns)
         self._outcome.load_goes_first = len(self._heard.go_first) == len(self.plan.load)
         self._faults.begin(self._outcome.begin_load(start_ns, self.scenario.load))
+        self._lag.begin()
 
     def _tell_load(self, command: str, at_ns: int) -> None:
         for spec in self.plan.load:
@@ -206,7 +215,7 @@ class Course:
                 consumed=self._heard.consumed,
                 output=appended["output"],
                 late_max_ms=self._heard.late_max_ms,
-                waiting=self._heard.waiting(),
+                lags=self._lags,
             )
         )
         if call is None:
@@ -231,29 +240,23 @@ class Course:
 
     def _drain(self) -> None:
         """Wait until no result comes any more, or for the scenario's deadline."""
-        quiet_s = max(QUIET_S, 3 * self.scenario.trigger_s)
         deadline = time.monotonic() + self.scenario.drain_deadline_s
-        last_change, seen = time.monotonic(), -1
 
         def is_quiet(appended: Mapping[str, int] | None) -> bool:
-            nonlocal last_change, seen
             if appended is None:
-                # A broker that does not answer says nothing about the engine: the silence counts from its next answer.
-                seen = -1
                 return False
-            if appended["output"] != seen:
-                last_change, seen = time.monotonic(), appended["output"]
             # What is committed is done for good; what has been read only may be read again after a fault.
             taken = (self._heard.committed or 0) if self._commits_offsets else self._heard.consumed
             # An engine that a fault has ended will not catch up.
             behind = taken is not None and taken < self._inputs_of(appended) and self._lives("engine")
-            return not behind and time.monotonic() - last_change >= quiet_s and not self._visibility.hides_results()
+            return self._quiet.is_quiet(time.monotonic(), behind=behind) and not self._visibility.hides_results()
 
         self._watch.phase("draining")
         if self.plan.broker and not self._lives("broker"):
             deadline = 0.0  # nobody will ever answer
         quiet = self._each_second(until=is_quiet, deadline=deadline, phase=lambda _: "draining")
         self._outcome.drain = "quiet" if quiet else "deadline"
+        self._outcome.quiet_s = round(self._quiet.quiet_s, 3)
 
     def _each_second(
         self, until: Callable[[Mapping[str, int] | None], bool], deadline: float, phase: Callable[[float], str]
@@ -295,16 +298,42 @@ class Course:
         self.run.append_samples("clock", [read_clock()])
         heard = self._heard
         try:
-            group = self.plan.job.group if self._commits_offsets or heard.said_consumed is None else None
-            found = self.plan.transport.positions(self.plan.streams, group)
+            found = self.plan.transport.positions(self.plan.streams, self._group())
         except EnvironmentProblem:
             # For the live view only: a second without an answer is no reason to end a run.
+            self._quiet.unknown()
             return None
         appended, heard.committed = found.appended, found.consumed
-        heard.looks.append((time.time_ns(), self._inputs_of(appended)))
+        self._follow_output(appended, found.ends)
         sample = {"t_ns": t_ns, "appended": appended, "consumed": heard.consumed, "sent": heard.sent}
+        self._lags = self._lag.take()
+        if self._lags.by_consumed is not None:
+            sample["lag"] = round(self._lags.by_consumed.mean, 1)
         self.run.append_samples("positions", [sample])
         return appended
+
+    def _follow_output(self, appended: Mapping[str, int], ends: Mapping[str, Mapping[int, int]]) -> None:
+        done = appended["output"] if self._heard.consumed is None and self._one_to_one else self._heard.consumed
+        measured_ns = self._outcome.measured_start_ns
+        self._quiet.see(
+            time.monotonic(),
+            ends["output"],
+            lag=None if done is None else self._inputs_of(appended) - done,
+            done=done,
+            judged=measured_ns is not None and time.time_ns() >= measured_ns,
+        )
+
+    def _look_at_lag(self) -> Look | None:
+        try:
+            found = self.plan.transport.positions(self.plan.streams, self._group())
+        except EnvironmentProblem:
+            return None
+        taken = found.consumed if self._heard.said_consumed is None else self._heard.said_consumed
+        return self._inputs_of(found.appended), found.appended["output"], taken
+
+    def _group(self) -> str | None:
+        """The consumer group that tells how far the engine has come; None where the engine itself does."""
+        return self.plan.job.group if self._commits_offsets or self._heard.said_consumed is None else None
 
     def _inputs_of(self, appended: Mapping[str, int]) -> int:
         return sum(appended[stream.name] for stream in self.plan.inputs)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -20,35 +18,17 @@ class Progress:
     """Of each load worker by its role."""
     said_consumed: int | None = None
     """By the engine itself."""
-    said_ns: int = 0
-    """When it did."""
     committed: int | None = None
     """By the engine's consumer group, as far as the transport tells."""
     done: set[str] = field(default_factory=set)
     """Load workers that have sent all they had to."""
     go_first: set[str] = field(default_factory=set)
     """Load workers that the system wakes before the engine."""
-    looks: deque[tuple[int, int]] = field(default_factory=lambda: deque(maxlen=2))
-    """The last two looks at the inputs: when (ns), and what they held."""
 
     @property
     def consumed(self) -> int | None:
         """Input records that the engine has taken; None where nobody tells."""
         return self.committed if self.said_consumed is None else self.said_consumed
-
-    def waiting(self) -> int | None:
-        """What the inputs held when the engine last spoke, less what it had consumed by its word.
-
-        That word is up to a second old at a look, by ever another part of it: taken for one of this moment, it would
-        let the lag swing by what arrives in a second. None where the engine has not spoken since the look before.
-        """
-        if self.said_consumed is None or len(self.looks) < 2:
-            return None
-        (before_ns, before), (now_ns, now) = self.looks
-        if not before_ns < self.said_ns <= now_ns:
-            return None
-        share = (self.said_ns - before_ns) / (now_ns - before_ns)
-        return max(before + round((now - before) * share) - self.said_consumed, 0)
 
     @property
     def sent(self) -> int:
@@ -80,7 +60,7 @@ class Progress:
             taken = event.get("consumed")
             # The program may be a stranger's.
             if type(taken) is int:
-                self.said_consumed, self.said_ns = taken, time.time_ns()
+                self.said_consumed = taken
 
 
 @dataclass
@@ -95,6 +75,8 @@ class Outcome:
     load_end_ns: int | None = None
     drain_end_ns: int | None = None
     drain: str | None = None
+    quiet_s: float | None = None
+    """Seconds without output that count as quiet in this run."""
     interrupted: bool = False
     ends: dict[str, Any] = field(default_factory=dict)
     ended: list[dict[str, Any]] = field(default_factory=list)

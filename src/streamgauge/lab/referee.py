@@ -1,9 +1,9 @@
 """Who may end a load early: a probe whose verdict is certain, and a backlog whose draining has been seen.
 
 A live lag is the inputs appended whose result is not out yet, where a record has one result; else the inputs that the
-engine had not consumed when it last said so. The former is the backlog that the evaluation finds: where the rule is its
-slope, a probe that failed by it is over, and nobody records and matches its millions of records to hear the same. Who
-may have sustained the rate is evaluated in full.
+engine had not consumed, as far as it said so; both as a mean over time. The former is the backlog that the evaluation
+finds: where the rule is its slope, a probe that failed by it is over, and nobody records and matches its millions of
+records to hear the same. Who may have sustained the rate is evaluated in full.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ import numpy as np
 
 from streamgauge import registry
 from streamgauge.evaluate import sustained
-from streamgauge.evaluate.metrics.trend import Series, Slope
+from streamgauge.evaluate.metrics.trend import Series
+from streamgauge.lab.lag import Lag
 from streamgauge.lab.watch import Call, Seen
 from streamgauge.model import Scenario
 
@@ -46,7 +47,10 @@ class Point:
 
     at_s: float
     done: int
-    lag: int
+    lag: float
+    """On average since the look before."""
+    least: float
+    """The fewest since then: the lower edge of a sawtooth."""
 
 
 def point(seen: Seen, one_to_one: bool) -> Point | None:
@@ -54,8 +58,11 @@ def point(seen: Seen, one_to_one: bool) -> Point | None:
     done = seen.output if one_to_one else seen.consumed
     if done is None:
         return None
-    lag = seen.appended - done if one_to_one or seen.waiting is None else seen.waiting
-    return Point(seen.measured_s, done, max(lag, 0))
+    lag = seen.lags.by_output if one_to_one else seen.lags.by_consumed
+    if lag is None:
+        now = float(max(seen.appended - done, 0))
+        lag = Lag(now, now)
+    return Point(seen.measured_s, done, lag.mean, lag.least)
 
 
 def is_one_to_one(scenario: Scenario) -> bool:
@@ -68,21 +75,18 @@ def is_one_to_one(scenario: Scenario) -> bool:
     return "n_seq" in registry.pipeline(scenario.pipeline).key
 
 
-def trend(points: Sequence[Point]) -> Slope | None:
-    """How fast the lag grows, by the evaluation's own measure; None when there are too few points."""
-    return _series(points).slope()
+def _over_time(points: Sequence[Point], values: Sequence[float]) -> Series:
+    return Series(np.array([point.at_s for point in points]), np.array(values))
 
 
-def _series(points: Sequence[Point]) -> Series:
-    return Series(np.array([point.at_s for point in points]), np.array([float(point.lag) for point in points]))
+def waiting(points: Sequence[Point], offered_per_s: float) -> Series:
+    """The lag in seconds of load, as the evaluation looks at a backlog."""
+    return _over_time(points, [point.lag / offered_per_s for point in points])
 
 
 def by_slope(points: Sequence[Point], offered_per_s: float) -> sustained.Finding:
     """What the rule ``slope`` says of this lag."""
-    lag = _series(points)
-    return sustained.slope(
-        sustained.Evidence(offered_per_s=offered_per_s, slope=lag.slope(), median_ms=0.0, backlog=lag)
-    )
+    return sustained.slope(sustained.Evidence(median_ms=0.0, waiting=waiting(points, offered_per_s)))
 
 
 def why_hopeless(points: Sequence[Point], offered_per_s: float, probe_s: float) -> str | None:
@@ -101,16 +105,16 @@ def why_hopeless(points: Sequence[Point], offered_per_s: float, probe_s: float) 
         return None
     longest_s = max(now.at_s - before.at_s for before, now in pairwise(edge))
     whole_per_s, late_per_s = _growth_per_s(edge), _growth_per_s(edge[-max(len(edge) // 3, 2) :])
-    grown = edge[-1].lag - edge[0].lag
+    grown = edge[-1].least - edge[0].least
     least_s = max(longest_s, HOPELESS_GROWN_S[lasted_s >= probe_s / 2])
     if grown < least_s * offered_per_s or late_per_s < HOPELESS_STEADY * whole_per_s:
         return None
-    slope = trend(edge)
+    slope = _over_time(edge, [point.least for point in edge]).slope()
     if slope is None or slope.low < HOPELESS_SHARE * offered_per_s:
         return None
     return (
         f"the lag grew by {slope.per_s:,.0f} records/s (at least {slope.low:,.0f}) to "
-        f"{edge[-1].lag / offered_per_s:.1f} s of load"
+        f"{edge[-1].least / offered_per_s:.1f} s of load"
     )
 
 
@@ -126,7 +130,7 @@ def _moved(before: Point, now: Point, offered_per_s: float) -> bool:
 
 def _growth_per_s(points: Sequence[Point]) -> float:
     """The straight way from the first point to the last."""
-    return (points[-1].lag - points[0].lag) / max(points[-1].at_s - points[0].at_s, 1e-9)
+    return (points[-1].least - points[0].least) / max(points[-1].at_s - points[0].at_s, 1e-9)
 
 
 def why_too_slow(points: Sequence[Point], offered_per_s: float, probe_s: float) -> str | None:
@@ -140,9 +144,9 @@ def why_too_slow(points: Sequence[Point], offered_per_s: float, probe_s: float) 
         return None
     speed_per_s = (points[-1].done - points[0].done) / (points[-1].at_s - points[0].at_s)
     limit = max(speed_per_s, offered_per_s) * sustained.MEDIAN_LIMIT_MS / 1000
-    if min(point.lag for point in points) < limit:
+    if min(point.least for point in points) < limit:
         return None
-    slope = trend(points)
+    slope = _over_time(points, [point.lag for point in points]).slope()
     if slope is None or points[-1].lag + min(slope.low, 0.0) * max(probe_s / 2 - points[-1].at_s, 0.0) < limit:
         return None
     limit_s = sustained.MEDIAN_LIMIT_MS / 1000
@@ -195,9 +199,9 @@ class ProbeReferee:
 
     def _at_the_end(self, offered_per_s: float) -> Call | None:
         """Where the rule cannot tell even now, its point estimate decides."""
-        found, slope = by_slope(self._points, offered_per_s), trend(self._points)
+        found, slope = by_slope(self._points, offered_per_s), waiting(self._points, offered_per_s).slope()
         if found.held is None and slope is not None:
-            found = sustained.by_estimate(slope.per_s, offered_per_s)
+            found = sustained.by_estimate(slope.per_s)
         return self._failed(found, offered_per_s)
 
     def _failed(self, found: sustained.Finding, offered_per_s: float) -> Call | None:

@@ -23,7 +23,6 @@ from streamgauge.errors import EXIT_OK, EngineFailed, InvalidMeasurement, Unsupp
 from streamgauge.lab.blueprint import Request
 from streamgauge.lab.capacity import Hunt, find_capacity
 from streamgauge.lab.capacity_file import CapacityFile
-from streamgauge.lab.course import QUIET_S
 from streamgauge.lab.evaluation import Evaluator, kept_evaluator
 from streamgauge.lab.experiment import run_experiment
 from streamgauge.lab.referee import PROBE_S
@@ -31,7 +30,7 @@ from streamgauge.lab.repetition import median_run, summarize
 from streamgauge.lab.reproduction_file import ReproductionFile, Row
 from streamgauge.lab.reproduction_needs import make_ready
 from streamgauge.lab.watch import Watch
-from streamgauge.model import Verdict
+from streamgauge.model import QUIET_S, Verdict
 from streamgauge.report.capacity import write_capacity
 from streamgauge.rundir import RunDir
 from streamgauge.studies import scenario as scenarios

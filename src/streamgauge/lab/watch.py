@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, Protocol
+
+from streamgauge.lab.lag import Lags
 
 
 @dataclass(frozen=True)
@@ -34,8 +36,8 @@ class Seen:
     consumed: int | None
     output: int
     late_max_ms: float
-    waiting: int | None = None
-    """Records that were not consumed when the engine last said what was; None where that was before the last look."""
+    lags: Lags = field(default_factory=Lags)
+    """Since the look before."""
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
     from streamgauge.pipelines.job_file import JobCode
 
+PLACES = {"appended_ms": "appended_min_ms", "partition_bit": "partitions"}
+"""What is known of the input itself where each row has one, which ``n_seq`` names, and its name in the answer."""
 NEW_INPUTS = "new_inputs"
 """Where a record is behind several rows: how many of a row's inputs are behind no earlier one. Optional."""
 
@@ -46,7 +48,8 @@ class OwnPipeline(Pipeline):
         from pyspark.sql import functions as f
         from pyspark.sql.types import StructType
 
-        answer = self._checked(self._code.call("reference", dict(inputs)))
+        shown = {name: frame.drop("partition_bit") for name, frame in inputs.items()}
+        answer = self._checked(self._code.call("reference", shown))
         beside = {*self._code.file.key, *_KEPT_FROM_THE_INPUT, *STAMPS, NEW_INPUTS}
         values = [name for name in answer.columns if name not in beside]
         self.values = tuple(f"value_{place}" for place, _ in enumerate(values))  # type: ignore[misc]
@@ -62,7 +65,9 @@ class OwnPipeline(Pipeline):
         named["intended_max_ns"] = _never_null(named["intended_max_ns"], unknown)
         if NEW_INPUTS in answer.columns:
             named[NEW_INPUTS] = f.col(NEW_INPUTS)
-        return self._stamped(answer, inputs).select(*(column.alias(name) for name, column in named.items()))
+        stamped = self._stamped(answer, inputs)
+        named |= {ours: f.col(f"input.{name}") for name, ours in PLACES.items()} if stamped is not answer else {}
+        return stamped.select(*(column.alias(name) for name, column in named.items()))
 
     def decode(self, output: DataFrame, parameters: Mapping[str, Any]) -> DataFrame:
         """By the reference's own schema; an output that is no such JSON object has nulls."""
@@ -94,9 +99,11 @@ class OwnPipeline(Pipeline):
             return answer
         if len(lacking) == len(STAMPS) and "n_seq" in answer.columns:
             one = answer.drop("appended_ms", "intended_ns")
-            stamps = [inputs[name].select("n_seq", "appended_ms", "intended_ns") for name in self.inputs]
-            every = reduce(lambda some, others: some.unionByName(others), stamps)
-            return one.join(every, "n_seq", "left").select("*", *behind_each())
+            columns = ("n_seq", "appended_ms", "intended_ns", "partition_bit")
+            every = reduce(
+                lambda some, others: some.unionByName(others), (inputs[name].select(*columns) for name in self.inputs)
+            )
+            return one.join(every.alias("input"), "n_seq", "left").select("*", *behind_each("input"))
         raise self._mistake(
             f"the reference does not say which inputs are behind a row: it has no {', '.join(lacking)}",
             got=f"columns {', '.join(answer.columns)}",

@@ -113,9 +113,11 @@ class Join(Stateful):
             *self.key,
             *self.values,
             f.lit(2).alias("inputs"),
+            "appended_min_ms",
             "appended_max_ms",
             (f.col("appended_sum_ms") / 2).alias("appended_mean_ms"),
             "intended_max_ns",
+            "partitions",
         )
 
 
@@ -152,9 +154,11 @@ class Tumbling(Windowed):
             "speed",
             n.cast("int").alias("n"),
             inputs_behind.alias("inputs"),
+            "appended_min_ms",
             "appended_max_ms",
             (f.col("appended_sum_ms") / inputs_behind).alias("appended_mean_ms"),
             "intended_max_ns",
+            "partitions",
         )
 
 
@@ -183,7 +187,8 @@ class Sliding(Windowed):
         # All seconds of a point in one place, so that neither counting them nor looking back moves them again.
         seconds = _seconds(_joined(inputs, parameters).repartition("id"))
         of_point = Window.partitionBy("id").orderBy("window_end_ms")
-        second = f.struct("flow", "speed", "n", "appended_max_ms", "appended_sum_ms", "intended_max_ns")
+        stamps = ("appended_min_ms", "appended_max_ms", "appended_sum_ms", "intended_max_ns", "partitions")
+        second = f.struct("flow", "speed", "n", *stamps)
         before = {k: f"before_{k}" for k in self.look_back_s}
         looked_back = seconds.select(
             "*",
@@ -210,9 +215,12 @@ class Sliding(Windowed):
             total("n").cast("int").alias("n"),
             (2 * total("n")).alias("inputs"),
             (2 * f.col("n")).alias("new_inputs"),
+            f.least(*over_all("appended_min_ms")).alias("appended_min_ms"),
             f.greatest(*over_all("appended_max_ms")).alias("appended_max_ms"),
             (total("appended_sum_ms") / (2 * total("n"))).alias("appended_mean_ms"),
             f.greatest(*over_all("intended_max_ns")).alias("intended_max_ns"),
+            # All messages of a point have its key, so the seconds before lie in the same partitions.
+            "partitions",
         )
 
 
@@ -226,9 +234,11 @@ def _one_input() -> list[Column]:
 
     return [
         f.lit(1).alias("inputs"),
+        f.col("appended_ms").alias("appended_min_ms"),
         f.col("appended_ms").alias("appended_max_ms"),
         f.col("appended_ms").cast("double").alias("appended_mean_ms"),
         f.col("intended_ns").alias("intended_max_ns"),
+        f.col("partition_bit").alias("partitions"),
     ]
 
 
@@ -238,7 +248,11 @@ def _joined(inputs: Mapping[str, DataFrame], parameters: Mapping[str, Any]) -> D
 
     flow = _fields_of(inputs["flow"], (*LANE, "lanes", "flow"))
     speed = _fields_of(inputs["speed"], (*LANE, "speed")).withColumnsRenamed(
-        {"appended_ms": "speed_appended_ms", "intended_ns": "speed_intended_ns"}
+        {
+            "appended_ms": "speed_appended_ms",
+            "intended_ns": "speed_intended_ns",
+            "partition_bit": "speed_partition_bit",
+        }
     )
     appended, speed_appended = f.col("appended_ms"), f.col("speed_appended_ms")
     return (
@@ -250,9 +264,11 @@ def _joined(inputs: Mapping[str, DataFrame], parameters: Mapping[str, Any]) -> D
             "flow",
             "speed",
             appended.alias("event_ms"),
+            f.least(appended, speed_appended).alias("appended_min_ms"),
             f.greatest(appended, speed_appended).alias("appended_max_ms"),
             (appended + speed_appended).alias("appended_sum_ms"),
             f.greatest("intended_ns", "speed_intended_ns").alias("intended_max_ns"),
+            f.col("partition_bit").bitwiseOR(f.col("speed_partition_bit")).alias("partitions"),
         )
     )
 
@@ -267,9 +283,11 @@ def _seconds(joined: DataFrame) -> DataFrame:
         # Both whole numbers, so that nothing depends on the order in which Spark adds.
         (f.sum("speed") / f.count("*")).alias("speed"),
         f.count("*").alias("n"),
+        f.min("appended_min_ms").alias("appended_min_ms"),
         f.max("appended_max_ms").alias("appended_max_ms"),
         f.sum("appended_sum_ms").alias("appended_sum_ms"),
         f.max("intended_max_ns").alias("intended_max_ns"),
+        f.bit_or("partitions").alias("partitions"),
     )
 
 
@@ -279,7 +297,8 @@ def _fields_of(messages: DataFrame, names: tuple[str, ...]) -> DataFrame:
 
     kinds = dict(MESSAGE)
     parsed = f.from_json("value", _ddl(tuple((name, kinds[name]) for name in names))).alias("parsed")
-    return messages.select(parsed, "appended_ms", "intended_ns").select("parsed.*", "appended_ms", "intended_ns")
+    stamps = ("appended_ms", "intended_ns", "partition_bit")
+    return messages.select(parsed, *stamps).select("parsed.*", *stamps)
 
 
 def _decoded(output: DataFrame, fields: Fields) -> DataFrame:

@@ -131,7 +131,7 @@ def distribution(source: Source) -> Figure | None:
     """The share of results within each latency, reduced to some hundred points that are exact."""
     kinds = [kind for kind in ("total", "latest", "average") if kind in source.latency]
     kinds += sorted(set(source.latency) - set(kinds))
-    reduced = {kind: _cumulated(*source.latency[kind]) for kind in kinds}
+    reduced = {kind: _cumulated(*source.latency[kind], _missing(source, kind)) for kind in kinds}
     positive = [v for values, _ in reduced.values() for v in values if v > 0]
     wide = bool(positive) and max(positive) / min(positive) > WIDE
     traces = []
@@ -160,14 +160,14 @@ def backlog(source: Source) -> Figure | None:
     if not _any(values):
         return None
     assert values is not None
-    ends = [second + 1 for second in source.seconds["second"]]
-    traces = [line("backlog", ends, values, "--s1", "records")]
+    middles = _middles(source)
+    traces = [line("backlog", middles, values, "--s1", "records")]
     measured = [phase for phase in source.phases if phase.name == "measured"]
     summary = source.summary.get("backlog") or {}
     slope, interval = summary.get("slope_per_s"), summary.get("slope_ci")
     inside = [
-        (end, value)
-        for end, value, phase in zip(ends, values, source.seconds.get("phase", ()), strict=False)
+        (middle, value)
+        for middle, value, phase in zip(middles, values, source.seconds.get("phase", ()), strict=False)
         if phase == "measured" and value is not None
     ]
     if slope is not None and measured and inside:
@@ -299,9 +299,15 @@ def _per_role(source: Source, field: str, title: str, unit: str, growth: bool) -
     return over_time(source, traces, linear(title), showlegend=True) if traces else None
 
 
-def _cumulated(values: np.ndarray, counts: np.ndarray) -> tuple[list[float], list[float]]:
+def _missing(source: Source, kind: str) -> int:
+    """Results that never came: the line ends below 100 %."""
+    figures = (source.summary.get("latency_ms") or {}).get(kind) or {}
+    return int(figures.get("missing") or 0)
+
+
+def _cumulated(values: np.ndarray, counts: np.ndarray, missing: int) -> tuple[list[float], list[float]]:
     """Value and share (%) of results within it: evenly spaced shares, closer ones in the tail, both ends."""
-    shares = np.cumsum(counts) / counts.sum()
+    shares = np.cumsum(counts) / (counts.sum() + missing)
     wanted = np.concatenate([np.linspace(0, 1, 401), 1 - np.logspace(-6, -2, 81)])
     kept = np.unique(np.minimum(np.searchsorted(shares, np.sort(wanted)), len(values) - 1))
     return values[kept].tolist(), (100 * shares[kept]).round(5).tolist()

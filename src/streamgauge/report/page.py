@@ -124,8 +124,7 @@ def context(source: Source) -> dict[str, Any]:
 
 
 def _meaning_of_state(source: Source) -> str:
-    state = str(source.summary.get("state"))
-    return text.STEADY_WITH_FAULTS if state == "steady" and source.summary.get("faults") else text.STATES.get(state, "")
+    return text.plain(source.summary.get("state_reason") or text.STATES.get(str(source.summary.get("state")), ""))
 
 
 def as_script_data(content: Any) -> str:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from streamgauge.report.figures import CLOCK_LIMIT_MS, CLOCK_WARNING_MS, clock_steps_ms, late_limits_ms
 from streamgauge.report.source import Source
-from streamgauge.report.text import LATENCIES, NONE, RESULTS, number, rounded, share
+from streamgauge.report.text import LATENCIES, NONE, RESULTS, bounded, number, rounded, share
 
 PERCENTILES = {"p50": "p50", "p90": "p90", "p99": "p99", "p999": "p99.9", "max": "max", "mean": "mean"}
 
@@ -42,7 +43,7 @@ def headlines(source: Source) -> list[Headline]:
         found.append(
             Headline(
                 f"{kind} latency",
-                [Value(name, rounded(values.get(name)), "ms") for name in ("p50", "p99")],
+                [Value(name, bounded(values, name, rounded), "ms") for name in ("p50", "p99")],
                 note,
             )
         )
@@ -50,7 +51,7 @@ def headlines(source: Source) -> list[Headline]:
     found.append(
         Headline(
             "answers",
-            [Value(name, number(results.get(name))) for name in ("lost", "wrong", "duplicates")],
+            [Value(name, number(results.get(name))) for name in ("lost", "wrong", "unfinished", "duplicates")],
             "unvalidated: the job file has no reference"
             if summary.get("validated") is False
             else f"of {number(results.get('expected'))} expected results",
@@ -94,7 +95,8 @@ def latency_rows(source: Source) -> list[dict[str, Any]]:
                 "kind": kind.replace("_", " "),
                 "means": LATENCIES.get(kind, ""),
                 "count": number(values.get("count")),
-                "values": [number(values.get(name), 1) for name in PERCENTILES],
+                "missing": number(values.get("missing")),
+                "values": [bounded(values, name, partial(number, digits=1)) for name in PERCENTILES],
             }
         )
     return rows
@@ -125,6 +127,7 @@ def rate_rows(source: Source) -> list[tuple[str, str]]:
             ("offered", "offered", "records/s"),
             ("achieved", "achieved", "records/s"),
             ("worst second", "worst_second", "records/s"),
+            ("appended", "appended", "records/s"),
             ("output", "output", "results/s"),
         )
     ]

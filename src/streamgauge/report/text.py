@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 NONE = "–"
@@ -13,7 +13,7 @@ RESULTS = {
     "expected": "rows of the reference answer whose inputs came before the tail",
     "matched": "came out with the right value",
     "wrong": "came out, but the last value is not right",
-    "lost": "never came out, although later ones did or the drain ended quiet",
+    "lost": "never came out, although later ones of the same partitions did, or the drain ended quiet",
     "unfinished": "had not come out when the drain's deadline ended the run",
     "duplicates": "right values that came out again",
     "intermediate": "values that came out before the first right one",
@@ -30,12 +30,11 @@ LATENCIES = {
 }
 
 STATES = {
-    "steady": "latency neither rose nor fell over the measured interval",
+    "steady": "the system kept up, and no drift of its latency was found",
     "drifting": "latency kept rising or falling: the run had not settled",
     "overloaded": "the system could not keep up with the offered rate",
 }
-
-STEADY_WITH_FAULTS = "the system kept up; whether its latency drifts is not judged in a run with faults"
+"""For summaries of older versions, which do not say why themselves."""
 
 VERDICTS = {
     "VALID": ("✓", "the measurement can be trusted"),
@@ -53,6 +52,12 @@ def number(value: Any, digits: int = 0) -> str:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return plain(value)
     return f"{value:,.{digits}f}".replace("-", "−")
+
+
+def bounded(figures: Mapping[str, Any], name: str, form: Callable[[Any], str]) -> str:
+    """A figure, or at least how much it is, where results that never came leave it unknown."""
+    bound = figures.get(f"{name}_at_least")
+    return form(figures.get(name)) if bound is None else f"≥ {form(bound)}"
 
 
 def rounded(value: Any) -> str:

@@ -32,8 +32,11 @@ def row(
     open_at_end: int = 0,
     in_burst: int = 0,
     answered_ms: int = 0,
+    appended_into_ms: int = 0,
+    answered_into_ms: int = 0,
 ) -> dict[str, Any]:
-    """One reference row."""
+    """One reference row; its input was appended, and answered, that far into its second."""
+    new_inputs = inputs if new_inputs is None else new_inputs
     return {
         "phase": _PHASES[phase],
         "fate": _FATES[fate],
@@ -46,13 +49,15 @@ def row(
         "average_ms": average,
         "rows": 1,
         "inputs": inputs,
-        "new_inputs": inputs if new_inputs is None else new_inputs,
+        "new_inputs": new_inputs,
         "open_at_end": open_at_end,
         "outputs": 1,
         "duplicates": 0,
         "intermediate": 0,
         "in_burst": in_burst,
         "answered_max_ms": answered_ms,
+        "appended_rest_ms": new_inputs * (1000 - appended_into_ms),
+        "answered_rest_ms": new_inputs * (1000 - answered_into_ms),
     }
 
 

@@ -120,7 +120,7 @@ ENGINE_START_NS = START_NS + round(2.25 * NS_PER_S)
 
 def single(results: Tally, *, first_output_ms: int | None, appended: int = 5000) -> SingleBurst:
     known, moments = facts_of(BACKLOG, engine_start_ns=ENGINE_START_NS)
-    stamps = Stamps(NONE, NONE, 0, NONE, first_output_ms, appended)
+    stamps = Stamps(NONE, NONE, 0, NONE, first_output_ms=first_output_ms, backlog_appended=appended)
     found = burst.measure(known, moments, results, Lateness(NONE, NONE, NONE), stamps, "total")
     assert isinstance(found, SingleBurst)
     return found

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 from tallies import facts, row, tally
@@ -33,6 +35,33 @@ def test_a_record_behind_several_results_is_in_the_backlog_once() -> None:
         row(appended=3, answered=4, inputs=6, new_inputs=2),
     )
     assert lag.backlog_per_second(found, 5).tolist() == [2, 2, 2, 2, 0]
+
+
+def test_the_backlog_of_a_second_is_its_mean_over_time() -> None:
+    """Ten records of 100 ms each at a time: one waits in the mean, wherever in the second somebody looked."""
+    tenths = [row(appended_into_ms=100 * n, answered_into_ms=100 * (n + 1)) for n in range(9)]
+    last = row(appended_into_ms=900, answered=1, answered_into_ms=250)
+    assert lag.backlog_per_second(tally(*tenths, last), 3).tolist() == [1.0, 0.25, 0.0]
+
+
+@pytest.mark.parametrize("period_ms", [330, 500, 980, 1020, 1490])
+def test_an_engine_that_publishes_about_once_a_second_has_no_trend(period_ms: int) -> None:
+    """It keeps up: everything that arrived since the last time comes out. A look a second would see a beat."""
+    rows = []
+    for at_ms in range(0, 60_000, 5):
+        out_ms = (at_ms // period_ms + 1) * period_ms
+        appended, answered = divmod(at_ms, 1000), divmod(out_ms, 1000)
+        rows.append(
+            row(
+                appended=appended[0],
+                appended_into_ms=appended[1],
+                answered=answered[0],
+                answered_into_ms=answered[1],
+            )
+        )
+    slope = Series.of(lag.backlog_per_second(tally(*rows), 62), range(60)).slope()
+    assert slope is not None
+    assert max(abs(slope.low), abs(slope.high)) < 0.01 * 200
 
 
 def test_slope_over_the_measured_interval_only() -> None:
@@ -76,37 +105,65 @@ def test_drained_when_the_last_result_is_out() -> None:
     assert lag.drained_s(tally(row(fate="lost")), moments) is None
 
 
+@dataclass(frozen=True)
+class WithSlope(Series):
+    """A series whose trend is known beforehand."""
+
+    known: Slope | None = None
+
+    def slope(self) -> Slope | None:
+        return self.known
+
+    def halves(self) -> tuple[Series, Series]:
+        return self, self
+
+
+def of_slope(slope: Slope | None, median_ms: float | None = 100.0) -> sustained.Evidence:
+    return sustained.Evidence(median_ms, waiting=WithSlope(np.zeros(0), np.zeros(0), slope))
+
+
 @pytest.mark.parametrize(
     ("slope", "median_ms", "held"),
     [
-        (Slope(0.0, -1.0, 9.9), 100.0, True),
-        (Slope(0.0, -1.0, 10.0), 100.0, None),
-        (Slope(12.0, 10.0, 14.0), 100.0, False),
+        (Slope(0.0, -0.001, 0.0099), 100.0, True),
+        (Slope(0.0, -0.001, 0.010), 100.0, None),
+        (Slope(0.012, 0.010, 0.014), 100.0, False),
         (Slope(0.0, 0.0, 0.0), 10_000.0, False),
         (Slope(0.0, 0.0, 0.0), None, False),
         (None, 100.0, None),
     ],
 )
 def test_slope_rule(slope: Slope | None, median_ms: float | None, held: bool | None) -> None:
-    found = sustained.apply("slope", sustained.Evidence(1000.0, slope, median_ms))
+    found = sustained.apply("slope", of_slope(slope, median_ms))
     assert found.held is held
     assert bool(found.why) is (held is not True)
 
 
 def test_no_rule_and_unknown_rule() -> None:
-    evidence = sustained.Evidence(1.0, None, None)
+    evidence = of_slope(None, None)
     assert sustained.apply(None, evidence) == sustained.Finding(None)
     assert "known: ospbench, scalability, slope, sustainable" in sustained.apply("slpoe", evidence).why
 
 
 def test_overload_and_doubt_are_told_apart() -> None:
     def found(slope: Slope) -> sustained.Finding:
-        return sustained.apply("slope", sustained.Evidence(1000.0, slope, 100.0))
+        return sustained.apply("slope", of_slope(slope))
 
-    assert found(Slope(12.0, 11.0, 13.0)) == sustained.Finding(
-        False, "overloaded: the backlog grew by 12.0 records/s (at least 11.0); the limit is 10.0"
+    assert found(Slope(0.012, 0.011, 0.013)) == sustained.Finding(
+        False, "overloaded: the backlog grew by 1.2 % of the offered rate (at least 1.1 %); the limit is 1.0 %"
     )
-    for doubtful in (Slope(1.0, -1.0, 13.0), Slope(12.0, 9.9, 13.0)):
+    for doubtful in (Slope(0.001, -0.001, 0.013), Slope(0.012, 0.0099, 0.013)):
         assert found(doubtful).held is None
-        assert "undecided: the backlog may have grown by up to 13.0" in found(doubtful).why
-    assert found(Slope(1.0, -1.0, 9.9)) == sustained.Finding(True)
+        assert "undecided: the backlog may have grown by up to 1.3 % of the offered rate" in found(doubtful).why
+    assert found(Slope(0.001, -0.001, 0.0099)) == sustained.Finding(True)
+
+
+@pytest.mark.parametrize(("missing", "held"), [(0.0101, False), (0.01, True)])
+@pytest.mark.parametrize("rule", sorted(sustained.RULES))
+def test_no_rate_is_sustained_whose_results_are_missing(rule: str, missing: float, held: bool) -> None:
+    calm = Series.of(np.full(80, 5.0), range(80))
+    fifths = (5.0,) * 5
+    evidence = sustained.Evidence(5.0, calm, calm, calm, missing, fifths_ms=fifths, drained_s=1.0)
+    found = sustained.apply(rule, evidence)
+    assert found.held is held
+    assert held or "1.0 % of the expected results did not come out" in found.why

@@ -12,7 +12,6 @@ from streamgauge.evaluate.metrics.latency import (
     Distribution,
     advised_warmup_s,
     distributions,
-    is_drifting,
     medians_of_parts_ms,
     mostly_generator,
     per_second,
@@ -44,7 +43,7 @@ def test_a_percentile_needs_ten_samples_above_it(name: str, enough: int) -> None
 
 def test_no_samples() -> None:
     nothing = dict.fromkeys(("p50", "p90", "p99", "p999", "max", "mean"))
-    assert of().figures() == {"count": 0, **nothing}
+    assert of().figures() == {"count": 0, "missing": 0, **nothing}
     assert of().median is None
 
 
@@ -58,26 +57,59 @@ def test_latencies_of_the_measured_interval_only() -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("quarters", "drifts"),
-    [
-        ((100, 110, 120, 126), True),
-        ((126, 120, 110, 94), True),
-        ((100, 110, 120, 125), False),  # 25 % is the limit
-        ((100, 120, 110, 200), False),  # not strictly
-        ((100, 100, 120, 200), False),
-    ],
-)
-def test_drift(quarters: tuple[int, ...], drifts: bool) -> None:
-    rows = [row(part=part, total=quarters[part // 5], latest=1) for part in range(20)]
-    assert is_drifting(medians_of_parts_ms(tally(*rows), "total", 4)) is drifts
-    assert not is_drifting(medians_of_parts_ms(tally(*rows), "latest", 4))
+def censored(values: list[float], bounds: list[float]) -> Distribution:
+    ones = np.ones(len(values), np.int64), np.ones(len(bounds), np.int64)
+    return Distribution.of(np.array(values, np.float64), ones[0], np.array(bounds, np.float64), ones[1])
 
 
-def test_a_quarter_without_results_is_no_drift() -> None:
+def test_missing_results_are_longer_than_all_others() -> None:
+    """1,000 results of 1 … 1,000 ms, 100 of which never came: the run ended after each had taken 5 s."""
+    found = censored([float(n) for n in range(1, 901)], [5000.0] * 100).figures()
+    assert (found["count"], found["missing"]) == (900, 100)
+    assert found["p50"] == pytest.approx(500.5)
+    assert found["p90"] == pytest.approx(900.0), "just as many are missing as lie above it"
+    assert (found["p99"], found["p99_at_least"]) == (None, 5000.0)
+    assert (found["max"], found["max_at_least"]) == (None, 5000.0)
+    assert (found["mean"], found["mean_at_least"]) == (None, pytest.approx((900 * 450.5 + 100 * 5000) / 1000))
+    assert "p50_at_least" not in found and "p90_at_least" not in found
+
+
+def test_one_more_missing_result_leaves_the_percentile_unknown() -> None:
+    values = [float(n) for n in range(1, 900)]
+    assert censored(values, [5000.0] * 99).percentile(900) is not None
+    assert censored(values, [5000.0] * 100).percentile(900) is None
+
+
+def test_the_lower_bound_of_a_result_that_was_due_late_is_short() -> None:
+    """Results that were due just before the end had taken 1 ms then: the bound must not claim more."""
+    found = censored([100.0] * 80, [1.0] * 20).figures()
+    assert (found["p50"], found["p90"], found["p90_at_least"]) == (100.0, None, 100.0)
+    assert censored([100.0] * 40, [1.0] * 60).figures()["p50_at_least"] == 1.0
+
+
+@given(st.lists(st.integers(0, 1000), min_size=1, max_size=200), st.lists(st.integers(0, 1000), max_size=50))
+def test_a_lower_bound_never_exceeds_what_came_later(values: list[int], waits: list[int]) -> None:
+    """Whatever the missing results would have taken in the end, the percentile is at least its bound."""
+    bound = censored([float(v) for v in values], [float(w) for w in waits]).at_least().percentile(900, above=0)
+    in_the_end = of(*values, *(wait + 17 * place for place, wait in enumerate(waits))).percentile(900, above=0)
+    assert bound is not None and in_the_end is not None and bound <= in_the_end + 1e-9
+
+
+def test_missing_results_of_a_run_and_of_each_second() -> None:
+    came = [row(second=1, total=10, latest=8) for _ in range(30)]
+    silent = [row(second=2, total=60_000, latest=59_998, fate=fate) for fate in ("unfinished", "lost") * 20]
+    found = distributions(tally(*came, *silent, row(phase="tail", fate="unfinished")))
+    assert (found["total"].count, found["total"].missing) == (30, 40)
+    assert found["total"].figures()["p50_at_least"] == 60_000
+    assert found["latest"].figures()["p50_at_least"] == 59_998
+    by_second = per_second(tally(*came, *silent), "total", 4)
+    assert by_second["p50"] == [None, 10.0, None, None]
+    assert by_second["max"] == [None, 10.0, None, None]
+
+
+def test_medians_of_parts_have_none_where_nothing_was_expected() -> None:
     three_quarters = tally(*(row(part=part, total=part) for part in range(15)))
     assert medians_of_parts_ms(three_quarters, "total", 4) == [2.0, 7.0, 12.0, None]
-    assert not is_drifting(medians_of_parts_ms(three_quarters, "total", 4))
 
 
 def test_medians_of_fifths_of_what_was_measured() -> None:

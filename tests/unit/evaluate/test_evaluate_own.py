@@ -36,8 +36,7 @@ def test_the_backlog_is_what_the_inputs_hold_and_the_engine_has_not_taken() -> N
 @pytest.mark.parametrize(("growth", "held"), [(0.0, True), (5.0, False)])
 def test_without_latencies_the_backlog_decides(growth: float, held: bool) -> None:
     seconds = np.arange(10)
-    backlog = Series(seconds, growth * seconds)
-    evidence = sustained.Evidence(offered_per_s=100.0, slope=backlog.slope(), median_ms=None, backlog=backlog)
+    evidence = sustained.Evidence(median_ms=None, waiting=Series(seconds, growth / 100 * seconds))
     found = sustained.by_backlog("ospbench", evidence)
     assert found.held is held
     assert "only the slope of the backlog" in found.notes[0]

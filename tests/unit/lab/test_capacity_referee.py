@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from streamgauge.lab.lag import Lag, Lags
 from streamgauge.lab.referee import DrainReferee, ProbeReferee, is_one_to_one
 from streamgauge.lab.watch import Call, Seen
 from streamgauge.studies import scenario as scenarios
@@ -113,7 +114,7 @@ def test_a_probe_that_failed_by_the_slope_of_its_backlog_is_over() -> None:
     """What the evaluation would find is known: the same rule has looked at the same backlog."""
     ended = judged(smooth(0.02), referee(rule="slope"))
     assert ended.call is not None and ended.call.word == "hopeless"
-    assert ended.given_up.startswith("overloaded: the backlog grew by 80.0 records/s")
+    assert ended.given_up.startswith("overloaded: the backlog grew by 2.0 % of the offered rate")
     assert (ended.called_s, ended.saved_s, ended.weak) == (30, 0, False)
 
 
@@ -235,14 +236,15 @@ def test_what_was_consumed_counts_where_a_record_has_no_result_of_its_own() -> N
     assert ended.call is not None and ended.call.word == "hopeless"
 
 
-def test_a_lag_counts_as_it_was_when_the_engine_spoke() -> None:
-    """It speaks every 1.05 s and is looked at every second: what it said is old by ever another part of a second."""
+def test_a_lag_counts_as_it_was_on_average() -> None:
+    """The engine speaks every 1.05 s and is looked at every second: its word is old by ever another part of one."""
 
-    def looked_at(with_waiting: bool) -> Iterator[Seen]:
+    def looked_at(on_average: bool) -> Iterator[Seen]:
         for t in range(40):
             appended, age_s = (t + 10) * RATE, t * 0.05 % 1.05
             consumed = round(appended - (0.5 + age_s) * RATE)
-            yield Seen(t, RATE, appended, appended, consumed, 0, 0.0, RATE // 2 if with_waiting else None)
+            lags = Lags(by_consumed=Lag(RATE, RATE / 2)) if on_average else Lags()
+            yield Seen(t, RATE, appended, appended, consumed, 0, 0.0, lags)
 
     assert judged(looked_at(True), windowed()).call == Call("enough")
     assert judged(looked_at(False), windowed()).call is None, "its lag seems to grow and fall"

@@ -17,18 +17,6 @@ def test_the_engine_s_own_word_goes_before_what_it_committed() -> None:
     assert heard.consumed == 9
 
 
-def test_what_waited_when_the_engine_spoke() -> None:
-    heard = Progress()
-    heard.hear_engine("engine", {"event": "progress", "consumed": 900})
-    said_ns = heard.said_ns
-    heard.looks.append((said_ns - NS_PER_S // 4, 1000))
-    assert heard.waiting() is None, "one look says nothing of the moment between two"
-    heard.looks.append((said_ns + 3 * NS_PER_S // 4, 1400))
-    assert heard.waiting() == 200, "1,100 a quarter of a second after the first look"
-    heard.looks.append((said_ns + 7 * NS_PER_S // 4, 1800))
-    assert heard.waiting() is None, "it has not spoken again"
-
-
 def test_the_moments_of_a_load() -> None:
     outcome = Outcome()
     assert outcome.begin_load(7, LoadPlan(10, warmup_s=1.5, measured_s=4.0, tail_s=2.0)) == 7 + 3 * NS_PER_S // 2

@@ -81,8 +81,8 @@ def test_slope_goes_through_the_middle_of_the_measured_backlog(valid: RunDir) ->
         [b for b, p in zip(loaded.seconds["backlog"], loaded.seconds["phase"], strict=True) if p == "measured"]
     )
     assert slope["x"] == [10, 40] and slope["y"][1] - slope["y"][0] == 60
-    assert slope["y"][0] + 2.0 * (25.5 - 10) == middle
-    assert max(band["y"]) - middle == pytest.approx(3.0 * 14.5)
+    assert slope["y"][0] + 2.0 * (25 - 10) == middle
+    assert max(band["y"]) - middle == pytest.approx(3.0 * 15)
 
 
 def test_worst_second_is_a_whole_one_of_the_measured_interval() -> None:

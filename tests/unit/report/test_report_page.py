@@ -164,9 +164,31 @@ def test_unreadable_measures_are_named(valid: RunDir) -> None:
 
 def test_null_percentile_is_a_dash_with_a_note(valid: RunDir) -> None:
     text = Page(valid).text
-    row = re.search(r"average ([\d,]+) ([\d.,]+) ([\d.,]+) ([\d.,]+) (\S+) ", text)
-    assert row is not None and row[5] == "–"
+    row = re.search(r"average ([\d,]+) (\S+) ([\d.,]+) ([\d.,]+) ([\d.,]+) (\S+) ", text)
+    assert row is not None and row[6] == "–"
     assert "at least 10 samples above it" in text
+
+
+def test_a_figure_that_missing_results_leave_unknown_has_its_lower_bound(valid: RunDir) -> None:
+    content = valid.summary()
+    total = {**content["latency_ms"]["total"], "missing": 400, "p99": None, "p99_at_least": 60_000.0}
+    change_summary(valid, latency_ms={**content["latency_ms"], "total": total})
+    text = Page(valid).text
+    assert "p99 ≥ 60,000 ms" in text, "in the headline"
+    row = re.search(r"total [\d,]+ (\S+) [\d.,]+ [\d.,]+ (≥ [\d.,]+) ", text)
+    assert row is not None and (row[1], row[2]) == ("400", "≥ 60,000.0")
+
+
+def test_the_headline_counts_every_kind_of_failed_answer(valid: RunDir) -> None:
+    change_summary(
+        valid, results={**valid.summary()["results"], "lost": 1, "wrong": 2, "unfinished": 3, "duplicates": 4}
+    )
+    assert "answers lost 1 wrong 2 unfinished 3 duplicates 4" in Page(valid).text
+
+
+def test_banner_and_latency_section_give_the_same_reason_for_the_state(valid: RunDir) -> None:
+    change_summary(valid, state="drifting", state_reason="the median latency fell by 41 %: the run had not settled")
+    assert Page(valid).text.count("the median latency fell by 41 %: the run had not settled") == 2
 
 
 def test_negative_latencies_are_counted(valid: RunDir) -> None:

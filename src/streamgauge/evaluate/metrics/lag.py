@@ -5,12 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from streamgauge.evaluate.facts import Moments
-from streamgauge.evaluate.tally import LOST, MATCHED, UNFINISHED, WRONG, Ints, Tally
+from streamgauge.evaluate.metrics.level import mean_level
+from streamgauge.evaluate.tally import LOST, MATCHED, UNFINISHED, WRONG, Floats, Tally
 from streamgauge.model import NS_PER_S
 
+DECIMALS = 3
 
-def backlog_per_second(tally: Tally, seconds: int) -> Ints:
-    """The backlog at the end of each second.
+
+def backlog_per_second(tally: Tally, seconds: int) -> Floats:
+    """The mean backlog of each second, weighted by time.
 
     Inputs of a row count from the moment when the last of them was appended: before that it cannot be answered. One
     that is behind several rows counts for the first of them only. Unfinished rows count to the end. Lost rows do not
@@ -18,13 +21,13 @@ def backlog_per_second(tally: Tally, seconds: int) -> Ints:
     """
     counted = tally.fate != LOST
     answered = counted & (tally.fate != UNFINISHED)
-    arrivals, departures = np.zeros((2, seconds), np.int64)
-    appended = np.clip(tally.appended_second, 0, seconds - 1)
     # A broker's clock that was set back may stamp the answer before the question; it then was in no backlog.
-    left = np.clip(np.maximum(tally.answered_second, tally.appended_second), 0, seconds - 1)
-    np.add.at(arrivals, appended[counted], tally.new_inputs[counted])
-    np.add.at(departures, left[answered], tally.new_inputs[answered])
-    return np.cumsum(arrivals - departures)
+    left = np.maximum(tally.answered_second, tally.appended_second)
+    inputs = tally.new_inputs
+    arrived = mean_level(tally.appended_second[counted], inputs[counted], tally.appended_rest_ms[counted], seconds)
+    done = mean_level(left[answered], inputs[answered], tally.answered_rest_ms[answered], seconds)
+    # Whole milliseconds of whole inputs: what is left of a rounded sum is no backlog.
+    return np.round(arrived - done, DECIMALS)
 
 
 def backlog_at_end(tally: Tally) -> int:

@@ -1,61 +1,91 @@
-"""Latencies of results: exact percentiles of counted samples, drift, advice on the warm-up."""
+"""Latencies of results: exact percentiles of counted samples, with those that are missing counted too."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from itertools import pairwise
 
 import numpy as np
 
 from streamgauge.evaluate.facts import PARTS
-from streamgauge.evaluate.tally import MATCHED, Bools, Floats, Ints, Tally
+from streamgauge.evaluate.tally import LOST, MATCHED, UNFINISHED, Bools, Floats, Ints, Tally
 
 PERCENTILES_PERMILLE: Mapping[str, int] = {"p50": 500, "p90": 900, "p99": 990, "p999": 999}
 SAMPLES_ABOVE = 10
 """A percentile is shown when at least this many samples lie above it."""
-DRIFT_SHARE = 0.25
 KINDS = ("total", "latest", "average")
+
+
+NO_VALUES: Floats = np.zeros(0)
+NO_COUNTS: Ints = np.zeros(0, np.int64)
 
 
 @dataclass(frozen=True)
 class Distribution:
-    """Samples as distinct values, rising, with their counts."""
+    """Samples as distinct values, rising, with their counts; and those of which only a lower bound is known.
+
+    The latter (results that never came) count as larger than every sample: a figure that they reach is None, and its
+    lower bound takes its place (``at_least``).
+    """
 
     values: Floats
     counts: Ints
+    bounds: Floats = field(default_factory=lambda: NO_VALUES)
+    """The lower bounds, rising."""
+    bound_counts: Ints = field(default_factory=lambda: NO_COUNTS)
 
     @classmethod
-    def of(cls, values: Floats | Ints, counts: Ints) -> Distribution:
-        distinct, place = np.unique(values.astype(np.float64), return_inverse=True)
-        summed = np.zeros(len(distinct), np.int64)
-        np.add.at(summed, place, counts)
-        return cls(distinct, summed)
+    def of(
+        cls,
+        values: Floats | Ints,
+        counts: Ints,
+        bounds: Floats | Ints = NO_VALUES,
+        bound_counts: Ints = NO_COUNTS,
+    ) -> Distribution:
+        return cls(*_distinct(values, counts), *_distinct(bounds, bound_counts))
 
     @property
     def count(self) -> int:
         return int(self.counts.sum())
 
     @property
+    def missing(self) -> int:
+        return int(self.bound_counts.sum())
+
+    @property
     def max(self) -> float | None:
-        return float(self.values[-1]) if self.count else None
+        return float(self.values[-1]) if self.count and not self.missing else None
 
     @property
     def mean(self) -> float | None:
-        return float((self.values * self.counts).sum() / self.count) if self.count else None
+        if not self.count or self.missing:
+            return None
+        return float((self.values * self.counts).sum() / self.count)
+
+    def at_least(self) -> Distribution:
+        """With every lower bound in the place of the value that is not known."""
+        if not self.missing:
+            return self
+        return Distribution.of(
+            np.concatenate([self.values, self.bounds]), np.concatenate([self.counts, self.bound_counts])
+        )
 
     def below_zero(self) -> int:
         return int(self.counts[self.values < 0].sum())
 
     def percentile(self, permille: int, *, above: int = SAMPLES_ABOVE) -> float | None:
-        """Interpolated between the two nearest samples; None unless ``above`` samples lie above it."""
-        last = self.count - 1
-        lower, rest = divmod(last * permille, 1000)
-        if last < 0 or last - lower < above:
+        """Interpolated between the two nearest samples.
+
+        None unless ``above`` samples lie above it, and when more than its complement is missing.
+        """
+        every = self.count + self.missing
+        lower, rest = divmod((every - 1) * permille, 1000)
+        if not every or every - 1 - lower < above or 1000 * self.missing > (1000 - permille) * every:
             return None
         ends = np.cumsum(self.counts)
-        low, high = self.values[np.searchsorted(ends, [lower, min(lower + 1, last)], side="right")]
+        low, high = self.values[np.searchsorted(ends, [lower, min(lower + 1, self.count - 1)], side="right")]
         return float(low + (high - low) * (rest / 1000))
 
     @property
@@ -64,24 +94,38 @@ class Distribution:
         return self.percentile(500, above=0)
 
     def figures(self) -> dict[str, float | int | None]:
-        """What the summary shows of it."""
+        """What the summary shows of it; beside a figure that missing results leave unknown, its lower bound."""
+        shown = self._shown()
+        found: dict[str, float | int | None] = {"count": self.count, "missing": self.missing, **shown}
+        if self.missing:
+            bounds = self.at_least()._shown()
+            found |= {f"{name}_at_least": bounds[name] for name, value in shown.items() if value is None}
+        return found
+
+    def _shown(self) -> dict[str, float | None]:
         shown = {name: self.percentile(permille) for name, permille in PERCENTILES_PERMILLE.items()}
-        return {"count": self.count, **shown, "max": self.max, "mean": self.mean}
+        return {**shown, "max": self.max, "mean": self.mean}
 
 
-EMPTY = Distribution(np.zeros(0), np.zeros(0, np.int64))
+def _distinct(values: Floats | Ints, counts: Ints) -> tuple[Floats, Ints]:
+    distinct, place = np.unique(values.astype(np.float64), return_inverse=True)
+    summed = np.zeros(len(distinct), np.int64)
+    np.add.at(summed, place, counts)
+    return distinct, summed
+
+
+EMPTY = Distribution(NO_VALUES, NO_COUNTS)
 
 
 def distributions(tally: Tally) -> dict[str, Distribution]:
     """Each latency of the measured interval, and the generator's share of ``total``."""
-    timed = tally.timed
-    rows = tally.rows[timed]
-    return {
-        "total": Distribution.of(tally.total_ms[timed], rows),
-        "latest": Distribution.of(tally.latest_ms[timed], rows),
-        "average": Distribution.of(tally.average_ms[timed], rows),
-        "generator_share": Distribution.of((tally.total_ms - tally.latest_ms)[timed], rows),
+    timed, censored = tally.timed, tally.censored
+    found = {
+        kind: Distribution.of(values[timed], tally.rows[timed], values[censored], tally.rows[censored])
+        for kind, values in (("total", tally.total_ms), ("latest", tally.latest_ms), ("average", tally.average_ms))
     }
+    share_ms = (tally.total_ms - tally.latest_ms)[timed]
+    return {**found, "generator_share": Distribution.of(share_ms, tally.rows[timed])}
 
 
 def mostly_generator(total: Distribution, share: Distribution) -> list[str]:
@@ -100,14 +144,25 @@ def medians_ms(tally: Tally, kind: str, place: Ints, places: int) -> list[float 
 
 
 def percentiles_ms(tally: Tally, kind: str, place: Ints, places: int, *, permille: int) -> list[float | None]:
-    """One percentile at each place, whatever the number of samples: for comparing, not for showing."""
+    """One percentile at each place, whatever the number of samples: for comparing, not for showing.
+
+    Results that never came count with the time that they had taken when the run ended.
+    """
+    found = _at_each(tally, kind, tally.timed, tally.censored, place, places)
+    return [distribution.at_least().percentile(permille, above=0) for distribution in found]
+
+
+def _at_each(tally: Tally, kind: str, known: Bools, missing: Bools, place: Ints, places: int) -> Iterator[Distribution]:
+    """The distribution of these rows at each place."""
     values = tally.latest_ms if kind == "latest" else tally.total_ms
-    timed = tally.timed
-    order = np.argsort(place[timed], kind="stable")
-    where, value, rows = (column[timed][order] for column in (place, values, tally.rows))
-    bounds = np.searchsorted(where, np.arange(places + 1))
-    found = (Distribution.of(value[begin:end], rows[begin:end]) for begin, end in pairwise(bounds))
-    return [distribution.percentile(permille, above=0) for distribution in found]
+    chosen = known | missing
+    order = np.argsort(place[chosen], kind="stable")
+    where, value, rows = (column[chosen][order] for column in (place, values, tally.rows))
+    unknown = missing[chosen][order]
+    edges = np.searchsorted(where, np.arange(places + 1))
+    for begin, end in pairwise(edges):
+        v, n, m = value[begin:end], rows[begin:end], unknown[begin:end]
+        yield Distribution.of(v[~m], n[~m], v[m], n[m])
 
 
 def medians_of_parts_ms(tally: Tally, kind: str, parts: int) -> list[float | None]:
@@ -115,26 +170,12 @@ def medians_of_parts_ms(tally: Tally, kind: str, parts: int) -> list[float | Non
     return medians_ms(tally, kind, tally.part * parts // PARTS, parts)
 
 
-def is_drifting(quarters_ms: Sequence[float | None]) -> bool:
-    """The medians of the four quarters rise or fall strictly; the last is more than 25 % off the first."""
-    medians = [median for median in quarters_ms if median is not None]
-    if len(medians) < len(quarters_ms):
-        return False
-    steps = np.diff(medians)
-    strict = bool((steps > 0).all() or (steps < 0).all())
-    return strict and abs(medians[-1] - medians[0]) > DRIFT_SHARE * abs(medians[0])
-
-
 def per_second(tally: Tally, kind: str, seconds: int) -> dict[str, list[float | None]]:
-    """p50, p99 and max of the results anchored in each second."""
-    values = tally.latest_ms if kind == "latest" else tally.total_ms
+    """p50, p99 and max of the results anchored in each second; None where missing results leave them unknown."""
     matched: Bools = tally.fate == MATCHED
-    order = np.argsort(tally.second[matched], kind="stable")
-    second, value, rows = (column[matched][order] for column in (tally.second, values, tally.rows))
-    bounds = np.searchsorted(second, np.arange(seconds + 1))
+    missing: Bools = np.isin(tally.fate, (LOST, UNFINISHED))
     series: dict[str, list[float | None]] = {"p50": [], "p99": [], "max": []}
-    for begin, end in pairwise(bounds):
-        found = Distribution.of(value[begin:end], rows[begin:end])
+    for found in _at_each(tally, kind, matched, missing, tally.second, seconds):
         series["p50"].append(found.percentile(500))
         series["p99"].append(found.percentile(990))
         series["max"].append(found.max)

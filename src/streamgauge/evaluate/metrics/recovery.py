@@ -12,7 +12,7 @@ import numpy as np
 from streamgauge.evaluate.facts import Facts, Moments
 from streamgauge.evaluate.metrics import latency
 from streamgauge.evaluate.metrics.trend import LEAST_SECONDS, Series
-from streamgauge.evaluate.tally import Ints, Tally
+from streamgauge.evaluate.tally import Floats, Ints, Tally
 from streamgauge.model import NS_PER_MS, NS_PER_S
 
 LATE_S = 1.0
@@ -46,11 +46,11 @@ class Seen:
     """The p99 of the results anchored in each second."""
     settled_s: int
     """From this second on, results were answered when the first fault had acted: their latency is no former one."""
-    backlog: Sequence[int] | Ints
-    """At the end of each second."""
+    backlog: Sequence[float] | Floats
+    """The mean of each second."""
 
     @classmethod
-    def of(cls, facts: Facts, moments: Moments, tally: Tally, kind: str, outputs_ms: Ints, backlog: Ints) -> Seen:
+    def of(cls, facts: Facts, moments: Moments, tally: Tally, kind: str, outputs_ms: Ints, backlog: Floats) -> Seen:
         first_s = min((_second(deed["acted_ns"], moments) for deed in acted(facts)), default=0)
         late = tally.timed & (tally.answered_second >= first_s) & (tally.second < first_s)
         return cls(
@@ -193,13 +193,13 @@ def longest_gap_after(outputs_ms: Ints, at_ms: float, until_ms: float, over_ms: 
     return Gap(float(begins[longest]), float(ends[longest]) if longest < len(after) else None, over_ms)
 
 
-def _limit(values: Sequence[float | None] | Ints, seconds: range) -> float | None:
+def _limit(values: Sequence[float | None] | Floats, seconds: range) -> float | None:
     """The p99 of the values of these seconds; None when there are too few."""
     known = Series.of(values, seconds).values
     return float(np.percentile(known, 99)) if len(known) >= LEAST_SECONDS else None
 
 
-def _back(values: Sequence[float | None] | Ints, limit: float | None, first: int, stop: int) -> int | None:
+def _back(values: Sequence[float | None] | Floats, limit: float | None, first: int, stop: int) -> int | None:
     """The first of ``BACK_SECONDS`` seconds in a row within the limit."""
     if limit is None:
         return None

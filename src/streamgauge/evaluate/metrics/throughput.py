@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 
 from streamgauge.evaluate.facts import Facts, Moments
-from streamgauge.evaluate.tally import Ints
+from streamgauge.evaluate.metrics.level import mean_level
+from streamgauge.evaluate.metrics.trend import Series
+from streamgauge.evaluate.tally import Floats, Ints
 from streamgauge.evaluate.visible import Visible, output_stamps_ms
 from streamgauge.model import NS_PER_MS, NS_PER_S
 from streamgauge.rundir import RunDir
@@ -28,7 +30,12 @@ class Stamps:
     """Rows of the output that were emitted in the measured interval."""
     probe_appended_ms: Ints
     """When each probed record was appended; −1: it is not in the input."""
+    appended_level: Floats = field(default_factory=lambda: np.zeros(0))
+    """Input records that had been appended, on average over each second."""
+    appended_measured: int = 0
+    """Input records that were appended in the measured interval."""
     first_output_ms: int | None = None
+    last_output_ms: int | None = None
     backlog_appended: int = 0
     """Records of a single burst that were appended before the engine was started."""
     output_moments_ms: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
@@ -57,20 +64,23 @@ def read_stamps(run: RunDir, facts: Facts, moments: Moments, probes: Ints, visib
     known = (probes >= 0) & (probes < len(place))
     place[probes[known]] = np.flatnonzero(known)
     probe_ms = np.full(len(probes), -1, np.int64)
-    output_measured, backlog_appended, never_visible, first_output_ms = 0, 0, 0, None
+    appended_rest_ms = np.zeros(moments.seconds, np.int64)
+    appended_measured, output_measured, backlog_appended, never_visible = 0, 0, 0, 0
+    first_output_ms, last_output_ms = None, None
+    start_ms, end_ms = moments.measured_start_ns // NS_PER_MS, moments.observed_end_ns // NS_PER_MS
     output_moments_ms = np.zeros(0, np.int64)
     backlog_ms = int(facts.outcome.get("engine_start_ns") or 0) // NS_PER_MS
     for stream in facts.inputs:
         for batch in _batches(run.recorded(stream.name), ["n_seq", "appended_ms"]):
             n_seq, stamp_ms = batch.column(0).fill_null(-1).to_numpy(), batch.column(1).to_numpy()
-            _count_by_second(appended, stamp_ms, moments)
+            _count_by_second(appended, stamp_ms, moments, appended_rest_ms)
+            appended_measured += int(((stamp_ms >= start_ms) & (stamp_ms < end_ms)).sum())
             mine = (n_seq >= 0) & (n_seq < len(place))
             found = place[n_seq[mine]]
             probe_ms[found[found >= 0]] = stamp_ms[mine][found >= 0]
             if facts.plan.shape == "single-burst":
                 of_burst = (n_seq >= 0) & (n_seq < facts.plan.burst_records)
                 backlog_appended += int((of_burst & (stamp_ms <= backlog_ms)).sum())
-    start_ms, end_ms = moments.measured_start_ns // NS_PER_MS, moments.observed_end_ns // NS_PER_MS
     for batch in _batches(run.recorded(facts.output.name), OUTPUT_COLUMNS):
         stamp_ms = output_stamps_ms(batch, visible)
         never_visible += batch.num_rows - len(stamp_ms)
@@ -79,24 +89,28 @@ def read_stamps(run: RunDir, facts: Facts, moments: Moments, probes: Ints, visib
         if len(stamp_ms):
             first_here_ms = int(stamp_ms.min())
             first_output_ms = first_here_ms if first_output_ms is None else min(first_output_ms, first_here_ms)
+            last_output_ms = max(last_output_ms or 0, int(stamp_ms.max()))
         if facts.faults:
             output_moments_ms = np.union1d(output_moments_ms, stamp_ms)
     return Stamps(
-        appended,
-        output,
-        output_measured,
-        probe_ms,
-        first_output_ms,
-        backlog_appended,
-        output_moments_ms,
-        never_visible,
+        appended_per_second=appended,
+        output_per_second=output,
+        output_measured=output_measured,
+        probe_appended_ms=probe_ms,
+        appended_level=mean_level(np.arange(moments.seconds), appended, appended_rest_ms, moments.seconds),
+        appended_measured=appended_measured,
+        first_output_ms=first_output_ms,
+        last_output_ms=last_output_ms,
+        backlog_appended=backlog_appended,
+        output_moments_ms=output_moments_ms,
+        never_visible=never_visible,
     )
 
 
 def no_stamps(moments: Moments, probes: Ints) -> Stamps:
     """Of a run whose topics were not recorded."""
     none = np.zeros(moments.seconds, np.int64)
-    return Stamps(none, none, 0, np.full(len(probes), -1, np.int64))
+    return Stamps(none, none, 0, np.full(len(probes), -1, np.int64), none.astype(np.float64))
 
 
 def offered_per_second(facts: Facts, moments: Moments) -> Ints:
@@ -107,12 +121,29 @@ def offered_per_second(facts: Facts, moments: Moments) -> Ints:
     return sums[1:] - sums[:-1]
 
 
+def in_seconds_of_load(backlog: Series, facts: Facts, moments: Moments) -> Series:
+    """Each second's backlog over the rate that was offered in it; seconds without any are left out.
+
+    Under a load that rises, a backlog that rises with it is the same wait.
+    """
+    offered = offered_per_second(facts, moments)[np.asarray(backlog.seconds, np.int64)].astype(np.float64)
+    if not facts.plan.scheduled:
+        # Without a schedule there is no rate but the mean one.
+        offered[:] = facts.plan.rate_per_s
+    some = offered > 0
+    return Series(backlog.seconds[some], backlog.values[some] / offered[some])
+
+
 def _batches(directory: Path, columns: list[str]) -> Iterator[Any]:
     import pyarrow.dataset as ds
 
     yield from ds.dataset(directory).scanner(columns=columns).to_batches()
 
 
-def _count_by_second(counts: Ints, stamp_ms: Ints, moments: Moments) -> None:
-    second = np.clip((stamp_ms - moments.load_start_ms) // 1000, 0, len(counts) - 1)
+def _count_by_second(counts: Ints, stamp_ms: Ints, moments: Moments, rest_ms: Ints | None = None) -> None:
+    """Add them up; in ``rest_ms`` also what was left of each one's second."""
+    since_ms = stamp_ms - moments.load_start_ms
+    second = np.clip(since_ms // 1000, 0, len(counts) - 1)
     counts += np.bincount(second, minlength=len(counts))
+    if rest_ms is not None:
+        rest_ms += np.bincount(second, 1000 - since_ms % 1000, minlength=len(counts)).astype(np.int64)

@@ -32,7 +32,7 @@ class Series:
     values: Floats
 
     @classmethod
-    def of(cls, values: Ints | Sequence[float | None], seconds: Sequence[int]) -> Series:
+    def of(cls, values: Ints | Floats | Sequence[float | None], seconds: Sequence[int]) -> Series:
         """The values of these seconds; ``values`` begins with second 0."""
         known = [second for second in seconds if second < len(values) and values[second] is not None]
         return cls(np.array(known, np.int64), np.array([values[second] for second in known], np.float64))

@@ -126,7 +126,7 @@ class Kafka(Transport):
     def positions(self, streams: Sequence[Stream], group: str | None = None) -> Positions:
         ends = self._ask_ends(streams, timeout_s=_LIVE_ANSWER_S)
         appended = {name: sum(partitions.values()) for name, partitions in ends.items()}
-        return Positions(appended, self._committed(group, streams) if group else None)
+        return Positions(appended, self._committed(group, streams) if group else None, ends)
 
     def _committed(self, group: str, streams: Sequence[Stream]) -> int | None:
         from confluent_kafka import TopicPartition

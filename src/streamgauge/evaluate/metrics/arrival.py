@@ -1,0 +1,89 @@
+"""Whether the load arrived: what the transport had of it, against what the plan offered."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from streamgauge.evaluate.facts import Facts, Moments
+from streamgauge.evaluate.metrics import recovery
+from streamgauge.evaluate.metrics.generator import Generator
+from streamgauge.evaluate.metrics.throughput import Stamps
+from streamgauge.evaluate.metrics.trend import Series, Slope
+from streamgauge.evaluate.tally import Floats
+from streamgauge.model import NS_PER_S
+
+SHORTFALL_SHARE = 0.01
+"""Of the offered rate: what has not arrived must grow by less."""
+BROKER_REASON = "the broker did not take the load"
+_LOOKS_PER_S = 20
+
+
+@dataclass(frozen=True)
+class Shortfall:
+    """By how much what was offered and had not arrived grew, in records per second."""
+
+    slope: Slope
+    sent: Slope
+    """The part of it that had not even left the generator."""
+    limit_per_s: float
+
+    @property
+    def is_generators(self) -> bool:
+        return self.sent.per_s > self.slope.per_s / 2
+
+    def reasons(self) -> list[str]:
+        if self.slope.low < self.limit_per_s:
+            return []
+        what = "the generator did not send the load" if self.is_generators else BROKER_REASON
+        return [f"{what}: what was offered and had not arrived {self._grew()}"]
+
+    def warnings(self) -> list[str]:
+        if self.slope.low >= self.limit_per_s or self.slope.high < self.limit_per_s:
+            return []
+        return [f"whether the broker took the whole load is undecided: what had not arrived {self._grew()}"]
+
+    def _grew(self) -> str:
+        return (
+            f"grew by {self.slope.per_s:.1f} records/s ({self.slope.low:.1f} to {self.slope.high:.1f}); the limit is "
+            f"{100 * SHORTFALL_SHARE:g} % of the offered rate, {self.limit_per_s:.1f}"
+        )
+
+
+def measure(facts: Facts, moments: Moments, found: Generator, stamps: Stamps) -> Shortfall | None:
+    """None where there is no schedule to fall behind, or too little of the measured interval to judge."""
+    if not facts.plan.scheduled or not moments.observed_s:
+        return None
+    exempt = _under_broker_faults(facts, moments)
+    seconds = [second for second in moments.measured_seconds() if second not in exempt]
+    offered = _offered_level(facts, moments)
+    sent = np.cumsum(found.sent_per_second) - found.sent_per_second / 2
+    slope = Series.of((offered - stamps.appended_level).tolist(), seconds).slope()
+    of_sending = Series.of((offered - sent).tolist(), seconds).slope()
+    if slope is None or of_sending is None:
+        return None
+    return Shortfall(slope, of_sending, SHORTFALL_SHARE * found.offered / moments.observed_s)
+
+
+def _offered_level(facts: Facts, moments: Moments) -> Floats:
+    """How many records were due, on average over each second."""
+    plan, step_ns = facts.plan, NS_PER_S // _LOOKS_PER_S
+    looks = moments.seconds * _LOOKS_PER_S
+    due = [min(plan.count_before(look * step_ns + step_ns // 2), plan.records) for look in range(looks)]
+    found: Floats = np.array(due, np.float64).reshape(moments.seconds, _LOOKS_PER_S).mean(axis=1)
+    return found
+
+
+def _under_broker_faults(facts: Facts, moments: Moments) -> set[int]:
+    """Seconds in which a fault kept the broker from its work, and as long again, in which it catches up."""
+    groups = {process["role"]: process["group"] for process in facts.manifest.get("processes", ())}
+    found: set[int] = set()
+    for deed in recovery.acted(facts):
+        if groups.get(deed["role"]) != "broker":
+            continue
+        ended_ns = deed["ended_ns"] or moments.drain_end_ns
+        caught_up_ns = ended_ns + (ended_ns - deed["acted_ns"])
+        first, last = ((ns - moments.load_start_ns) // NS_PER_S for ns in (deed["acted_ns"], caught_up_ns))
+        found |= set(range(int(first), int(last) + 1))
+    return found

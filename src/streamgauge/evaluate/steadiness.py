@@ -1,0 +1,52 @@
+"""One judgement of whether the latency had settled, and the one sentence that says so."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from streamgauge.evaluate.metrics.trend import LEAST_SECONDS, Series
+
+DRIFT_SHARE = 0.25
+"""Of its level: a latency that certainly moved, and by more than this over the measured interval, drifts."""
+DRIFT_MS = 2.0
+"""Less than this is not told from the broker's stamps of whole milliseconds."""
+
+
+@dataclass(frozen=True)
+class Steadiness:
+    """``sentence`` says the same as ``state``, with the figures behind it."""
+
+    state: Literal["steady", "drifting"]
+    sentence: str
+
+
+def judge(medians: Series) -> Steadiness:
+    """From the median latency of each second: drifting when its trend is certain and large enough to matter."""
+    slope = medians.slope()
+    if slope is None:
+        too_short = f"too short to tell whether the latency drifted: {LEAST_SECONDS} whole seconds are needed"
+        return Steadiness("steady", f"the measured interval is {too_short}")
+    span_s = float(medians.seconds[-1] - medians.seconds[0] + 1)
+    level_ms = max(abs(float(np.median(medians.values))), 1e-9)
+    change_ms, low_ms, high_ms = (per_s * span_s for per_s in (slope.per_s, slope.low, slope.high))
+    certain = low_ms > 0 or high_ms < 0
+    drifting = certain and abs(change_ms) > max(DRIFT_SHARE * level_ms, DRIFT_MS)
+    state: Literal["steady", "drifting"] = "drifting" if drifting else "steady"
+    share = change_ms / level_ms
+    figures = (
+        f"over the measured interval (95 % interval {_percent(low_ms / level_ms)} to {_percent(high_ms / level_ms)}, "
+        f"{slope.per_s:+.2f} ms per second)"
+    )
+    went = f"{'rose' if change_ms > 0 else 'fell'} by {100 * abs(share):.0f} % {figures}"
+    if drifting:
+        return Steadiness(state, f"the median latency {went}: the run had not settled")
+    if certain:
+        return Steadiness(state, f"the median latency {went}, too little to matter")
+    return Steadiness(state, f"no drift of the median latency: {_percent(share)} {figures}")
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:+.0f} %"

@@ -1,0 +1,74 @@
+"""Whether the latency had settled: one judgement, and a sentence that agrees with it."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+from streamgauge.evaluate import steadiness
+from streamgauge.evaluate.metrics.trend import Series
+
+
+def series(values: np.ndarray) -> Series:
+    return Series.of(values.tolist(), range(len(values)))
+
+
+def test_a_latency_that_falls_is_drifting() -> None:
+    """From 167 to 98 ms in 30 s, as a cold engine does it."""
+    noise = np.random.default_rng(1).normal(0, 4, 30)
+    found = steadiness.judge(series(np.linspace(167, 98, 30) + noise))
+    assert found.state == "drifting"
+    assert found.sentence.startswith("the median latency fell by 5")
+    assert found.sentence.endswith("the run had not settled")
+
+
+def test_a_small_change_is_told_and_does_not_matter() -> None:
+    found = steadiness.judge(series(np.linspace(100, 110, 30)))
+    assert found.state == "steady"
+    assert found.sentence.startswith("the median latency rose by 10 % over the measured interval")
+    assert found.sentence.endswith("too little to matter")
+
+
+def test_noise_is_no_drift() -> None:
+    found = steadiness.judge(series(100 + np.random.default_rng(2).normal(0, 30, 30)))
+    assert (found.state, found.sentence[:31]) == ("steady", "no drift of the median latency:")
+
+
+def test_less_than_the_stamps_resolve_is_no_drift() -> None:
+    found = steadiness.judge(series(np.array([1.0] * 15 + [2.0] * 15)))
+    assert found.state == "steady"
+
+
+def test_too_short() -> None:
+    found = steadiness.judge(series(np.array([100.0, 200.0, 300.0, 400.0])))
+    assert (found.state, "5 whole seconds are needed" in found.sentence) == ("steady", True)
+
+
+@pytest.mark.parametrize("block", range(10))
+def test_state_sentence_and_trend_agree(block: int) -> None:
+    """On a thousand series: level, rising, falling, with steps, with memory, short and long."""
+    states = set()
+    for seed in range(100 * block, 100 * (block + 1)):
+        random = np.random.default_rng(seed)
+        length = int(random.integers(5, 120))
+        level = random.choice([2.0, 50.0, 200.0, 3000.0])
+        trend = random.choice([0.0, 0.0, 0.1, 0.3, 1.0, -0.1, -0.3, -0.6]) * np.linspace(0, 1, length)
+        step = random.choice([0.0, 0.0, 0.5]) * (np.arange(length) > length / 2)
+        medians = series(level * np.maximum(1 + trend + step + random.normal(0, random.uniform(0.01, 0.3), length), 0))
+        slope, found = medians.slope(), steadiness.judge(medians)
+        states.add(found.state)
+        assert slope is not None
+        said_drift = "had not settled" in found.sentence
+        assert said_drift is (found.state == "drifting")
+        if found.state == "drifting":
+            direction = {"rose": 1, "fell": -1}[re.findall(r"rose|fell", found.sentence)[0]]
+            assert slope.per_s * direction > 0
+            assert slope.low * direction > 0 and slope.high * direction > 0
+        if "no drift" in found.sentence:
+            assert slope.low <= 0 <= slope.high
+        if "too little to matter" in found.sentence:
+            span_s = length
+            assert abs(slope.per_s) * span_s <= max(0.25 * float(np.median(medians.values)), 2.0) + 1e-9
+    assert states == {"steady", "drifting"}
