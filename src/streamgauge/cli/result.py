@@ -101,7 +101,7 @@ def _any_missing(summary: dict[str, Any]) -> bool:
 def _bounded(figures: dict[str, Any], name: str) -> str:
     """The figure, or at least how much it is."""
     bound = figures.get(f"{name}_at_least")
-    return _number(figures.get(name)) if bound is None else f"≥ {_number(bound)}"
+    return _number(figures.get(name)) if bound is None else f"≥ {bound:,.0f}"
 
 
 def _fault(fault: dict[str, Any]) -> str:

@@ -21,6 +21,7 @@ class Quiet:
         self._longest_gap_s = 0.0
         self._longest_wait_s = 0.0
         self._began: tuple[float, int] | None = None
+        self._done = 0
         self._silent_since_s: float | None = None
 
     @property
@@ -44,10 +45,12 @@ class Quiet:
             self._silent_since_s = now_s
         if done and self._began is None:
             self._began = (now_s, done)
-        if judged and lag and done and self._began is not None:
+        # An engine that takes nothing at the moment has no speed: how long its records wait cannot be said.
+        if judged and lag and done and done > self._done and self._began is not None:
             began_s, first = self._began
             if now_s > began_s and done > first:
                 self._longest_wait_s = max(self._longest_wait_s, lag * (now_s - began_s) / (done - first))
+        self._done = done or 0
 
     def unknown(self) -> None:
         """A transport that did not answer says nothing about the engine: the silence counts from its next answer."""

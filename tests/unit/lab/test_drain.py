@@ -49,6 +49,15 @@ def test_the_longest_wait() -> None:
     assert quiet.quiet_s == 8.0
 
 
+def test_an_engine_that_has_stopped_does_not_wait_ever_longer() -> None:
+    """It took 1,000 a second for ten seconds, 2,000 waited, and then nothing moves while load goes on arriving."""
+    quiet = Quiet(trigger_s=0.0)
+    for second in range(1, 60):
+        done = 1000 * min(second, 10)
+        quiet.see(second, {0: done}, lag=2000 + 1000 * max(second - 10, 0), done=done, judged=True)
+    assert quiet.quiet_s == 5.0
+
+
 def test_without_an_answer_the_silence_begins_anew() -> None:
     quiet = Quiet(trigger_s=0.0)
     fed(quiet, 10)
