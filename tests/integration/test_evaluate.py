@@ -331,6 +331,21 @@ def test_floats_match_within_a_billionth(spark: Any) -> None:
     assert sorted(tuple(row) for row in fates) == [(0, 0), (1, 0), (2, 1), (3, 1), (4, 1), (5, 1), (6, 1)]
 
 
+def test_floats_match_a_right_value_of_zero_within_a_billionth(spark: Any) -> None:
+    """A mean of speeds that cancel out is 0 by one order of summation and 1e-16 by another."""
+    answer = spark.createDataFrame(
+        [(n, 2, 0.0, 2, 5, 4.5, 10) for n in range(6)],
+        "id bigint, n int, mean double, inputs int, "
+        "appended_max_ms bigint, appended_mean_ms double, intended_max_ns bigint",
+    )
+    found = spark.createDataFrame(
+        [(0, 2, -0.0), (1, 2, 1e-16), (2, 2, -1e-9), (3, 2, 1.1e-9), (4, 2, float("nan")), (5, 2, None)],
+        "id bigint, n int, mean double",
+    ).selectExpr("*", "20L AS emitted_ms", "0 AS partition", "id AS offset")
+    fates = judge(compare(answer, found, _Averages())).select("id", "fate").collect()  # type: ignore[arg-type]
+    assert sorted(tuple(row) for row in fates) == [(0, 0), (1, 0), (2, 0), (3, 1), (4, 1), (5, 1)]
+
+
 def test_the_evaluators_process(tmp_path: Path) -> None:
     """It says ready before Spark is, goes on after a request that fails, and ends when its input does."""
     work_dir = tmp_path / "work"

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
 RELATIVE_TOLERANCE = 1e-9
+ZERO_TOLERANCE = 1e-9
+"""How far a float may be off where the right value is 0, of which no relative tolerance leaves anything."""
 ROWS_PER_TASK = 1_000_000
 
 _SETTINGS = {
@@ -211,4 +213,5 @@ def _close(right: Column, found: Column) -> Column:
     from pyspark.sql import functions as f
 
     # Relative to the right one: what came out may be infinite or no number, and then everything would be near it.
-    return right.eqNullSafe(found) | (f.abs(right - found) <= f.abs(right) * RELATIVE_TOLERANCE)
+    tolerance = f.when(right == 0, ZERO_TOLERANCE).otherwise(f.abs(right) * RELATIVE_TOLERANCE)
+    return right.eqNullSafe(found) | (f.abs(right - found) <= tolerance)
