@@ -101,6 +101,7 @@ def _evaluate(run: RunDir, facts: Facts, tally: Tally, *, recorded: bool) -> dic
     failed = verdict.failures(counts, facts.manifest["engine"]["delivery"], facts.ended("engine"))
     faults = recovery.measure(facts, facts.moments, _recovery(facts, figures) if recorded else None)
     failed += recovery.failures(faults, counts["unfinished"])
+    warnings += recovery.silent_warnings(faults)
     state, finding = _state(facts, figures, validated)
     if finding.why:
         warnings.append(finding.why)
@@ -260,8 +261,8 @@ def _state(facts: Facts, figures: Figures | None, validated: bool) -> tuple[str 
 def _recovery(facts: Facts, figures: Figures | None) -> recovery.Seen | None:
     if facts.moments is None or figures is None:
         return None
-    outputs_ms = figures.stamps.output_moments_ms
-    return recovery.Seen.of(facts, facts.moments, figures.tally, _kind(figures), outputs_ms, figures.backlog)
+    partitions_ms = figures.stamps.output_moments_ms
+    return recovery.Seen.of(facts, facts.moments, figures.tally, _kind(figures), partitions_ms, figures.backlog)
 
 
 def _kind(figures: Figures) -> str:

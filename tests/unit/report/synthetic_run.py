@@ -88,7 +88,9 @@ def write_faults(path: Path) -> RunDir:
     run.write_outcome({**outcome(), "faults": deeds})
     figures: tuple[dict[str, Any], ...] = (
         {"acted_s": 10.0, "ended_s": 12.0, "outage_s": 2.31, "gap_before_s": 0.47, "first_output_s": 2.12,
-         "latency_limit_ms": 700.0, "latency_back_s": 3.0, "backlog_limit": 300.0, "backlog_back_s": 4.0},
+         "latency_limit_ms": 700.0, "latency_back_s": 3.0, "backlog_limit": 300.0, "backlog_back_s": 4.0,
+         "outage_worst_s": 3.4, "gap_before_worst_s": 0.9, "partitions": 4, "partitions_judged": 3,
+         "partitions_affected": 2, "partitions_silent": 1},
         {"acted_s": 15.0, "ended_s": 15.1, "outage_s": 0.47, "gap_before_s": 0.47, "first_output_s": 0.21,
          "latency_limit_ms": 700.0, "latency_back_s": None, "backlog_limit": None, "backlog_back_s": None},
         {},
