@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from streamgauge.evaluate import calibration, own, slo, sustained, verdict
+from streamgauge.evaluate import visible as visibility
 from streamgauge.evaluate.facts import Facts, Moments
 from streamgauge.evaluate.metrics import burst, clock, generator, lag, latency, recovery, resources, throughput
 from streamgauge.evaluate.metrics.generator import Lateness, Ledger, LedgerProblem
@@ -71,6 +72,9 @@ def _evaluate(run: RunDir, facts: Facts, tally: Tally, *, recorded: bool) -> dic
     if facts.moments is not None:
         ledger, ledger_problem = _ledger(run)
         figures = _measure(run, facts, facts.moments, tally, ledger, visible, recorded=recorded)
+        if recorded:
+            unseen, hidden = visibility.findings(run, facts, visible)
+            invalid, warnings = invalid + unseen, warnings + hidden
         if visible is not None:
             warnings += visible.warnings(facts.moments)
         if figures.stamps.never_visible:

@@ -32,7 +32,8 @@ class Seen:
     appended: int
     """Records that the inputs hold."""
     consumed: int | None
-    output: int
+    output: int | None
+    """Where the output ends; None where that is not the number of its records: transactions were seen."""
     late_max_ms: float
     waiting: int | None = None
     """Records that were not consumed when the engine last said what was; None where that was before the last look."""
