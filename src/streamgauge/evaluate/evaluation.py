@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING, Any
 from streamgauge.evaluate import calibration, own, slo, sustained, verdict
 from streamgauge.evaluate import visible as visibility
 from streamgauge.evaluate.facts import Facts, Moments
-from streamgauge.evaluate.metrics import burst, clock, generator, lag, latency, recovery, resources, throughput
+from streamgauge.evaluate.metrics import (
+    burst,
+    clock,
+    generator,
+    lag,
+    latency,
+    recovery,
+    resolution,
+    resources,
+    throughput,
+)
 from streamgauge.evaluate.metrics.generator import Lateness, Ledger, LedgerProblem
 from streamgauge.evaluate.metrics.trend import NO_SERIES, Series
 from streamgauge.evaluate.summary import Figures, rounded, summarize, write_measures
@@ -66,6 +76,7 @@ def _evaluate(run: RunDir, facts: Facts, tally: Tally, *, recorded: bool) -> dic
     invalid = [*_doubts(facts), *recovery.reasons(facts)]
     warnings = recovery.warnings(facts)
     figures: Figures | None = None
+    exactness: dict[str, resolution.Resolution] | None = None
     visible = Visible.read(run, facts)
     job = own.describe(run, facts)
     validated = own.is_validated(job)
@@ -96,6 +107,9 @@ def _evaluate(run: RunDir, facts: Facts, tally: Tally, *, recorded: bool) -> dic
             warnings += figures.burst.warnings()
         invalid += _clock_reasons(figures)
         warnings += _warnings(run, facts, facts.moments, figures)
+        visible_ms = None if visible is None else visible.resolution_ms(facts.moments)
+        exactness = resolution.measure(figures.broker_bound, visible_ms)
+        warnings += resolution.warnings(exactness, figures.latencies, figures.unknown_kinds)
     # A run that was given up, or whose engine died, may lack its topics.
     if figures is not None and not recorded and not facts.ended("engine") and not facts.outcome.get("hopeless"):
         invalid.append("the topics were not recorded, so no result could be checked")
@@ -114,6 +128,8 @@ def _evaluate(run: RunDir, facts: Facts, tally: Tally, *, recorded: bool) -> dic
         warnings.append("the latency drifts: the medians of the four quarters go one way, by more than 25 %")
     decision = verdict.decide(invalid, failed)
     summary = summarize(facts, figures, counts, decision, state, finding.held, warnings, job, validated=validated)
+    if exactness is not None:
+        summary["resolution_ms"] = resolution.figures(exactness)
     if visible is not None and facts.moments is not None:
         summary["visible_resolution_ms"] = rounded(visible.resolution_ms(facts.moments))
     if faults:

@@ -95,9 +95,23 @@ def latency_rows(source: Source) -> list[dict[str, Any]]:
                 "means": LATENCIES.get(kind, ""),
                 "count": number(values.get("count")),
                 "values": [number(values.get(name), 1) for name in PERCENTILES],
+                "resolution": _resolution(_part(_part(source.summary, "resolution_ms"), kind)),
             }
         )
     return rows
+
+
+def _resolution(known: Mapping[str, Any]) -> str:
+    """What a latency is known to, part by part; a dash for a run that does not say."""
+    if not known:
+        return NONE
+    parts = [f"{number(known.get('stamp'))} stamp"]
+    if known.get("visible_max") != 0:
+        at_worst = f"{number(known.get('visible_max'), 1)} at worst"
+        parts.append(f"{number(known.get('visible_p50'), 1)} visibility polling ({at_worst})")
+    if known.get("clock") != 0:
+        parts.append(f"{number(known.get('clock'), 1)} clock bound")
+    return " + ".join(parts)
 
 
 def negative_latencies(source: Source) -> list[str]:

@@ -362,6 +362,11 @@ def summary(total: np.ndarray) -> dict[str, Any]:
             "late_p99_limit_ms": 20.0,
         },
         "backlog": {"end": 163, "slope_per_s": -0.31, "slope_ci": [-1.4, 0.62]},
+        "resolution_ms": {
+            "total": {"stamp": 1.0, "visible_p50": 0.0, "visible_max": 0.0, "clock": 1.1},
+            "latest": {"stamp": 1.0, "visible_p50": 20.6, "visible_max": 25.3, "clock": 0.0},
+            "average": {"stamp": 1.0, "visible_p50": None, "visible_max": None, "clock": None},
+        },
         "clock": {"step_max_ms": 0.024, "broker_offset_ms": [-0.4, 0.7]},
         "resources": {
             "engine": {"cpu_mean": 0.91, "rss_max_mb": 1240, "heap_max_mb": 498, "gc_ms": 56},
