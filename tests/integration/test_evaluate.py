@@ -32,7 +32,17 @@ def judged(spark: Any, tmp_path: Path) -> Any:
 
 
 def counts(**given: int) -> dict[str, float | None]:
-    names = ["expected", "matched", "wrong", "lost", "unfinished", "duplicates", "intermediate", "unexpected"]
+    names = [
+        "expected",
+        "matched",
+        "wrong",
+        "lost",
+        "unfinished",
+        "duplicates",
+        "intermediate",
+        "unexpected",
+        "reverted",
+    ]
     return dict.fromkeys(names, 0) | given | {"inputs_per_result": 1.0 if given.get("matched") else None}
 
 
@@ -141,6 +151,31 @@ def test_every_way_to_be_wrong(judged: Any) -> None:
     # 16 of the 20 measured records matched; 14 at its first right output.
     assert summary["latency_ms"]["total"]["count"] == 16
     assert summary["latency_ms"]["total"]["max"] == 50.0
+
+
+def test_right_wrong_right_is_counted(judged: Any) -> None:
+    """Each record below has its outputs in this order; the others are perfect."""
+    made = SyntheticRun()
+    made.without(*range(11, 18))
+    wrong = [message(n, amount=8) for n in range(40)]
+    made.outputs += [
+        *(Output(11, 30, message(11)), Output(11, 31, wrong[11]), Output(11, 32, message(11))),  # reverted
+        *(Output(12, 30, message(12)), Output(12, 30, wrong[12]), Output(12, 30, message(12))),  # in one millisecond
+        *(Output(13, 30, wrong[13]), Output(13, 31, message(13)), Output(13, 32, message(13))),  # right from then on
+        *(Output(14, 30, wrong[14]), Output(14, 30, message(14))),  # the same in one millisecond
+        *(Output(15, 30, message(15)), Output(15, 31, wrong[15])),  # wrong, not reverted
+        *(
+            Output(16, 30, wrong[16]),
+            Output(16, 31, message(16)),
+            Output(16, 32, wrong[16]),
+            Output(16, 33, message(16)),
+        ),
+        Output(17, 30, message(17)),
+        *(Output(35, 30, message(35)), Output(35, 31, wrong[35])),  # of the tail: not expected
+    ]
+    summary = judged(made)
+    # Duplicates: 11, 12, 13 and 16. Intermediate: 11, 12, 13, 14 and two of 16.
+    assert summary["results"] == counts(expected=30, matched=29, wrong=1, duplicates=4, intermediate=6, reverted=3)
 
 
 @pytest.mark.parametrize(

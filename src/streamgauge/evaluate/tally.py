@@ -42,6 +42,7 @@ _INTS = (
     "outputs",
     "duplicates",
     "intermediate",
+    "reverted",
     "repeated_keys",
     "anchor_max_ms",
     "in_burst",
@@ -76,6 +77,7 @@ class Tally:
     outputs: Ints
     duplicates: Ints
     intermediate: Ints
+    reverted: Ints
     in_burst: Ints
     answered_max_ms: Ints
     repeated_keys: int
@@ -125,7 +127,7 @@ class Tally:
 
 
 def results(tally: Tally) -> dict[str, int]:
-    """The counts of the summary: reference rows by fate; the extras and ``unexpected`` count output rows."""
+    """The counts of the summary: reference rows by fate, and ``reverted`` of them; the others count output rows."""
     expected = tally.expected
 
     def count(fate: int) -> int:
@@ -139,5 +141,6 @@ def results(tally: Tally) -> dict[str, int]:
         "unfinished": count(UNFINISHED),
         "duplicates": int(tally.duplicates[expected].sum()),
         "intermediate": int(tally.intermediate[expected].sum()),
+        "reverted": int(tally.reverted[expected].sum()),
         "unexpected": tally.unexpected,
     }

@@ -16,7 +16,8 @@ RESULTS = {
     "lost": "never came out, although later ones did or the drain ended quiet",
     "unfinished": "had not come out when the drain's deadline ended the run",
     "duplicates": "right values that came out again",
-    "intermediate": "values that came out before the first right one",
+    "intermediate": "values that are not right and were followed by another",
+    "reverted": "matched, but a wrong value came out between two right ones",
     "unexpected": "rows with a key that the reference does not have",
 }
 

@@ -51,6 +51,7 @@ def row(
         "outputs": 1,
         "duplicates": 0,
         "intermediate": 0,
+        "reverted": 0,
         "in_burst": in_burst,
         "answered_max_ms": answered_ms,
     }

@@ -344,6 +344,7 @@ def summary(total: np.ndarray) -> dict[str, Any]:
             "unfinished": 0,
             "duplicates": 0,
             "intermediate": 0,
+            "reverted": 0,
             "unexpected": 0,
         },
         "latency_ms": {
