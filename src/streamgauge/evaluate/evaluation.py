@@ -227,6 +227,11 @@ def _clock_reasons(figures: Figures) -> list[str]:
 
 def _warnings(run: RunDir, facts: Facts, moments: Moments, figures: Figures) -> list[str]:
     said = resources.machine_warnings(resources.within(run.samples("machine"), moments))
+    if not facts.plan.scheduled:
+        said.append(
+            "closed loop: the load waited for the broker, so total counts from when a record was sent, not from when "
+            "it was due; do not compare it with that of a load with a schedule"
+        )
     step_ms, bound = figures.clock_step_ms, figures.broker_bound
     if step_ms is None:
         said.append("the machine's clock was not watched: a step of it would not be noticed")

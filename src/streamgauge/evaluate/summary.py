@@ -79,6 +79,7 @@ def summarize(
         "validated": validated,
         "state": state,
         "sustained": sustained,
+        "closed_loop": not facts.plan.scheduled,
         "interrupted": bool(facts.outcome.get("interrupted")),
         "reasons": list(decision.reasons),
         "warnings": warnings,

@@ -8,7 +8,7 @@ from typing import Any
 
 from streamgauge.report.figures import CLOCK_LIMIT_MS, CLOCK_WARNING_MS, clock_steps_ms, late_limits_ms
 from streamgauge.report.source import Source
-from streamgauge.report.text import LATENCIES, NONE, RESULTS, number, rounded, share
+from streamgauge.report.text import CLOSED_LOOP, LATENCIES, NONE, RESULTS, number, rounded, share
 
 PERCENTILES = {"p50": "p50", "p90": "p90", "p99": "p99", "p999": "p99.9", "max": "max", "mean": "mean"}
 
@@ -35,7 +35,7 @@ def headlines(source: Source) -> list[Headline]:
     summary = source.summary
     found = []
     for kind, note in (
-        ("total", "from the moment an input was due"),
+        ("total", CLOSED_LOOP if summary.get("closed_loop") else "from the moment an input was due"),
         ("latest", "from the last input's arrival"),
     ):
         values = _part(_part(summary, "latency_ms"), kind)
@@ -86,13 +86,13 @@ def latency_rows(source: Source) -> list[dict[str, Any]]:
     latencies = _part(source.summary, "latency_ms")
     kinds = [kind for kind in LATENCIES if kind in latencies]
     kinds += [kind for kind in latencies if kind not in LATENCIES]
-    rows = []
+    rows, closed = [], source.summary.get("closed_loop")
     for kind in kinds:
         values = _part(latencies, kind)
         rows.append(
             {
                 "kind": kind.replace("_", " "),
-                "means": LATENCIES.get(kind, ""),
+                "means": LATENCIES.get(kind, "") if kind != "total" or not closed else CLOSED_LOOP,
                 "count": number(values.get("count")),
                 "values": [number(values.get(name), 1) for name in PERCENTILES],
                 "resolution": _resolution(_part(_part(source.summary, "resolution_ms"), kind)),

@@ -30,6 +30,9 @@ LATENCIES = {
     "generator_share": "record arrived − record should have left: the generator's and the transport's share",
 }
 
+CLOSED_LOOP = "closed loop: from when the last input was sent, as the load waited for the broker"
+"""What ``total`` means for a load without a schedule."""
+
 STATES = {
     "steady": "latency neither rose nor fell over the measured interval",
     "drifting": "latency kept rising or falling: the run had not settled",

@@ -88,6 +88,17 @@ def test_the_summary_of_a_run(tmp_path: Path, total_ms: int, warned: bool) -> No
     assert any("known to 2.0 ms only" in said for said in summary["warnings"]) == warned
 
 
+@pytest.mark.parametrize("shape", ["constant", "unlimited"])
+def test_the_total_of_a_load_without_a_schedule_is_marked(tmp_path: Path, shape: str) -> None:
+    shutil.copytree(Path(__file__).parents[2] / "golden" / "format-1", tmp_path / "run")
+    run = RunDir.open(tmp_path / "run")
+    scenario = run.manifest()["scenario"]
+    run.write_manifest({**run.manifest(), "scenario": {**scenario, "load": {**scenario["load"], "shape": shape}}})
+    summary = evaluation._evaluate(run, Facts.read(run), tally(row()), recorded=True)
+    assert summary["closed_loop"] == (shape == "unlimited")
+    assert any(said.startswith("closed loop: ") for said in summary["warnings"]) == (shape == "unlimited")
+
+
 def test_a_summary_has_it_rounded() -> None:
     found = resolution.figures(resolution.measure(Bound(-1.23456, 2.0), None))
     assert found["total"] == {"stamp": 1.0, "visible_p50": 0.0, "visible_max": 0.0, "clock": 3.235}
