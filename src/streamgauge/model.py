@@ -275,3 +275,7 @@ class Traits:
     def is_transactional(self, options: Mapping[str, Any]) -> bool:
         """Whether, with these options, results can be read only once their transaction has been committed."""
         return self.transactional and self.delivery_with(options) == "exactly-once"
+
+    def may_hide_results(self, options: Mapping[str, Any]) -> bool:
+        """As ``is_transactional``, or nobody knows: a program of the user's may write in transactions unasked."""
+        return self.is_transactional(options) or self.needs_program

@@ -8,7 +8,7 @@ Format history
 ``manifest.json``   what was asked for and what it ran on; written before the load starts
 ``outcome.json``    what happened: moments, offsets, ended processes; written when the engine has stopped
 ``samples/``        one JSON object a line: ``resources``, ``machine``, ``clock``, ``positions``, and ``visible`` where
-                    the engine writes in transactions
+                    the engine writes in transactions or may do so
 ``ledger/``         one row per slice that a load worker sent: ``first`` (n_seq), ``count``, ``sent_ns``,
                     ``acked_n`` (the record whose acknowledgement was stamped), ``acked_ns`` (0: none), ``errors``
 ``recorded/``       the topics: key, value, partition, offset, appended_ms; inputs also n_seq

@@ -20,7 +20,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar
 
 if TYPE_CHECKING:
     import numpy as np
@@ -37,7 +37,7 @@ WARMUP_STAIR_S = 1.0
 RISING_SHARE = 0.8
 """Of a rising warm-up: how much of it rises. The rest is for the engine to settle at the full rate."""
 POISSON_BLOCK = 1024
-"""So many records fall at random into the time that an even spacing would give them together."""
+"""Poisson arrivals are drawn in pieces of the time in which so many records would leave if they were evenly spaced."""
 
 Value = TypeVar("Value")
 ShapeName = Literal["constant", "steps", "ramp", "single-burst", "periodic-burst", "fluctuating", "unlimited"]
@@ -69,6 +69,19 @@ class Segment:
     records: int
 
 
+class _Blocks(NamedTuple):
+    """The pieces in which Poisson arrivals are drawn, one element each.
+
+    Block *b* lies where the records ``starts[b]`` to ``starts[b] + widths[b]`` would be if they were evenly spaced, and
+    holds the records ``firsts[b]`` to ``firsts[b] + counts[b]``.
+    """
+
+    starts: Ints
+    widths: Ints
+    firsts: Ints
+    counts: Ints
+
+
 @dataclass(frozen=True)
 class LoadPlan:
     """A load, and the phases of the run that it drives. Record 0 leaves at the start of the warm-up."""
@@ -90,11 +103,15 @@ class LoadPlan:
     """Not of the bursts, whose load begins at once, nor of unlimited."""
     seed: int = 0
     """Of Poisson arrivals."""
+    poisson_blocks: Literal["drawn", "fixed"] = "drawn"
+    """Whether the number of records of a block of Poisson arrivals is drawn too. Fixed in manifests that lack it."""
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> LoadPlan:
         """The inverse of ``asdict``. Raises TypeError for an unknown key."""
-        return cls(**{**content, "steps_per_s": tuple(content.get("steps_per_s", ()))})
+        early = content.get("arrivals") == "poisson" and "poisson_blocks" not in content
+        missing = {"poisson_blocks": "fixed"} if early else {}
+        return cls(**{**content, **missing, "steps_per_s": tuple(content.get("steps_per_s", ()))})
 
     @property
     def duration_s(self) -> float:
@@ -190,8 +207,8 @@ class LoadPlan:
         if not self.scheduled:
             return 0
         if self.arrivals == "poisson" and n_seq < self.records:
-            block, place = divmod(n_seq, POISSON_BLOCK)
-            return int(self._random_block(block)[place])
+            block = bisect_right(self._blocks.firsts, n_seq) - 1
+            return int(self._random_block(block)[n_seq - self._blocks.firsts[block]])
         return self._evenly(n_seq)
 
     def offsets_ns(self, n_seq: Ints) -> Ints:
@@ -202,11 +219,13 @@ class LoadPlan:
             return np.zeros(len(n_seq), np.int64)
         if self.arrivals == "even":
             return self._many_evenly(n_seq)
-        block, place = np.divmod(n_seq, POISSON_BLOCK)
+        firsts = self._blocks.firsts
+        order = np.argsort(n_seq, kind="stable")
+        rising = n_seq[order]
+        blocks, begins = np.unique(np.searchsorted(firsts, rising, side="right") - 1, return_index=True)
         found = np.zeros(len(n_seq), np.int64)
-        for number in np.unique(block):
-            mine = block == number
-            found[mine] = self._random_block(int(number))[place[mine]]
+        for block, begin, end in zip(blocks.tolist(), begins, [*begins[1:], len(rising)], strict=True):
+            found[order[begin:end]] = self._random_block(block)[rising[begin:end] - firsts[block]]
         return found
 
     def count_before(self, elapsed_ns: int) -> int:
@@ -221,8 +240,9 @@ class LoadPlan:
         import numpy as np
 
         # Records of a block stay within its time, so all blocks before this one have left and none after it.
-        block = max(even - 1, 0) // POISSON_BLOCK
-        return block * POISSON_BLOCK + int(np.searchsorted(self._random_block(block), elapsed_ns, side="left"))
+        block = bisect_right(self._blocks.starts, max(even - 1, 0)) - 1
+        inside = int(np.searchsorted(self._random_block(block), elapsed_ns, side="left"))
+        return int(self._blocks.firsts[block]) + inside
 
     def per_second(self) -> list[int]:
         """Records that should leave in each second of the load; the last one may be partial."""
@@ -258,16 +278,44 @@ class LoadPlan:
         inside = -(-(elapsed_ns - segment.start_ns) * segment.records // segment.length_ns)
         return segment.first + min(inside, segment.records)
 
+    @_Once
+    def _columns(self) -> Ints:
+        """The fields of the segments, one row each."""
+        import numpy as np
+
+        return np.array([[*vars(segment).values()] for segment in self.segments]).T
+
     def _many_evenly(self, n_seq: Ints) -> Ints:
         import numpy as np
 
-        start_ns, length_ns, first, records = np.array([[*vars(segment).values()] for segment in self.segments]).T
+        start_ns, length_ns, first, records = self._columns
         place = np.searchsorted(first, n_seq, side="right") - 1
         inside, records = n_seq - first[place], np.maximum(records, 1)[place]
         # Whole and rest apart: the plain product would not fit into 64 bits.
         whole, rest = np.divmod(length_ns[place], records)
         found: Ints = start_ns[place] + inside * whole + inside * rest // records
         return found
+
+    @_Once
+    def _blocks(self) -> _Blocks:
+        """Draws how many records each block has; together they have as many as the plan.
+
+        A burst and the time between two bursts keep the number that the plan gives them, so that a burst is the same
+        records with any seed. Other shapes are drawn as a whole: fixed numbers make arrivals smoother.
+        """
+        import numpy as np
+
+        bounds = [*(self._firsts if self.bursts else [0]), self.records]
+        random = np.random.Generator(np.random.Philox(key=[self.seed % 2**64, 2**63 - 1]))
+        starts, counts = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+        for first, end in pairwise([0, self.records] if self.poisson_blocks == "fixed" else bounds):
+            start = np.arange(first, end, POISSON_BLOCK)
+            widths = np.diff([*start, max(first, end)])
+            starts.append(start)
+            drawn = self.poisson_blocks == "drawn" and first < end
+            counts.append(random.multinomial(end - first, widths / (end - first)) if drawn else widths)
+        start, count = np.concatenate(starts), np.concatenate(counts)
+        return _Blocks(start, np.append(start[1:], self.records) - start, np.cumsum(count) - count, count)
 
     @_Once
     def _random_blocks(self) -> dict[int, Ints]:
@@ -281,12 +329,12 @@ class LoadPlan:
         if block not in known:
             if len(known) > 64:
                 known.clear()
-            count = min(POISSON_BLOCK, self.records - block * POISSON_BLOCK)
+            start, width, _, count = (int(column[block]) for column in self._blocks)
             random = np.random.Generator(np.random.Philox(key=[self.seed % 2**64, block]))
-            place = np.sort(random.random(count)) * count
+            place = np.sort(random.random(count)) * width
             whole = place.astype(np.int64)
-            here = self._many_evenly(block * POISSON_BLOCK + whole)
-            following = self._many_evenly(np.minimum(block * POISSON_BLOCK + whole + 1, self.records - 1))
+            here = self._many_evenly(start + whole)
+            following = self._many_evenly(np.minimum(start + whole + 1, self.records - 1))
             known[block] = here + ((place - whole) * np.maximum(following - here, 0)).astype(np.int64)
         return known[block]
 

@@ -171,13 +171,18 @@ def clock_sample(second: int, step_ms: float = 0.0, bracket_ns: int = 1000) -> d
 
 
 def _topic(rows: Sequence[tuple[str, str, int, int]]) -> pa.Table:
-    """Offsets are given in the order of the rows."""
+    """Offsets are given in the order of the rows of each partition."""
+    taken: dict[int, int] = {}
+    offsets = []
+    for row in rows:
+        offsets.append(taken.get(row[2], 0))
+        taken[row[2]] = offsets[-1] + 1
     return pa.table(
         {
             "key": pa.array([row[0] for row in rows], pa.string()),
             "value": pa.array([row[1] for row in rows], pa.string()),
             "partition": pa.array([row[2] for row in rows], pa.int32()),
-            "offset": pa.array(range(len(rows)), pa.int64()),
+            "offset": pa.array(offsets, pa.int64()),
             "appended_ms": pa.array([row[3] for row in rows], pa.int64()),
         }
     )

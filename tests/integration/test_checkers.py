@@ -28,7 +28,7 @@ def test_an_honest_run_passes(measure: Measure) -> None:
     assert results == {
         "expected": 2500,
         "matched": 2500,
-        **dict.fromkeys(("wrong", "lost", "unfinished", "duplicates", "intermediate", "unexpected"), 0),
+        **dict.fromkeys(("wrong", "lost", "unfinished", "duplicates", "intermediate", "reverted", "unexpected"), 0),
         "inputs_per_result": 1.0,
     }
     assert summary["latency_ms"]["latest"]["count"] == 2000

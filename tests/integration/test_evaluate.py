@@ -33,7 +33,17 @@ def judged(spark: Any, tmp_path: Path) -> Any:
 
 
 def counts(**given: int) -> dict[str, float | None]:
-    names = ["expected", "matched", "wrong", "lost", "unfinished", "duplicates", "intermediate", "unexpected"]
+    names = [
+        "expected",
+        "matched",
+        "wrong",
+        "lost",
+        "unfinished",
+        "duplicates",
+        "intermediate",
+        "unexpected",
+        "reverted",
+    ]
     return dict.fromkeys(names, 0) | given | {"inputs_per_result": 1.0 if given.get("matched") else None}
 
 
@@ -147,6 +157,31 @@ def test_every_way_to_be_wrong(judged: Any) -> None:
     assert (found["count"], found["missing"]) == (16, 1)
     # Record 11, due at 1.1 s, had not come when the drain ended at 10 s.
     assert (found["max"], found["max_at_least"]) == (None, 8900.0)
+
+
+def test_right_wrong_right_is_counted(judged: Any) -> None:
+    """Each record below has its outputs in this order; the others are perfect."""
+    made = SyntheticRun()
+    made.without(*range(11, 18))
+    wrong = [message(n, amount=8) for n in range(40)]
+    made.outputs += [
+        *(Output(11, 30, message(11)), Output(11, 31, wrong[11]), Output(11, 32, message(11))),  # reverted
+        *(Output(12, 30, message(12)), Output(12, 30, wrong[12]), Output(12, 30, message(12))),  # in one millisecond
+        *(Output(13, 30, wrong[13]), Output(13, 31, message(13)), Output(13, 32, message(13))),  # right from then on
+        *(Output(14, 30, wrong[14]), Output(14, 30, message(14))),  # the same in one millisecond
+        *(Output(15, 30, message(15)), Output(15, 31, wrong[15])),  # wrong, not reverted
+        *(
+            Output(16, 30, wrong[16]),
+            Output(16, 31, message(16)),
+            Output(16, 32, wrong[16]),
+            Output(16, 33, message(16)),
+        ),
+        Output(17, 30, message(17)),
+        *(Output(35, 30, message(35)), Output(35, 31, wrong[35])),  # of the tail: not expected
+    ]
+    summary = judged(made)
+    # Duplicates: 11, 12, 13 and 16. Intermediate: 11, 12, 13, 14 and two of 16.
+    assert summary["results"] == counts(expected=30, matched=29, wrong=1, duplicates=4, intermediate=6, reverted=3)
 
 
 @pytest.mark.parametrize(
@@ -365,6 +400,21 @@ def test_floats_match_within_a_billionth(spark: Any) -> None:
     ).selectExpr("*", "20L AS emitted_ms", "0 AS partition", "id AS offset")
     fates = judge(compare(answer, found, _Averages())).select("id", "fate").collect()  # type: ignore[arg-type]
     assert sorted(tuple(row) for row in fates) == [(0, 0), (1, 0), (2, 1), (3, 1), (4, 1), (5, 1), (6, 1)]
+
+
+def test_floats_match_a_right_value_of_zero_within_a_billionth(spark: Any) -> None:
+    """A mean of speeds that cancel out is 0 by one order of summation and 1e-16 by another."""
+    answer = spark.createDataFrame(
+        [(n, 2, 0.0, 2, 5, 4.5, 10) for n in range(6)],
+        "id bigint, n int, mean double, inputs int, "
+        "appended_max_ms bigint, appended_mean_ms double, intended_max_ns bigint",
+    )
+    found = spark.createDataFrame(
+        [(0, 2, -0.0), (1, 2, 1e-16), (2, 2, -1e-9), (3, 2, 1.1e-9), (4, 2, float("nan")), (5, 2, None)],
+        "id bigint, n int, mean double",
+    ).selectExpr("*", "20L AS emitted_ms", "0 AS partition", "id AS offset")
+    fates = judge(compare(answer, found, _Averages())).select("id", "fate").collect()  # type: ignore[arg-type]
+    assert sorted(tuple(row) for row in fates) == [(0, 0), (1, 0), (2, 0), (3, 1), (4, 1), (5, 1)]
 
 
 def test_the_evaluators_process(tmp_path: Path) -> None:

@@ -66,6 +66,7 @@ def test_a_load_without_a_schedule_is_measured_from_when_records_left(
 ) -> None:
     monkeypatch.setattr(course, "LOAD_OVERRUN_S", -60.0)  # it may take longer than its rate says: nothing is overdue
     run, summary = measure(shape="unlimited", rate_per_s=2_000)
+    assert summary["closed_loop"]
     plan = LoadPlan.from_json(run.manifest()["scenario"]["load"])
     assert summary["verdict"] == "VALID", summary["reasons"]
     assert sent(run) == list(range(plan.records))

@@ -296,6 +296,7 @@ def test_every_error_in_the_output_is_counted_as_what_it_is(spark: Any, pipeline
         "unfinished": 0,
         "duplicates": 1,
         "intermediate": 1,
+        "reverted": 0,
         "unexpected": 2,
     }
     assert {name: results(tally)[name] for name in counts} == counts

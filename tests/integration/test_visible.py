@@ -176,6 +176,16 @@ def test_a_transactional_run(measure: Measure, shared: Bench) -> None:
     assert run.summary_path.read_bytes() == first, "evaluated again"
 
 
+def test_undeclared_transactions_are_noticed_and_stamped(measure: Measure) -> None:
+    run, summary = measure("command", program=ENGINE, stage="ingest")
+    assert (run.manifest()["engine"]["delivery"], run.manifest()["engine"]["transactional"]) == ("at-least-once", False)
+    assert (summary["verdict"], summary["reasons"]) == ("VALID", [])
+    assert any("command writes in transactions" in said for said in summary["warnings"])
+    # Each transaction holds its first record back for half a second.
+    assert summary["latency_ms"]["latest"]["max"] >= 500
+    assert summary["visible_resolution_ms"]["max"] > 0
+
+
 @pytest.mark.full
 @pytest.mark.parametrize("positions", ["in the transaction", "ahead"])
 def test_the_drain_waits_for_the_last_commit(measure: Measure, monkeypatch: pytest.MonkeyPatch, positions: str) -> None:
@@ -224,9 +234,8 @@ def transactional() -> SyntheticRun:
     """Ten records a second, the even ones in partition 0, each transaction committed half a second after it ends."""
     made = SyntheticRun(delivery="exactly-once")
     made.outputs = [Output(n, 20, message(n), partition=n % 2) for n in made.inputs]
-    # Offsets are those of the whole list: record n has offset n, in whichever partition it is.
     made.visible = [
-        line(partition, 10 * second, 1000 * second + 500 + 100 * partition)
+        line(partition, 5 * second, 1000 * second + 500 + 100 * partition)
         for second in range(1, 5)
         for partition in (0, 1)
     ]
@@ -252,7 +261,7 @@ def test_latency_counts_until_a_result_is_visible(spark: Any, tmp_path: Path) ->
 def test_results_that_never_became_visible_are_none(spark: Any, tmp_path: Path) -> None:
     """Records 30 to 39 are the tail's; of 20 to 29 the odd ones stay hidden."""
     made = transactional()
-    made.visible = [one for one in made.visible or () if not (one["partition"] == 1 and one["end"] >= 30)]
+    made.visible = [one for one in made.visible or () if not (one["partition"] == 1 and one["end"] >= 15)]
     summary = evaluate(spark, made.write(tmp_path / "run"))
     assert summary["results"]["matched"] == 25
     assert summary["results"]["unexpected"] == 0

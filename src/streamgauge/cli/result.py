@@ -17,6 +17,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print summary.json alone o
 _RECOVERY = {
     "outage_s": "outage",
     "gap_before_s": "longest gap before",
+    "outage_worst_s": "worst partition",
     "first_output_s": "output after",
     "latency_back_s": "latency back after",
     "backlog_back_s": "backlog back after",
@@ -108,7 +109,7 @@ def _fault(fault: dict[str, Any]) -> str:
     """One fault: as it was asked for, and how the run took it."""
     if not fault["took_effect"]:
         return f"{'fault':<11}{fault['fault']}: did not take effect, {fault['why_not']}"
-    figures = (f"{word} {'–' if fault[key] is None else f'{fault[key]:,.2f} s'}" for key, word in _RECOVERY.items())
+    figures = (f"{word} {'–' if fault.get(key) is None else f'{fault[key]:,.2f} s'}" for key, word in _RECOVERY.items())
     return f"{'fault':<11}{fault['fault']}: {', '.join(figures)}"
 
 

@@ -6,8 +6,20 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from streamgauge.evaluate import calibration, own, slo, steadiness, sustained, verdict
+from streamgauge.evaluate import visible as visibility
 from streamgauge.evaluate.facts import Facts, Moments
-from streamgauge.evaluate.metrics import arrival, burst, clock, generator, lag, latency, recovery, resources, throughput
+from streamgauge.evaluate.metrics import (
+    arrival,
+    burst,
+    clock,
+    generator,
+    lag,
+    latency,
+    recovery,
+    resolution,
+    resources,
+    throughput,
+)
 from streamgauge.evaluate.metrics.generator import Lateness, Ledger, LedgerProblem
 from streamgauge.evaluate.metrics.trend import NO_SERIES, Series
 from streamgauge.evaluate.summary import Figures, rounded, summarize, write_measures
@@ -65,12 +77,16 @@ def _evaluate(run: RunDir, facts: Facts, tally: Tally, *, recorded: bool) -> dic
     invalid = [*_doubts(facts), *recovery.reasons(facts)]
     warnings = recovery.warnings(facts)
     figures: Figures | None = None
+    exactness: dict[str, resolution.Resolution] | None = None
     visible = Visible.read(run, facts)
     job = own.describe(run, facts)
     validated = own.is_validated(job)
     if facts.moments is not None:
         ledger, ledger_problem = _ledger(run)
         figures = _measure(run, facts, facts.moments, tally, ledger, visible, recorded=recorded)
+        if recorded:
+            unseen, hidden = visibility.findings(run, facts, visible)
+            invalid, warnings = invalid + unseen, warnings + hidden
         if visible is not None:
             warnings += visible.warnings(facts.moments)
         if figures.stamps.never_visible:
@@ -95,6 +111,9 @@ def _evaluate(run: RunDir, facts: Facts, tally: Tally, *, recorded: bool) -> dic
             warnings += figures.burst.warnings()
         invalid += _clock_reasons(figures)
         warnings += _warnings(run, facts, facts.moments, figures)
+        visible_ms = None if visible is None else visible.resolution_ms(facts.moments)
+        exactness = resolution.measure(figures.broker_bound, visible_ms)
+        warnings += resolution.warnings(exactness, figures.latencies, figures.unknown_kinds)
     # A run that was given up, or whose engine died, may lack its topics.
     if figures is not None and not recorded and not facts.ended("engine") and not facts.outcome.get("hopeless"):
         invalid.append("the topics were not recorded, so no result could be checked")
@@ -109,6 +128,7 @@ def _evaluate(run: RunDir, facts: Facts, tally: Tally, *, recorded: bool) -> dic
     failed += silent
     if counts["unfinished"] and not silent:
         warnings.append(verdict.unfinished_warning(counts))
+    warnings += recovery.silent_warnings(faults)
     state, state_reason, finding = _state(facts, figures, validated)
     if finding.why:
         warnings.append(finding.why)
@@ -119,6 +139,8 @@ def _evaluate(run: RunDir, facts: Facts, tally: Tally, *, recorded: bool) -> dic
     summary = summarize(
         facts, figures, counts, decision, state, state_reason, finding.held, warnings, job, validated=validated
     )
+    if exactness is not None:
+        summary["resolution_ms"] = resolution.figures(exactness)
     if visible is not None and facts.moments is not None:
         summary["visible_resolution_ms"] = rounded(visible.resolution_ms(facts.moments))
     if faults:
@@ -217,6 +239,11 @@ def _clock_reasons(figures: Figures) -> list[str]:
 
 def _warnings(run: RunDir, facts: Facts, moments: Moments, figures: Figures) -> list[str]:
     said = resources.machine_warnings(resources.within(run.samples("machine"), moments))
+    if not facts.plan.scheduled:
+        said.append(
+            "closed loop: the load waited for the broker, so total counts from when a record was sent, not from when "
+            "it was due; do not compare it with that of a load with a schedule"
+        )
     step_ms, bound = figures.clock_step_ms, figures.broker_bound
     if step_ms is None:
         said.append("the machine's clock was not watched: a step of it would not be noticed")
@@ -278,8 +305,8 @@ def _state(facts: Facts, figures: Figures | None, validated: bool) -> tuple[str 
 def _recovery(facts: Facts, figures: Figures | None) -> recovery.Seen | None:
     if facts.moments is None or figures is None:
         return None
-    outputs_ms = figures.stamps.output_moments_ms
-    return recovery.Seen.of(facts, facts.moments, figures.tally, _kind(figures), outputs_ms, figures.backlog)
+    partitions_ms = figures.stamps.output_moments_ms
+    return recovery.Seen.of(facts, facts.moments, figures.tally, _kind(figures), partitions_ms, figures.backlog)
 
 
 def _kind(figures: Figures) -> str:

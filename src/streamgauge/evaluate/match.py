@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
 RELATIVE_TOLERANCE = 1e-9
+ZERO_TOLERANCE = 1e-9
+"""How far a float may be off where the right value is 0, of which no relative tolerance leaves anything."""
 ROWS_PER_TASK = 1_000_000
 
 _SETTINGS = {
@@ -140,6 +142,7 @@ def compare(answer: DataFrame, found: DataFrame, pipeline: Pipeline) -> DataFram
         f.min(right_ms).alias("first_right_ms"),
         f.max(right_ms).alias("last_right_ms"),
         f.max(wrong_ms).alias("last_wrong_ms"),
+        f.min(_where("is_right", "place")).alias("first_right_place"),
         f.max(_where("is_right", "place")).alias("last_right_place"),
         f.max(_where("not is_right", "place")).alias("last_wrong_place"),
     )
@@ -155,12 +158,16 @@ def judge(keys: DataFrame) -> DataFrame:
         " or last_right_ms = last_wrong_ms and last_right_place > last_wrong_place"
     )
     fate = f.when(f.col("outputs") == 0, tally.MISSING).when(ends_right, tally.MATCHED).otherwise(tally.WRONG)
+    was_right = f.expr(
+        "first_right_ms < last_wrong_ms or first_right_ms = last_wrong_ms and first_right_place < last_wrong_place"
+    )
     wrong_outputs = f.col("outputs") - f.col("right_outputs")
     return keys.withColumn("fate", fate).withColumns(
         {
             "answered_ms": f.when(f.col("fate") == tally.MATCHED, f.col("first_right_ms")).otherwise(f.col("first_ms")),
             "duplicates": f.greatest(f.col("right_outputs") - 1, f.lit(0)),
             "intermediate": wrong_outputs - (f.col("fate") == tally.WRONG).cast("int"),
+            "reverted": f.coalesce((f.col("fate") == tally.MATCHED) & was_right, f.lit(False)).cast("int"),
             "repeated": (f.col("first_answer") != f.col("last_answer")).cast("int"),
         }
     )
@@ -210,6 +217,7 @@ def count(keys: DataFrame, moments: Moments) -> DataFrame:
         f.sum("outputs").alias("outputs"),
         f.sum("duplicates").alias("duplicates"),
         f.sum("intermediate").alias("intermediate"),
+        f.sum("reverted").alias("reverted"),
         f.sum("repeated").alias("repeated_keys"),
         rest_of_second("appended_max_ms").alias("appended_rest_ms"),
         rest_of_second("greatest(answered_ms, appended_max_ms)").alias("answered_rest_ms"),
@@ -242,4 +250,5 @@ def _close(right: Column, found: Column) -> Column:
     from pyspark.sql import functions as f
 
     # Relative to the right one: what came out may be infinite or no number, and then everything would be near it.
-    return right.eqNullSafe(found) | (f.abs(right - found) <= f.abs(right) * RELATIVE_TOLERANCE)
+    tolerance = f.when(right == 0, ZERO_TOLERANCE).otherwise(f.abs(right) * RELATIVE_TOLERANCE)
+    return right.eqNullSafe(found) | (f.abs(right - found) <= tolerance)

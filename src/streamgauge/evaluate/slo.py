@@ -80,6 +80,7 @@ def _metrics() -> dict[str, Metric]:
         "unfinished",
         "duplicates",
         "intermediate",
+        "reverted",
         "unexpected",
     ):
         found[f"results.{count}"] = Metric(("results", count), _PLAIN, expected, "0")

@@ -84,6 +84,7 @@ def summarize(
         "state": state,
         "state_reason": state_reason,
         "sustained": sustained,
+        "closed_loop": not facts.plan.scheduled,
         "interrupted": bool(facts.outcome.get("interrupted")),
         "reasons": list(decision.reasons),
         "warnings": warnings,

@@ -44,6 +44,7 @@ _INTS = (
     "outputs",
     "duplicates",
     "intermediate",
+    "reverted",
     "repeated_keys",
     "appended_rest_ms",
     "answered_rest_ms",
@@ -84,6 +85,7 @@ class Tally:
     outputs: Ints
     duplicates: Ints
     intermediate: Ints
+    reverted: Ints
     in_burst: Ints
     answered_max_ms: Ints
     appended_rest_ms: Ints
@@ -159,7 +161,7 @@ def _passed_ms(sets: Ints, answered_sets: Ints, answered_ms: Ints) -> Ints:
 
 
 def results(tally: Tally) -> dict[str, int]:
-    """The counts of the summary: reference rows by fate; the extras and ``unexpected`` count output rows."""
+    """The counts of the summary: reference rows by fate, and ``reverted`` of them; the others count output rows."""
     expected = tally.expected
 
     def count(fate: int) -> int:
@@ -173,5 +175,6 @@ def results(tally: Tally) -> dict[str, int]:
         "unfinished": count(UNFINISHED),
         "duplicates": int(tally.duplicates[expected].sum()),
         "intermediate": int(tally.intermediate[expected].sum()),
+        "reverted": int(tally.reverted[expected].sum()),
         "unexpected": tally.unexpected,
     }

@@ -1,4 +1,8 @@
-"""When the results of a transactional engine could be read, by the ends that were seen while the run went on."""
+"""When results of transactions could be read, by the ends that were seen while the run went on.
+
+An engine may write in transactions without declaring it. The recorded output shows it: the mark of each commit and each
+aborted record take an offset that no record has.
+"""
 
 from __future__ import annotations
 
@@ -56,10 +60,13 @@ class Visible:
 
     @classmethod
     def read(cls, run: RunDir, facts: Facts) -> Visible | None:
-        """None where the broker's own stamps will do: results could be read as soon as they were appended."""
-        if not facts.manifest["engine"].get("transactional"):
-            return None
+        """None where the broker's own stamps will do: results could be read as soon as they were appended.
+
+        Also None of undeclared transactions that nobody watched; see ``undeclared``.
+        """
         samples = run.samples("visible")
+        if not facts.manifest["engine"].get("transactional") and not (samples and undeclared(run, facts)):
+            return None
         columns = ("partition", "end", "t_ns", "since_ns")
         partition, end, t_ns, since_ns = (np.array([line[name] for line in samples], np.int64) for name in columns)
         places = partition * OFFSETS_MAX + end
@@ -98,6 +105,48 @@ class Visible:
     def _doubts_ms(self, moments: Moments) -> Distribution:
         measured = self.moment_ns >= moments.measured_start_ns
         return Distribution.of(self.doubt_ns[measured] / NS_PER_MS, self.moved[measured])
+
+
+def undeclared(run: RunDir, facts: Facts) -> int:
+    """Places of the output without a record that can be read, as transactions leave them, of an engine that declares no
+    transactions."""
+    if facts.manifest["engine"].get("transactional"):
+        return 0
+    return unused_places(run, facts) + int(facts.outcome.get("hidden") or 0)
+
+
+def unused_places(run: RunDir, facts: Facts) -> int:
+    """Offsets below the end of the output at which nothing was recorded; 0 where the output was not recorded."""
+    import pyarrow.dataset as ds
+
+    directory, partitions = run.recorded(facts.output.name), facts.output.partitions
+    if not any(directory.glob("*.parquet")):
+        return 0
+    known = (facts.outcome.get("ends") or {}).get(facts.output.name) or {}
+    ends = np.array([int(known.get(str(partition), 0)) for partition in range(partitions)], np.int64)
+    rows = 0
+    for batch in ds.dataset(directory).scanner(columns=["partition", "offset"]).to_batches():
+        np.maximum.at(ends, batch.column("partition").to_numpy(), batch.column("offset").to_numpy() + 1)
+        rows += batch.num_rows
+    return int(ends.sum()) - rows
+
+
+def findings(run: RunDir, facts: Facts, visible: Visible | None) -> tuple[list[str], list[str]]:
+    """Why undeclared transactions make a run INVALID, and what the reader should know of transactions."""
+    said = []
+    if hidden := facts.outcome.get("hidden"):
+        said.append(f"{hidden} places of the output were behind a transaction that was still open when the run ended")
+    if not undeclared(run, facts):
+        return [], said
+    engine = facts.manifest["engine"]
+    found = f"{engine['name']} writes in transactions without declaring it"
+    if visible is not None:
+        return [], [*said, f"{found}: results count from when their transaction was committed"]
+    if not (places := unused_places(run, facts)):
+        return [], [*said, found]  # nothing was committed, so nothing needs a stamp
+    option = "; try again with --set delivery=exactly-once" if engine["name"] == "command" else ""
+    found += f" ({places} offsets of the output hold no record)"
+    return [f"{found}, and nobody saw when its results became visible{option}"], said
 
 
 def output_stamps_ms(batch: Any, visible: Visible | None) -> Ints:

@@ -213,7 +213,7 @@ class Course:
                 sent=self._heard.sent,
                 appended=self._inputs_of(appended),
                 consumed=self._heard.consumed,
-                output=appended["output"],
+                output=None if self._visibility.saw_transactions() else appended["output"],
                 late_max_ms=self._heard.late_max_ms,
                 lags=self._lags,
             )
@@ -367,6 +367,7 @@ class Course:
             self._outcome.drain_end_ns = time.time_ns()
             self._supervisor.stop_group("load")
             try:
+                self._outcome.hidden = self._visibility.hidden()
                 self._outcome.note_ends(self.plan.transport.ends(self.plan.streams))
             except EnvironmentProblem as problem:
                 # A dead broker: there is nothing to record, and the summary says why.

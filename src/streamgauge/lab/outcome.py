@@ -79,6 +79,8 @@ class Outcome:
     """Seconds without output that count as quiet in this run."""
     interrupted: bool = False
     ends: dict[str, Any] = field(default_factory=dict)
+    hidden: int | None = None
+    """Places of the output behind a transaction that was open at the end; None where nobody looked."""
     ended: list[dict[str, Any]] = field(default_factory=list)
     load_error: str | None = None
     load_goes_first: bool = False

@@ -55,6 +55,7 @@ class Point:
 
 def point(seen: Seen, one_to_one: bool) -> Point | None:
     """None where the lag is not known."""
+    one_to_one = one_to_one and seen.output is not None
     done = seen.output if one_to_one else seen.consumed
     if done is None:
         return None
@@ -172,6 +173,10 @@ class ProbeReferee:
     _due: int = 1
 
     def look(self, seen: Seen) -> Call | None:
+        if self.one_to_one and seen.output is None:
+            # What was counted so far has marks of transactions in it.
+            self.one_to_one = False
+            self._points.clear()
         found = point(seen, self.one_to_one)
         if self.call is not None or found is None or seen.measured_s < 0:
             return None

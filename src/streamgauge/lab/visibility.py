@@ -1,4 +1,4 @@
-"""Watches the results of a transactional engine become visible, while the run goes on.
+"""Watches the results of an engine that may write in transactions become visible, while the run goes on.
 
 The broker stamps a result when it is appended. It can be read when its transaction has been committed, and no stamp
 says when that was. So the end of the output, as a reader of committed records sees it, is asked for all the time.
@@ -33,6 +33,7 @@ class Visibility:
         self._note = note
         self._hidden = hidden
         self._wanted = wanted
+        self._opened = False
         self._seen: dict[int, int] = {}
         self._since_ns = 0
         self._over = threading.Event()
@@ -40,13 +41,13 @@ class Visibility:
 
     @classmethod
     def of(cls, plan: Blueprint, run: RunDir) -> Visibility:
-        """Of a run's output. Where the engine does not write in transactions, nothing is looked at."""
+        """Of a run's output. Where the engine certainly does not write in transactions, nothing is looked at."""
         scenario = plan.request.scenario
         return cls(
             lambda: plan.transport.visible_ends(plan.output),
             lambda lines: run.append_samples("visible", lines),
             hidden=lambda: plan.transport.hidden(plan.output),
-            wanted=registry.engine(scenario.engine).traits.is_transactional(scenario.engine_options),
+            wanted=registry.engine(scenario.engine).traits.may_hide_results(scenario.engine_options),
         )
 
     def begin(self) -> None:
@@ -68,10 +69,24 @@ class Visibility:
 
         Without an answer they may.
         """
+        return self._wanted and self.hidden() != 0
+
+    def hidden(self) -> int | None:
+        """Places of the output behind an open transaction; None without an answer, or where nobody looks."""
+        if not self._wanted:
+            return None
         try:
-            return self._wanted and self._hidden() > 0
+            found = self._hidden()
         except EnvironmentProblem:
-            return True
+            return None
+        self._opened = self._opened or found > 0
+        return found
+
+    def saw_transactions(self) -> bool:
+        """Whether an open transaction was seen by now: the output's end then counts the marks of commits, too."""
+        if not self._opened:
+            self.hidden()
+        return self._opened
 
     def _look_on(self) -> None:
         due_s = time.monotonic()

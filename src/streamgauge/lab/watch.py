@@ -34,7 +34,8 @@ class Seen:
     appended: int
     """Records that the inputs hold."""
     consumed: int | None
-    output: int
+    output: int | None
+    """Where the output ends; None where that is not the number of its records: transactions were seen."""
     late_max_ms: float
     lags: Lags = field(default_factory=Lags)
     """Since the look before."""

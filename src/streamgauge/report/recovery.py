@@ -31,12 +31,32 @@ def _row(fault: Mapping[str, Any]) -> dict[str, str]:
         "effect": f"from {number(fault.get('acted_s'), 2)} s to {number(fault.get('ended_s'), 2)} s",
         "outage (s)": number(fault.get("outage_s"), 2),
         "longest gap before (s)": number(fault.get("gap_before_s"), 3),
+        "worst partition: outage (gap before) (s)": _worst(fault),
+        "partitions affected": _affected(fault),
         "output again after (s)": _after(fault.get("first_output_s"), known=fault.get("outage_s") is not None),
         f"{kind} latency back after (s)": _after(
             fault.get("latency_back_s"), known=fault.get("latency_limit_ms") is not None
         ),
         "backlog back after (s)": _after(fault.get("backlog_back_s"), known=fault.get("backlog_limit") is not None),
     }
+
+
+def _worst(fault: Mapping[str, Any]) -> str:
+    if fault.get("outage_worst_s") is None:
+        return UNKNOWN
+    return f"{number(fault['outage_worst_s'], 2)} ({number(fault.get('gap_before_worst_s'), 3)})"
+
+
+def _affected(fault: Mapping[str, Any]) -> str:
+    """Of how many, which of them stayed silent, and how many had too little output before to be judged."""
+    if not (judged := fault.get("partitions_judged")):
+        return UNKNOWN
+    words = [f"{number(fault.get('partitions_affected'))} of {number(judged)}"]
+    if silent := fault.get("partitions_silent"):
+        words.append(f"{number(silent)} silent to the end")
+    if others := (fault.get("partitions") or judged) - judged:
+        words.append(f"{number(others)} not judged")
+    return ", ".join(words)
 
 
 def _after(seconds: Any, *, known: bool) -> str:

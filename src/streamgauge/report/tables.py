@@ -9,7 +9,7 @@ from typing import Any
 
 from streamgauge.report.figures import CLOCK_LIMIT_MS, CLOCK_WARNING_MS, clock_steps_ms, late_limits_ms
 from streamgauge.report.source import Source
-from streamgauge.report.text import LATENCIES, NONE, RESULTS, bounded, number, rounded, share
+from streamgauge.report.text import CLOSED_LOOP, LATENCIES, NONE, RESULTS, bounded, number, rounded, share
 
 PERCENTILES = {"p50": "p50", "p90": "p90", "p99": "p99", "p999": "p99.9", "max": "max", "mean": "mean"}
 
@@ -36,7 +36,7 @@ def headlines(source: Source) -> list[Headline]:
     summary = source.summary
     found = []
     for kind, note in (
-        ("total", "from the moment an input was due"),
+        ("total", CLOSED_LOOP if summary.get("closed_loop") else "from the moment an input was due"),
         ("latest", "from the last input's arrival"),
     ):
         values = _part(_part(summary, "latency_ms"), kind)
@@ -87,19 +87,33 @@ def latency_rows(source: Source) -> list[dict[str, Any]]:
     latencies = _part(source.summary, "latency_ms")
     kinds = [kind for kind in LATENCIES if kind in latencies]
     kinds += [kind for kind in latencies if kind not in LATENCIES]
-    rows = []
+    rows, closed = [], source.summary.get("closed_loop")
     for kind in kinds:
         values = _part(latencies, kind)
         rows.append(
             {
                 "kind": kind.replace("_", " "),
-                "means": LATENCIES.get(kind, ""),
+                "means": LATENCIES.get(kind, "") if kind != "total" or not closed else CLOSED_LOOP,
                 "count": number(values.get("count")),
                 "missing": number(values.get("missing")),
                 "values": [bounded(values, name, partial(number, digits=1)) for name in PERCENTILES],
+                "resolution": _resolution(_part(_part(source.summary, "resolution_ms"), kind)),
             }
         )
     return rows
+
+
+def _resolution(known: Mapping[str, Any]) -> str:
+    """What a latency is known to, part by part; a dash for a run that does not say."""
+    if not known:
+        return NONE
+    parts = [f"{number(known.get('stamp'))} stamp"]
+    if known.get("visible_max") != 0:
+        at_worst = f"{number(known.get('visible_max'), 1)} at worst"
+        parts.append(f"{number(known.get('visible_p50'), 1)} visibility polling ({at_worst})")
+    if known.get("clock") != 0:
+        parts.append(f"{number(known.get('clock'), 1)} clock bound")
+    return " + ".join(parts)
 
 
 def negative_latencies(source: Source) -> list[str]:

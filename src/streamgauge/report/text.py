@@ -16,7 +16,8 @@ RESULTS = {
     "lost": "never came out, although later ones of the same partitions did, or the drain ended quiet",
     "unfinished": "had not come out when the drain's deadline ended the run",
     "duplicates": "right values that came out again",
-    "intermediate": "values that came out before the first right one",
+    "intermediate": "values that are not right and were followed by another",
+    "reverted": "matched, but a wrong value came out between two right ones",
     "unexpected": "rows with a key that the reference does not have",
 }
 
@@ -28,6 +29,9 @@ LATENCIES = {
     "arrival": "mean over the records of (result readable − record arrived)",
     "generator_share": "record arrived − record should have left: the generator's and the transport's share",
 }
+
+CLOSED_LOOP = "closed loop: from when the last input was sent, as the load waited for the broker"
+"""What ``total`` means for a load without a schedule."""
 
 STATES = {
     "steady": "the system kept up, and no drift of its latency was found",

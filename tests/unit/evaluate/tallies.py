@@ -54,6 +54,7 @@ def row(
         "outputs": 1,
         "duplicates": 0,
         "intermediate": 0,
+        "reverted": 0,
         "in_burst": in_burst,
         "answered_max_ms": answered_ms,
         "appended_rest_ms": new_inputs * (1000 - appended_into_ms),

@@ -138,6 +138,52 @@ def test_each_fault_answers_until_the_next_one_and_all_are_measured_by_the_time_
     assert second.latency_back_s == pytest.approx(15 - 14.05)
 
 
+def of_partitions(*partitions_ms: Any) -> Seen:
+    together = np.unique(np.concatenate(partitions_ms))
+    return dataclasses.replace(seen(together, {}, {}), partitions_ms=partitions_ms)
+
+
+def test_the_output_of_one_partition_does_not_hide_the_outage_of_another() -> None:
+    """The example of docs/reference/measurement.md#faults with four partitions."""
+    found = recovered(
+        of_partitions(
+            outputs((1, 26)),
+            outputs((1, 8.45), (10.5, 26)),
+            outputs((1, 8.45)),
+            outputs((1, 1.1)),
+        ),
+        8.45,
+    )
+    assert (found.outage_s, found.gap_before_s) == (pytest.approx(0.1), pytest.approx(0.1))
+    assert found.first_output_s == pytest.approx(0.05)
+    # The third is silent from 8.4 s to the end of the drain at 27 s; the fourth has one output before the fault.
+    assert (found.outage_worst_s, found.gap_before_worst_s) == (pytest.approx(18.6), pytest.approx(0.1))
+    assert (found.partitions, found.partitions_judged) == (4, 3)
+    assert (found.partitions_affected, found.partitions_silent) == (2, 1)
+
+
+def test_a_partition_is_measured_by_its_own_gaps() -> None:
+    """One output in three seconds before and after the fault is no outage, although it is the longest gap of all."""
+    found = recovered(of_partitions(outputs((1, 26), every_ms=3000), outputs((1, 8.45), (10.5, 26))), 8.45)
+    assert (found.partitions_affected, found.partitions_silent) == (1, 0)
+    assert (found.outage_worst_s, found.gap_before_worst_s) == (pytest.approx(2.1), pytest.approx(0.1))
+    unhurt = recovered(of_partitions(outputs((1, 26), every_ms=3000), outputs((1, 26))), 8.45)
+    assert (unhurt.partitions_affected, unhurt.outage_worst_s) == (0, pytest.approx(3.0))
+
+
+def test_partitions_without_output_before_the_fault_are_not_judged() -> None:
+    found = recovered(of_partitions(outputs((9, 26)), outputs((9, 9))), 8.45)
+    assert (found.partitions, found.partitions_judged, found.partitions_affected) == (2, 0, 0)
+    assert (found.outage_worst_s, found.gap_before_worst_s) == (None, None)
+
+
+def test_a_warning_names_the_partitions_that_stay_silent() -> None:
+    part = silent(first_output_s=0.05, partitions=4, partitions_silent=1)
+    assert recovery.silent_warnings(
+        [part, silent(partitions=4, partitions_silent=4), silent(partitions_silent=None)]
+    ) == ["nothing came out any more of 1 of the 4 output partitions after the fault 'kill engine at 5s'"]
+
+
 def test_gaps() -> None:
     moments = np.array([100, 200, 500, 600, 1600])
     assert longest_gap_before(moments, 100, 600) == 300
@@ -194,7 +240,7 @@ def test_results_that_the_first_fault_delayed_are_no_former_ones() -> None:
     assert found.moments is not None
     rows = [row(second=second, answered=second, total=10 * second) for second in range(1, 8)]
     rows.append(row(second=5, answered=8, total=3000))
-    of = Seen.of(found, found.moments, tally(*rows), "total", outputs((1, 26)), np.zeros(27, np.int64))
+    of = Seen.of(found, found.moments, tally(*rows), "total", [outputs((1, 26))], np.zeros(27, np.int64))
     assert of.settled_s == 5
     assert of.latencies_ms[:8] == [None, 10, 20, 30, 40, pytest.approx(50 + 0.99 * 2950), 60, 70]
 
@@ -276,6 +322,8 @@ def test_a_run_with_faults_is_not_called_drifting(golden: RunDir) -> None:
     (only,) = summary["faults"]
     assert (only["acted_s"], only["ended_s"]) == (1.0, 2.0)
     assert only["outage_s"] > 0
+    assert (only["partitions"], only["partitions_judged"]) == (2, 2)
+    assert only["outage_worst_s"] >= only["outage_s"]
     again = evaluation._evaluate(golden, Facts.read(golden), drifting(), recorded=True)
     assert again == summary
 

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from tallies import START_NS, facts
 
-from streamgauge.evaluate.visible import NEVER, OFFSETS_MAX, Visible, output_stamps_ms
+from streamgauge.evaluate import evaluation
+from streamgauge.evaluate.facts import Facts
+from streamgauge.evaluate.tally import Tally
+from streamgauge.evaluate.visible import NEVER, OFFSETS_MAX, Visible, output_stamps_ms, unused_places
 from streamgauge.model import NS_PER_MS
 from streamgauge.rundir import RunDir
 
@@ -89,6 +94,96 @@ def test_resolution_is_that_of_the_results(visible: Any) -> None:
     assert found.warnings(moments) == []
     (said,) = found.warnings(replace(moments, measured_start_ns=START_NS))
     assert "900 ms at worst, for 10 of 1010 not to 100 ms" in said
+
+
+GOLDEN = Path(__file__).parents[2] / "golden" / "format-1"
+
+
+@pytest.fixture
+def with_marks(tmp_path: Path) -> Any:
+    """The golden run with the mark of a commit after each of its outputs: record n of a partition has the offset 2n."""
+
+    def make(name: str = "command", **outcome: Any) -> RunDir:
+        shutil.copytree(GOLDEN, tmp_path / "run")
+        run = RunDir.open(tmp_path / "run")
+        run.write_manifest({**run.manifest(), "engine": {**run.manifest()["engine"], "name": name}})
+        run.write_outcome({**run.outcome(), **outcome})
+        directory = run.recorded("output")
+        table = pq.read_table(directory)
+        for file in directory.glob("*.parquet"):
+            file.unlink()
+        place = table.schema.get_field_index("offset")
+        doubled = pa.array([2 * offset for offset in table.column("offset").to_pylist()], pa.int64())
+        pq.write_table(table.set_column(place, table.schema.field(place), doubled), directory / "part-0.parquet")
+        return run
+
+    return make
+
+
+def summary_of(run: RunDir) -> dict[str, Any]:
+    return evaluation._evaluate(run, Facts.read(run), Tally.empty(), recorded=True)
+
+
+@pytest.mark.parametrize(
+    ("name", "option"), [("command", "; try again with --set delivery=exactly-once"), ("echo", "")]
+)
+def test_undeclared_transactions_that_nobody_watched_are_no_measurement(
+    with_marks: Any, name: str, option: str
+) -> None:
+    summary = summary_of(with_marks(name))
+    assert summary["verdict"] == "INVALID"
+    (reason,) = (reason for reason in summary["reasons"] if "transactions" in reason)
+    assert reason.startswith(f"{name} writes in transactions without declaring it (")
+    assert reason.endswith(f" and nobody saw when its results became visible{option}")
+
+
+def test_undeclared_transactions_are_stamped_when_visible(with_marks: Any) -> None:
+    run = with_marks()
+    outcome = run.outcome()
+    ends = {int(partition): 2 * end for partition, end in outcome["ends"]["output"].items()}
+    t_ns = outcome["drain_end_ns"] - 1_500 * NS_PER_MS
+    run.append_samples(
+        "visible", [{"t_ns": t_ns, "since_ns": t_ns - 7, "partition": p, "end": end} for p, end in ends.items()]
+    )
+    summary = summary_of(run)
+    assert any("results count from when their transaction was committed" in said for said in summary["warnings"])
+    assert not any("transactions" in reason for reason in summary["reasons"])
+    assert summary["visible_resolution_ms"]["max"] == 0.0
+    seconds = pq.read_table(run.measures("seconds")).column("output").to_pylist()
+    assert [count for count in seconds if count] == [sum(ends.values()) // 2], "all became visible at once"
+
+
+def test_a_program_without_transactions_keeps_the_broker_s_stamps(tmp_path: Path) -> None:
+    """It was watched, and its output has no gap."""
+    shutil.copytree(GOLDEN, tmp_path / "run")
+    run = RunDir.open(tmp_path / "run")
+    run.append_samples("visible", [line(0, 10**6, 0), line(1, 10**6, 0)])
+    assert unused_places(run, Facts.read(run)) == 0
+    assert Visible.read(run, Facts.read(run)) is None
+    summary = summary_of(run)
+    assert "visible_resolution_ms" not in summary
+    assert not any("transaction" in said for said in [*summary["warnings"], *summary["reasons"]])
+
+
+def test_the_mark_behind_the_last_record_is_found(tmp_path: Path) -> None:
+    shutil.copytree(GOLDEN, tmp_path / "run")
+    run = RunDir.open(tmp_path / "run")
+    ends = {stream: dict(of) for stream, of in run.outcome()["ends"].items()}
+    ends["output"]["1"] += 1
+    run.write_outcome({**run.outcome(), "ends": ends})
+    assert unused_places(run, Facts.read(run)) == 1
+
+
+def test_a_transaction_that_is_never_committed_is_a_warning(tmp_path: Path) -> None:
+    shutil.copytree(GOLDEN, tmp_path / "run")
+    run = RunDir.open(tmp_path / "run")
+    run.write_outcome({**run.outcome(), "hidden": 12})
+    summary = summary_of(run)
+    assert (
+        "12 places of the output were behind a transaction that was still open when the run ended"
+        in summary["warnings"]
+    )
+    assert not any("transactions" in reason for reason in summary["reasons"])
 
 
 def test_a_run_without_output_has_no_resolution(visible: Any) -> None:

@@ -230,6 +230,20 @@ def test_without_a_known_lag_nothing_is_called() -> None:
     assert judged(blind, windowed()).call is None
 
 
+def test_the_end_of_a_transactional_output_is_no_count() -> None:
+    """The marks of its commits make up for what it falls behind; what the engine has consumed shows that."""
+
+    def looked_at(opened_s: float) -> Iterator[Seen]:
+        for t in range(120):
+            appended, consumed = (t + 10) * RATE, (t + 10) * RATE // 2
+            yield Seen(t, RATE, appended, appended, consumed, None if t >= opened_s else appended, 0.0)
+
+    assert judged(looked_at(math.inf), referee()).call == Call("enough")
+    ended = judged(looked_at(10), referee())
+    assert ended.call is not None and ended.call.word == "hopeless"
+    assert not ended.one_to_one
+
+
 def test_what_was_consumed_counts_where_a_record_has_no_result_of_its_own() -> None:
     series = (Seen(t, RATE, 0, (t + 10) * RATE, (t + 10) * RATE // 2, 0, 0.0) for t in range(120))
     ended = judged(series, windowed())

@@ -75,6 +75,15 @@ def test_where_there_are_no_transactions_nobody_looks() -> None:
     assert not broker.asked.acquire(blocking=False)
 
 
+def test_an_open_transaction_is_remembered() -> None:
+    answers = [0, 2]
+    watching = Visibility(dict, lambda _: None, hidden=lambda: answers.pop(0))
+    assert not watching.saw_transactions()
+    assert watching.saw_transactions()
+    assert watching.saw_transactions(), "without asking again"
+    assert not Visibility(dict, lambda _: None, hidden=lambda: 2, wanted=False).saw_transactions()
+
+
 def test_results_are_hidden_while_a_transaction_is_open() -> None:
     def no_answer() -> int:
         raise EnvironmentProblem("the broker does not answer")

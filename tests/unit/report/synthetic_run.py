@@ -88,7 +88,9 @@ def write_faults(path: Path) -> RunDir:
     run.write_outcome({**outcome(), "faults": deeds})
     figures: tuple[dict[str, Any], ...] = (
         {"acted_s": 10.0, "ended_s": 12.0, "outage_s": 2.31, "gap_before_s": 0.47, "first_output_s": 2.12,
-         "latency_limit_ms": 700.0, "latency_back_s": 3.0, "backlog_limit": 300.0, "backlog_back_s": 4.0},
+         "latency_limit_ms": 700.0, "latency_back_s": 3.0, "backlog_limit": 300.0, "backlog_back_s": 4.0,
+         "outage_worst_s": 3.4, "gap_before_worst_s": 0.9, "partitions": 4, "partitions_judged": 3,
+         "partitions_affected": 2, "partitions_silent": 1},
         {"acted_s": 15.0, "ended_s": 15.1, "outage_s": 0.47, "gap_before_s": 0.47, "first_output_s": 0.21,
          "latency_limit_ms": 700.0, "latency_back_s": None, "backlog_limit": None, "backlog_back_s": None},
         {},
@@ -342,6 +344,7 @@ def summary(total: np.ndarray) -> dict[str, Any]:
             "unfinished": 0,
             "duplicates": 0,
             "intermediate": 0,
+            "reverted": 0,
             "unexpected": 0,
         },
         "latency_ms": {
@@ -360,6 +363,11 @@ def summary(total: np.ndarray) -> dict[str, Any]:
             "late_p99_limit_ms": 20.0,
         },
         "backlog": {"end": 163, "slope_per_s": -0.31, "slope_ci": [-1.4, 0.62]},
+        "resolution_ms": {
+            "total": {"stamp": 1.0, "visible_p50": 0.0, "visible_max": 0.0, "clock": 1.1},
+            "latest": {"stamp": 1.0, "visible_p50": 20.6, "visible_max": 25.3, "clock": 0.0},
+            "average": {"stamp": 1.0, "visible_p50": None, "visible_max": None, "clock": None},
+        },
         "clock": {"step_max_ms": 0.024, "broker_offset_ms": [-0.4, 0.7]},
         "resources": {
             "engine": {"cpu_mean": 0.91, "rss_max_mb": 1240, "heap_max_mb": 498, "gc_ms": 56},

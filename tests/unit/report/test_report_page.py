@@ -198,6 +198,23 @@ def test_negative_latencies_are_counted(valid: RunDir) -> None:
     assert "Negative values are kept: 1,234 of latest;" in Page(valid).text
 
 
+def test_the_total_of_a_load_without_a_schedule_is_marked(valid: RunDir) -> None:
+    assert "closed loop" not in Page(valid).text
+    change_summary(valid, closed_loop=True)
+    text = Page(valid).text
+    assert text.count("closed loop: from when the last input was sent") == 2, "in its tile, and below the table"
+    assert "from the moment an input was due" not in text
+
+
+def test_every_latency_has_its_resolution(valid: RunDir) -> None:
+    text = Page(valid).text
+    assert " 1 stamp + 1.1 clock bound " in text
+    assert " 1 stamp + 20.6 visibility polling (25.3 at worst) " in text
+    assert " 1 stamp + – visibility polling (– at worst) + – clock bound " in text
+    change_summary(valid, resolution_ms=None)
+    assert "clock bound" not in Page(valid).text, "a run of an earlier version"
+
+
 def test_results_of_transactions_are_said_to_count_when_visible(valid: RunDir) -> None:
     assert "transactions" not in Page(valid).text
     change_summary(valid, visible_resolution_ms={"p50": 21.4, "p99": None, "max": 38.0})

@@ -31,7 +31,7 @@ class Command(Engine):
         # Which of them the program can do is its author's to know.
         pipelines=frozenset(registry.names("pipelines")),
         delivery="at-least-once",
-        # Whether it is, nobody knows; to look when results become visible is right in either case.
+        # What is declared. Whether it is so is seen in the output, which is watched in either case.
         transactional=True,
         needs_java=False,
         needs_program=True,

@@ -33,6 +33,17 @@ class Recovery:
     latency_back_s: float | None = None
     backlog_limit: float | None = None
     backlog_back_s: float | None = None
+    outage_worst_s: float | None = None
+    """Of the output partition that was hit worst."""
+    gap_before_worst_s: float | None = None
+    """The longest gap of that partition before the first fault."""
+    partitions: int | None = None
+    partitions_judged: int | None = None
+    """Output partitions with at least two outputs before the first fault: the others have nothing to compare with."""
+    partitions_affected: int | None = None
+    """Those of them whose longest gap after the fault is longer than any before."""
+    partitions_silent: int | None = None
+    """Those of the affected ones from which nothing came any more."""
 
 
 @dataclass(frozen=True)
@@ -48,17 +59,22 @@ class Seen:
     """From this second on, results were answered when the first fault had acted: their latency is no former one."""
     backlog: Sequence[float] | Floats
     """The mean of each second."""
+    partitions_ms: Sequence[Ints] = ()
+    """``outputs_ms`` of each partition of the output."""
 
     @classmethod
-    def of(cls, facts: Facts, moments: Moments, tally: Tally, kind: str, outputs_ms: Ints, backlog: Floats) -> Seen:
+    def of(
+        cls, facts: Facts, moments: Moments, tally: Tally, kind: str, partitions_ms: Sequence[Ints], backlog: Floats
+    ) -> Seen:
         first_s = min((_second(deed["acted_ns"], moments) for deed in acted(facts)), default=0)
         late = tally.timed & (tally.answered_second >= first_s) & (tally.second < first_s)
         return cls(
-            outputs_ms=outputs_ms,
+            outputs_ms=np.unique(np.concatenate([np.zeros(0, np.int64), *partitions_ms])),
             latency_kind=kind,
             latencies_ms=latency.percentiles_ms(tally, kind, tally.second, moments.seconds, permille=990),
             settled_s=int(tally.second[late].min(initial=first_s)),
             backlog=backlog,
+            partitions_ms=partitions_ms,
         )
 
 
@@ -100,6 +116,16 @@ def warnings(facts: Facts) -> list[str]:
     if not acted(facts):
         return []
     return ["latencies, backlog and whether the rate was sustained are those of a run with faults; drift is not judged"]
+
+
+def silent_warnings(measured: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Faults after which a part of the output stayed silent while the rest went on."""
+    return [
+        f"nothing came out any more of {fault['partitions_silent']} of the {fault['partitions']} output partitions "
+        f"after the fault {fault['fault']!r}"
+        for fault in measured
+        if fault["partitions_silent"] and fault["first_output_s"] is not None
+    ]
 
 
 def failures(measured: Sequence[Mapping[str, Any]], unfinished: int) -> list[str]:
@@ -172,7 +198,32 @@ def recover(seen: Seen, moments: Moments, at_ns: int, first_ns: int, until_ns: i
         latency_back_s=latency_back,
         backlog_limit=backlog_limit,
         backlog_back_s=backlog_back,
+        **_by_partition(seen, moments, at_ns, first_ns, until_ns),
     )
+
+
+def _by_partition(seen: Seen, moments: Moments, at_ns: int, first_ns: int, until_ns: int) -> dict[str, Any]:
+    """The outage of each output partition, measured by its own gaps: the output of one must not hide that of another.
+
+    A partition with fewer than two outputs before the first fault is not judged: it may be silent by nature.
+    """
+    at_ms, until_ms, over_ms = (ns / NS_PER_MS for ns in (at_ns, until_ns, moments.drain_end_ns))
+    judged = [
+        (longest_gap_after(outputs_ms, at_ms, until_ms, over_ms), usual_ms)
+        for outputs_ms in seen.partitions_ms
+        if (usual_ms := longest_gap_before(outputs_ms, moments.measured_start_ns / NS_PER_MS, first_ns / NS_PER_MS))
+        is not None
+    ]
+    affected = [(gap, usual_ms) for gap, usual_ms in judged if gap.length_ms > usual_ms]
+    worst, usual_ms = max(affected or judged, key=lambda one: one[0].length_ms, default=(None, None))
+    return {
+        "outage_worst_s": None if worst is None else worst.length_ms / 1000,
+        "gap_before_worst_s": None if usual_ms is None else usual_ms / 1000,
+        "partitions": len(seen.partitions_ms),
+        "partitions_judged": len(judged),
+        "partitions_affected": len(affected),
+        "partitions_silent": sum(gap.end_ms is None for gap, _ in affected),
+    }
 
 
 def longest_gap_before(outputs_ms: Ints, from_ms: float, until_ms: float) -> float | None:

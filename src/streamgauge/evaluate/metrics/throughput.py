@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -38,8 +38,8 @@ class Stamps:
     last_output_ms: int | None = None
     backlog_appended: int = 0
     """Records of a single burst that were appended before the engine was started."""
-    output_moments_ms: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
-    """When something came out, rising, each moment once; empty for a run without faults."""
+    output_moments_ms: Sequence[Ints] = ()
+    """When something came out of each partition, rising, each moment once; empty for a run without faults."""
     never_visible: int = 0
     """Rows of a transactional output that were recorded, but not seen to become visible."""
 
@@ -59,6 +59,8 @@ def rows_visible(run: RunDir, facts: Facts, visible: Visible) -> int:
 
 def read_stamps(run: RunDir, facts: Facts, moments: Moments, probes: Ints, visible: Visible | None) -> Stamps:
     """Count the recorded stamps by second, and look up when the records ``probes`` (n_seq) were appended."""
+    import pyarrow.compute as pc
+
     appended, output = np.zeros((2, moments.seconds), np.int64)
     place = np.full(max(facts.plan.records, 1), -1, np.int32)
     known = (probes >= 0) & (probes < len(place))
@@ -68,7 +70,7 @@ def read_stamps(run: RunDir, facts: Facts, moments: Moments, probes: Ints, visib
     appended_measured, output_measured, backlog_appended, never_visible = 0, 0, 0, 0
     first_output_ms, last_output_ms = None, None
     start_ms, end_ms = moments.measured_start_ns // NS_PER_MS, moments.observed_end_ns // NS_PER_MS
-    output_moments_ms = np.zeros(0, np.int64)
+    output_moments_ms = [np.zeros(0, np.int64) for _ in range(facts.output.partitions if facts.faults else 0)]
     backlog_ms = int(facts.outcome.get("engine_start_ns") or 0) // NS_PER_MS
     for stream in facts.inputs:
         for batch in _batches(run.recorded(stream.name), ["n_seq", "appended_ms"]):
@@ -90,8 +92,9 @@ def read_stamps(run: RunDir, facts: Facts, moments: Moments, probes: Ints, visib
             first_here_ms = int(stamp_ms.min())
             first_output_ms = first_here_ms if first_output_ms is None else min(first_output_ms, first_here_ms)
             last_output_ms = max(last_output_ms or 0, int(stamp_ms.max()))
-        if facts.faults:
-            output_moments_ms = np.union1d(output_moments_ms, stamp_ms)
+        for partition, known_ms in enumerate(output_moments_ms):
+            mine = batch.filter(pc.equal(batch.column("partition"), partition))
+            output_moments_ms[partition] = np.union1d(known_ms, output_stamps_ms(mine, visible))
     return Stamps(
         appended_per_second=appended,
         output_per_second=output,
