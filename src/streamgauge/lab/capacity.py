@@ -12,7 +12,7 @@ import secrets
 import shlex
 import shutil
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
@@ -22,6 +22,7 @@ from pydantic import ValidationError
 from streamgauge import registry, report
 from streamgauge.errors import EXIT_MISSED, EXIT_OK, EngineFailed, InvalidMeasurement, UsageError
 from streamgauge.evaluate import sustained
+from streamgauge.evaluate.verdict import failures
 from streamgauge.lab.blueprint import Request
 from streamgauge.lab.capacity_file import CapacityFile
 from streamgauge.lab.evaluation import Evaluator, kept_evaluator
@@ -234,14 +235,21 @@ def _first_guess(hunt: Hunt, watch: Watch) -> int:
     watch.phase(f"draining a backlog of {backlog:,} records for a first guess")
     directory, summary = run_experiment(request, watch, None, referee)
     _delete_records(directory)
-    if summary["verdict"] == Verdict.FAILED.value:
+    if why := _failures(directory, summary):
+        report.write(directory)
         raise EngineFailed(
-            "the system under test failed while it drained a backlog",
-            where=directory.path,
-            got="; ".join(summary["reasons"]),
+            "the system under test failed while it drained a backlog", where=directory.path, got="; ".join(why)
         )
     drained_per_s = referee.rate_per_s()
     return max(1, round(drained_per_s)) if drained_per_s else load.rate_per_s
+
+
+def _failures(run: RunDir, summary: Mapping[str, Any]) -> Sequence[str]:
+    """What the system under test did wrong while it drained. A late generator does not excuse it: nothing is timed."""
+    if summary["verdict"] == Verdict.FAILED.value:
+        return list(summary["reasons"])
+    results = summary["results"]
+    return [] if results["expected"] is None else failures(results, run.manifest()["engine"]["delivery"], ())
 
 
 def _probe(hunt: Hunt, step: Next, file: CapacityFile, watch: Watch, evaluator: Evaluator) -> Row:

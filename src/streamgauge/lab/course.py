@@ -20,7 +20,7 @@ from streamgauge.lab.outcome import Outcome, Progress, never_started
 from streamgauge.lab.sampling import Sampler, machine_sample
 from streamgauge.lab.supervisor import Supervisor
 from streamgauge.lab.visibility import Visibility
-from streamgauge.lab.watch import Referee, Seen, Tick, Watch
+from streamgauge.lab.watch import Call, Referee, Seen, Tick, Watch
 from streamgauge.model import NS_PER_S
 from streamgauge.rundir import RunDir
 
@@ -57,6 +57,8 @@ class Course:
         self._outcome = Outcome()
         self._faults = Faults(self.scenario, supervisor, watch.say)
         self._visibility = Visibility.of(plan, self.run)
+        self._doubt: Call | None = None
+        """Why a referee wants to know whether results are missing."""
         self._last: tuple[float, int, int] = (time.monotonic(), 0, 0)
 
     def measure(self) -> dict[str, Any]:
@@ -79,6 +81,7 @@ class Course:
                 self._watch_load()
                 if self._outcome.hopeless is None:
                     self._drain()
+                    self._settle_doubt()
             except EngineFailed:
                 # What is known of a dead or never started engine; the evaluation turns it into a verdict.
                 self._outcome.ended = self._outcome.ended or self._supervisor.ended()
@@ -215,6 +218,8 @@ class Course:
             # The planned ends stay: the load is cut short, and what it did not send any more is not its fault.
             outcome.hopeless, outcome.hopeless_latency_ms = call.reason, call.latency_ms
             return True
+        if call.word == "check":
+            self._doubt = call
         if now_ns >= outcome.measured_end_ns:
             return False
         outcome.measured_end_ns = max(now_ns, outcome.measured_start_ns)
@@ -254,6 +259,16 @@ class Course:
             deadline = 0.0  # nobody will ever answer
         quiet = self._each_second(until=is_quiet, deadline=deadline, phase=lambda _: "draining")
         self._outcome.drain = "quiet" if quiet else "deadline"
+
+    def _settle_doubt(self) -> None:
+        """Give up a run in doubt after all, unless input was consumed whose results are missing: that is evaluated."""
+        found = self._sample() if self._doubt is not None else None
+        if self._doubt is None or found is None:
+            return
+        inputs, consumed = self._inputs_of(found), self._heard.consumed
+        is_consumed = self._outcome.drain == "quiet" or (consumed is not None and consumed >= inputs)
+        if not is_consumed or found["output"] >= inputs:
+            self._outcome.hopeless, self._outcome.hopeless_latency_ms = self._doubt.reason, self._doubt.latency_ms
 
     def _each_second(
         self, until: Callable[[Mapping[str, int] | None], bool], deadline: float, phase: Callable[[float], str]
