@@ -66,6 +66,14 @@ def test_the_answer_comes_first_and_every_probe_is_there() -> None:
     assert "https://" not in page.split("<script", 1)[0]
 
 
+def test_an_invalid_probe_is_listed_with_reason_and_figures() -> None:
+    spoilt = probe(950, "invalid", 77.7, reason="generator: a record was 327 ms late", directory="probes/02-950")
+    page = render(capacity(probes=[spoilt, probe(950, "sustained", 10.0)]))
+    (listed,) = [part for part in page.split("<tr>") if "probes/02-950" in part]
+    for text in ("invalid", "77.7", "233.1", "generator: a record was 327 ms late"):
+        assert text in listed
+
+
 def test_the_figure_shows_probes_in_order_and_shades_what_is_not_sustained() -> None:
     drawn = latency_against_value(capacity())
     assert drawn is not None
