@@ -57,6 +57,8 @@ class Hunt:
     request: Request
     resolution: float
     over: str = RATE
+    shift: float = 0.0
+    """By how many resolutions the first guess is raised, below 1: see lab/capacity_set.py."""
 
     def __post_init__(self) -> None:
         """Raises UsageError for a search that cannot mean anything."""
@@ -240,8 +242,9 @@ def _first_guess(hunt: Hunt, watch: Watch) -> int:
         raise EngineFailed(
             "the system under test failed while it drained a backlog", where=directory.path, got="; ".join(why)
         )
-    drained_per_s = referee.rate_per_s()
-    return max(1, round(drained_per_s)) if drained_per_s else load.rate_per_s
+    guess_per_s = referee.rate_per_s() or load.rate_per_s
+    raised: float = guess_per_s * (1 + hunt.resolution) ** hunt.shift
+    return max(1, round(raised))
 
 
 def _failures(run: RunDir, summary: Mapping[str, Any]) -> Sequence[str]:
@@ -281,6 +284,7 @@ def _probe(hunt: Hunt, step: Next, file: CapacityFile, watch: Watch, evaluator: 
         "verdict": verdict,
         "reason": reason,
         "weak": weak,
+        "validated": summary.get("validated"),
         "seconds": round(time.monotonic() - began, 1),
         "seconds_saved": round(referee.saved_s, 1),
         "directory": str(out.relative_to(hunt.request.out)),

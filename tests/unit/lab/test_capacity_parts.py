@@ -224,6 +224,19 @@ def test_a_finished_search_is_shown_and_not_run_again(tmp_path: Path) -> None:
     assert json.loads(before) == content
 
 
+@pytest.mark.parametrize(
+    ("rows", "validated"),
+    [((), None), ((None,), None), ((True, None, True), True), ((True, False), False)],
+)
+def test_a_search_is_validated_where_its_probes_are(
+    tmp_path: Path, rows: tuple[bool | None, ...], validated: bool | None
+) -> None:
+    file = CapacityFile.open(tmp_path, hunt(tmp_path).settings())
+    for found in rows:
+        file.add(row(1000, validated=found))
+    assert json.loads((tmp_path / "capacity.json").read_text())["validated"] is validated
+
+
 @pytest.mark.parametrize(("outcome", "code"), [("found", 0), ("ceiling", 0), ("missed", 1), ("invalid", 3)])
 def test_exit_codes(outcome: str, code: int) -> None:
     assert exit_code({"outcome": outcome}) == code

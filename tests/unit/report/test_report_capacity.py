@@ -109,6 +109,8 @@ def test_without_a_probe_that_came_to_its_end_there_is_no_figure() -> None:
         ({"outcome": "invalid", "interval": [None, None], "best_latency_ms": None}, "INVALID", "cannot be trusted"),
         ({"outcome": None, "interval": [None, None], "best_latency_ms": None}, "UNFINISHED", "not come to its end"),
         ({"confirmed": False}, "FOUND", "not confirmed"),
+        ({"validated": True}, "FOUND", "1,100 not (confirmed, validated)"),
+        ({"validated": False}, "FOUND", "1,100 not (confirmed, unvalidated: no reference)"),
     ],
 )
 def test_every_way_to_end_has_its_words(changes: dict[str, Any], word: str, says: str) -> None:
