@@ -28,7 +28,7 @@ from streamgauge.lab.capacity_file import CapacityFile
 from streamgauge.lab.evaluation import Evaluator, kept_evaluator
 from streamgauge.lab.experiment import run_experiment
 from streamgauge.lab.referee import PROBE_S, STEPS, DrainReferee, ProbeReferee, is_one_to_one
-from streamgauge.lab.search import Next, Probe, Purpose, Target, Word, advance
+from streamgauge.lab.search import Answer, Next, Probe, Purpose, Target, Word, advance
 from streamgauge.lab.watch import Watch
 from streamgauge.model import Scenario, Verdict
 from streamgauge.rundir import RunDir
@@ -157,12 +157,22 @@ def find_capacity(hunt: Hunt, watch: Watch, show: Callable[[Row], None] = lambda
     An unfinished search with the same settings goes on. Raises UsageError when the directory holds anything else,
     EngineFailed when the system under test failed, and whatever stops a single run; what was found until then stays.
     """
-    out = hunt.request.out
-    file = CapacityFile.open(out, hunt.settings())
+    file = CapacityFile.open(hunt.request.out, hunt.settings())
     for row in file.probes:
         show(row)
     if file.finished:
         return file.content
+    try:
+        file.finish(_search(hunt, file, watch, show))
+    except EngineFailed as failure:
+        file.note_failure(f"{failure.what}: {failure.got}")
+        raise
+    return file.content
+
+
+def _search(hunt: Hunt, file: CapacityFile, watch: Watch, show: Callable[[Row], None]) -> Answer:
+    """Probe until the answer is known. Raises EngineFailed when the system under test failed."""
+    out = hunt.request.out
     if file.guess is None:
         file.set_guess(_first_guess(hunt, watch))
     target = hunt.target(file.guess or hunt.start)
@@ -180,8 +190,7 @@ def find_capacity(hunt: Hunt, watch: Watch, show: Callable[[Row], None] = lambda
                     where=out / row["directory"],
                     got=row["reason"],
                 )
-    file.finish(step)
-    return file.content
+    return step
 
 
 def unit(over: str) -> str:

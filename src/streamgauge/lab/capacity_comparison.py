@@ -137,7 +137,7 @@ def _why_unusable(search: Search) -> str:
     content = search.content
     outcome, note = content.get("outcome"), content.get("note")
     if outcome is None:
-        return "unfinished (pass the same --out to resume it)"
+        return f"FAILED: {note}" if note else "unfinished (pass the same --out to resume it)"
     if outcome == "invalid":
         return f"INVALID: {note}"
     if outcome == "missed" or not content["interval"][0]:

@@ -102,6 +102,11 @@ class CapacityFile:
         }
         self._write()
 
+    def note_failure(self, why: str) -> None:
+        """The search ended because the system under test failed. It stays unfinished, and may be resumed."""
+        self.content["note"] = why
+        self._write()
+
     def _write(self) -> None:
         write_json(self._path, self.content)
 

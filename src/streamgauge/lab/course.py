@@ -17,6 +17,7 @@ from streamgauge.lab.evaluation import Evaluator
 from streamgauge.lab.faults import Faults
 from streamgauge.lab.manifest import describe
 from streamgauge.lab.outcome import Outcome, Progress, never_started
+from streamgauge.lab.referee import is_missing
 from streamgauge.lab.sampling import Sampler, machine_sample
 from streamgauge.lab.supervisor import Supervisor
 from streamgauge.lab.visibility import Visibility
@@ -265,9 +266,8 @@ class Course:
         found = self._sample() if self._doubt is not None else None
         if self._doubt is None or found is None:
             return
-        inputs, consumed = self._inputs_of(found), self._heard.consumed
-        is_consumed = self._outcome.drain == "quiet" or (consumed is not None and consumed >= inputs)
-        if not is_consumed or found["output"] >= inputs:
+        inputs, quiet = self._inputs_of(found), self._outcome.drain == "quiet"
+        if not is_missing(inputs, self._heard.consumed, found["output"], quiet=quiet):
             self._outcome.hopeless, self._outcome.hopeless_latency_ms = self._doubt.reason, self._doubt.latency_ms
 
     def _each_second(

@@ -138,6 +138,11 @@ def may_have_lost(lag: Sequence[Point], unconsumed: Sequence[Point], offered_per
     return level_unexplained or (grown > 0 and grown_unconsumed < EXPLAINED_SHARE * grown)
 
 
+def is_missing(inputs: int, consumed: int | None, output: int, *, quiet: bool) -> bool:
+    """After the drain: whether results are missing of input that was consumed. ``quiet``: nothing came any more."""
+    return output < inputs and (quiet or (consumed is not None and consumed >= inputs))
+
+
 def _ends(points: Sequence[Point], offered_per_s: float) -> tuple[float, float]:
     """The median lag of the first third of the looks at which the engine had moved, and of the last."""
     moved = [now for before, now in pairwise(points) if _moved(before, now, offered_per_s)]

@@ -39,7 +39,7 @@ def render(capacity: Mapping[str, Any]) -> str:
     environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
     environment.filters.update(number=text.number, plain=text.plain, answer=lambda search: bracket(search, capacity))
     word, sentence = headline(capacity)
-    style = _STYLES.get(capacity["outcome"], "invalid")
+    style = "failed" if word == "FAILED" else _STYLES.get(capacity["outcome"], "invalid")
     template = "capacity_set.html.j2" if "searches" in capacity else "capacity.html.j2"
     return environment.from_string(packaged(template)).render(
         css=Markup(packaged("page.css")),  # noqa: S704  the package's own files
@@ -66,6 +66,8 @@ def headline(capacity: Mapping[str, Any]) -> tuple[str, str]:
         return "MISSED", f"nothing is sustained, not even {capacity['interval'][1]:,} {capacity['unit']}"
     if outcome == "invalid":
         return "INVALID", "the measurements cannot be trusted"
+    if capacity["note"]:
+        return "FAILED", "the system under test failed"
     return "UNFINISHED", "the search has not come to its end"
 
 
@@ -73,7 +75,8 @@ def bracket(search: Mapping[str, Any], capacity: Mapping[str, Any]) -> str:
     """What a search found, by its file or by its row in that of a set. ``capacity`` says what was searched."""
     best, beyond = search["interval"]
     if best is None:
-        return {"missed": "nothing is sustained", "invalid": "INVALID"}.get(search["outcome"], "not finished")
+        unfinished = "FAILED" if search["note"] else "not finished"
+        return {"missed": "nothing is sustained", "invalid": "INVALID"}.get(search["outcome"], unfinished)
     if beyond is not None:
         return f"{best:,} {capacity['unit']} sustained, {beyond:,} not ({_checked(search)})"
     return f"{_at_least(capacity)} {best:,} {capacity['unit']} sustained ({_checked(search)}), the edge was not reached"

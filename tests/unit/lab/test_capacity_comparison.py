@@ -136,6 +136,7 @@ def test_the_least_of_a_resource_is_a_cost(tmp_path: Path) -> None:
         ([1000, 1050], {"settings": {"resolution": 0.05}}, "resolution: 0.1 and 0.05"),
         ([None, None], {"outcome": "invalid", "note": "INVALID, twice"}, "b: INVALID: INVALID, twice"),
         ([None, None], {"outcome": None}, "b: unfinished"),
+        ([None, None], {"outcome": None, "note": "9 results were lost"}, "b: FAILED: 9 results were lost"),
         ([None, 100], {"outcome": "missed"}, "b: nothing was sustained"),
         ([1000, 1100], {"confirmed": False, "note": "900: not sustained"}, "b: unconfirmed: 900: not sustained"),
         ([1000, 1100], {"validated": False}, "b: unvalidated: the job file has no reference"),

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamgauge.lab.referee import DrainReferee, ProbeReferee, is_one_to_one, may_have_lost
+from streamgauge.lab.referee import DrainReferee, ProbeReferee, is_missing, is_one_to_one, may_have_lost
 from streamgauge.lab.watch import Call, Seen
 from streamgauge.studies import scenario as scenarios
 
@@ -375,3 +375,21 @@ def test_a_drain_slower_than_the_load_has_a_rate() -> None:
     watching, call = drain_losing(0.0, 300, 300_000)
     assert call is not None and call.word == "hopeless"
     assert watching.rate_per_s() == pytest.approx(300)
+
+
+@pytest.mark.parametrize(
+    ("consumed", "output", "quiet", "missing"),
+    [
+        (1000, 999, True, True),
+        (1000, 1000, True, False),
+        (None, 999, True, True),
+        # At the deadline: what was not consumed is overload.
+        (None, 999, False, False),
+        (999, 999, False, False),
+        (1000, 999, False, True),
+        # Of a system that reports more than once.
+        (1000, 1001, True, False),
+    ],
+)
+def test_what_is_missing_after_the_drain(consumed: int | None, output: int, quiet: bool, missing: bool) -> None:
+    assert is_missing(1000, consumed, output, quiet=quiet) is missing

@@ -108,6 +108,11 @@ def test_without_a_probe_that_came_to_its_end_there_is_no_figure() -> None:
         ({"outcome": "missed", "interval": [None, 1], "best_latency_ms": None}, "MISSED", "not even 1 records/s"),
         ({"outcome": "invalid", "interval": [None, None], "best_latency_ms": None}, "INVALID", "cannot be trusted"),
         ({"outcome": None, "interval": [None, None], "best_latency_ms": None}, "UNFINISHED", "not come to its end"),
+        (
+            {"outcome": None, "interval": [None, None], "note": "9 results were lost"},
+            "FAILED",
+            "system under test failed",
+        ),
         ({"confirmed": False}, "FOUND", "not confirmed"),
         ({"validated": True}, "FOUND", "1,100 not (confirmed, validated)"),
         ({"validated": False}, "FOUND", "1,100 not (confirmed, unvalidated: no reference)"),
