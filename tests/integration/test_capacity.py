@@ -98,3 +98,25 @@ def test_ways_to_ask_wrongly(tmp_path: Path) -> None:
         assert says in done.stderr
         assert "Traceback" not in done.stderr
     assert not (tmp_path / "none").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "where"),
+    [
+        # Its backlog is gone before the probes begin.
+        (("--set", "drop_every=1000", "--rate", "200/s"), "00-drain"),
+        # Without a drain: the live lag grows by 5 % of the rate, as under overload.
+        (("--set", "drop_every=20", "--rate", "400/s", "--over", "partitions"), "01-2"),
+    ],
+)
+def test_an_engine_that_loses_results_has_failed(arguments: tuple[str, ...], where: str, tmp_path: Path) -> None:
+    """It consumed its input: that its results are missing is no overload."""
+    done = streamgauge(
+        *("capacity", "ospbench/throughput", "--engine", "echo", "--set", "stage=parse", "--for", "6s"),
+        *("--warmup", "2s", *arguments, "--out", str(tmp_path / "lossy")),
+    )
+    assert done.returncode == 4, done.stderr
+    assert "results were lost; the engine claims exactly-once" in done.stderr
+    run = tmp_path / "lossy" / "probes" / where
+    assert json.loads((run / "summary.json").read_text())["results"]["lost"] > 0
+    assert (run / "report.html").is_file()

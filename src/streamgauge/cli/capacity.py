@@ -42,12 +42,16 @@ def capacity(
             help="Search over a parameter of which more helps (cores, …): the least that sustains the scenario's rate.",
         ),
     ] = "rate_per_s",
+    runs: Annotated[
+        int, typer.Option("--runs", min=1, metavar="N", help="Whole searches, in OUT/1, OUT/2, …; 3 to compare.")
+    ] = 1,
     as_json: Annotated[bool, typer.Option("--json", help="Print capacity.json alone on stdout.")] = False,
 ) -> None:
-    """Find the highest rate that is sustained. The same --out goes on with a search that was interrupted."""
+    """Find the highest rate that is sustained. Pass the same --out to resume an interrupted search."""
     from streamgauge.cli.live import LiveView
     from streamgauge.errors import Interrupted, StreamgaugeError, UsageError
     from streamgauge.lab.capacity import Hunt, exit_code, find_capacity
+    from streamgauge.lab.capacity_set import find_capacities
     from streamgauge.lab.supervisor import signals_as_interrupt
     from streamgauge.report.capacity import write_capacity
 
@@ -74,7 +78,8 @@ def capacity(
 
     try:
         with signals_as_interrupt(), View() as view:
-            found = find_capacity(hunt, view, view.probe)
+            several = runs > 1
+            found = find_capacities(hunt, runs, view, view.probe) if several else find_capacity(hunt, view, view.probe)
     except (KeyboardInterrupt, Interrupted):
         raise Interrupted(
             "interrupted: everything was stopped", where=request.out, hint="the same command with this --out goes on"
@@ -126,16 +131,20 @@ def _rule(name: str) -> str | None:
 
 
 def _answer(found: Mapping[str, Any], page: object, file: object) -> str:
-    from streamgauge.report.capacity import headline
+    from streamgauge.report.capacity import bracket, headline
 
     word, sentence = headline(found)
     lines = [f"\n{word}: {sentence}"]
+    if "searches" in found:
+        lines += [f"  {search['directory']}  {bracket(search, found)}" for search in found["searches"]]
+        done = f"{len(found['searches'])} searches in {found['seconds']:.0f} s"
+    else:
+        saved = f", {found['seconds_saved']:.0f} s of load saved by ending hopeless ones early"
+        probes = f"{number} probes" if (number := len(found["probes"])) != 1 else "1 probe"
+        done = f"{probes} in {found['seconds']:.0f} s{saved if found['seconds_saved'] else ''}"
     if found["note"]:
         lines.append(f"  {found['note']}")
-    saved = f", {found['seconds_saved']:.0f} s of load saved by ending hopeless ones early"
-    probes = f"{number} probes" if (number := len(found["probes"])) != 1 else "1 probe"
-    lines.append(f"{probes} in {found['seconds']:.0f} s{saved if found['seconds_saved'] else ''}")
-    return "\n".join([*lines, f"report   {page}", f"capacity {file}"])
+    return "\n".join([*lines, done, f"report   {page}", f"capacity {file}"])
 
 
 def _ms(value: float | None) -> str:

@@ -24,7 +24,7 @@ class FailOn(Enum):
 
 
 def compare(
-    a: Annotated[Path, typer.Argument(metavar="A", help="A run, a set of repetitions or a capacity.")],
+    a: Annotated[Path, typer.Argument(metavar="A", help="A run, a capacity, or a set of either (--runs N).")],
     b: Annotated[Path, typer.Argument(metavar="B", help="What is compared with it.")],
     fail_on: Annotated[FailOn | None, typer.Option(help="End with exit code 1 when B is slower.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the comparison alone on stdout.")] = False,
@@ -51,10 +51,18 @@ def compare(
 def _run_again(a: Path, b: Path, runs: int, out: Path) -> tuple[Path, Path]:
     """Repeat the commands of both; returns the two new sets."""
     from streamgauge.cli.live import LiveView
+    from streamgauge.errors import UsageError
+    from streamgauge.lab.capacity_comparison import is_capacity
     from streamgauge.lab.comparison import CHECKED, check_alike
     from streamgauge.lab.repetition import read_runs, run_interleaved
     from streamgauge.lab.supervisor import signals_as_interrupt
 
+    if searched := [str(path) for path in (a, b) if is_capacity(path)]:
+        raise UsageError(
+            "--run does not repeat capacity searches",
+            got=" and ".join(searched),
+            hint="streamgauge capacity … --runs 3 for each, then compare them without --run",
+        )
     old_a, old_b = read_runs(a)[0], read_runs(b)[0]
     # Before hours are spent. The machine is this one for both.
     check_alike(old_a, [old_b], [key for key in CHECKED if key.startswith("scenario.")])
@@ -121,11 +129,9 @@ def _show(found: dict[str, Any], *, to_stderr: bool) -> None:
     from rich.console import Console
 
     console = Console(highlight=False, stderr=to_stderr)
-    low, high = found["interval"]
-    upper = "no upper end known" if high is None else f"{high:.3f}"
     console.print(
-        f"\n[bold {_COLOURS[found['word']]}]{found['word']}[/] · B : A = {found['ratio']:.3f}, "
-        f"95 % interval {low:.3f} to {upper} ({found['measure']}; above 1: B is worse)",
+        f"\n[bold {_COLOURS[found['word']]}]{found['word']}[/] · B : A = {found['ratio']:.3f}{_interval(found)} "
+        f"({found['measure']}; above 1: B is worse)",
         soft_wrap=True,
     )
     if found["word"] == "cannot tell":
@@ -136,23 +142,45 @@ def _show(found: dict[str, Any], *, to_stderr: bool) -> None:
         _show_side(console, side.upper(), found[side])
 
 
+def _interval(found: dict[str, Any]) -> str:
+    low, high = found["interval"]
+    if low is None and high is None:
+        return ""
+    return f", 95 % interval {low:.3f} to {'no upper end known' if high is None else f'{high:.3f}'}"
+
+
 def _what_would_tell(found: dict[str, Any]) -> str:
-    if "values" not in found["a"]:
-        return "the two intervals overlap: a finer resolution would tell"
     needed, made = found["runs_needed"], min(len(found[side]["values"]) for side in ("a", "b"))
+    if "searches" in found["a"]:
+        return _what_searches_would_tell(found, made)
     if needed is None:
         return "no number of runs would tell: too near the limit of 5 %, or too small for the broker's 1 ms"
     return f"with {made} run{'s' if made > 1 else ''} a side; about {needed} would tell"
 
 
+def _what_searches_would_tell(found: dict[str, Any], made: int) -> str:
+    from streamgauge.evaluate.comparison import RUNS_MIN
+
+    needed = found["runs_needed"]
+    if made < RUNS_MIN:
+        counts = " and ".join(f"{_searches(len(found[side]['values']))} of {side.upper()}" for side in ("a", "b"))
+        return f"there is {counts}; {RUNS_MIN} a side are needed: streamgauge capacity … --runs {RUNS_MIN}"
+    if needed is None:
+        return "no number of searches would tell: too near the limit of 5 %, or the edge was not reached"
+    return f"with {made} searches a side; about {needed} would tell: streamgauge capacity … --runs {needed}"
+
+
+def _searches(number: int) -> str:
+    return "1 search" if number == 1 else f"{number} searches"
+
+
 def _show_side(console: Console, name: str, side: dict[str, Any]) -> None:
+    from streamgauge.report.text import rounded
+
     engine = side["engine"] or {}
     title = f"{name}  {engine.get('name', '')} {engine.get('version', '')}  {side['path']}"
     console.print(title, markup=False, soft_wrap=True)
-    if "values" in side:
-        values = "  ".join(f"{value:g}" for value in side["values"])
-        console.print(f"   median {side['median']:g} of {values}", markup=False, soft_wrap=True)
-    else:
-        highest, lowest_not = side["interval"]
-        above = "nothing higher was refuted" if lowest_not is None else f"not {lowest_not:,g}"
-        console.print(f"   sustained {highest:,g}, {above}", markup=False, soft_wrap=True)
+    searched = "searches" in side
+    median, *values = (rounded(value) if searched else f"{value:g}" for value in (side["median"], *side["values"]))
+    what = ", the best sustained value of each search" if searched else ""
+    console.print(f"   median {median} of {'  '.join(values)}{what}", markup=False, soft_wrap=True)

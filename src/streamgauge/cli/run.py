@@ -66,13 +66,19 @@ def _print_repetitions(summary: dict[str, Any], *, to_stderr: bool) -> None:
     table = Table("run", "verdict", "state", "total p50", "total p99", "output/s", box=None, header_style="bold")
     for column in table.columns[3:]:
         column.justify = "right"
+    repeated: list[str] = []
     for row in summary["repetitions"]:
-        marked = " (median)" if row["run"] == summary["run"] else ""
-        figures = (number(row[key], 1) for key in ("total_p50", "total_p99", "rate_output"))
-        table.add_row(row["directory"] + marked, row["verdict"], row["state"] or "–", *figures)
+        for attempt in (*row["invalid_attempts"], row):
+            marked = " (median)" if attempt["run"] == summary["run"] else ""
+            figures = (number(attempt[key], 1) for key in ("total_p50", "total_p99", "rate_output"))
+            table.add_row(attempt["directory"] + marked, attempt["verdict"], attempt["state"] or "–", *figures)
+        repeated += [
+            f"run {row['directory']} was repeated: {attempt['directory']} is INVALID: {'; '.join(attempt['reasons'])}"
+            for attempt in row["invalid_attempts"]
+        ]
     console.print(table)
-    if again := summary["repeated"]:
-        console.print(f"repeated, since the first attempt was INVALID: run {', '.join(again)}")
+    for line in repeated:
+        console.print(line, markup=False, soft_wrap=True)
     if interval := summary["interval"]["total_p50"]:
         low, high = (number(bound, 1) for bound in interval)
         console.print(f"median of the VALID runs: 95 % interval {low} to {high} ms", soft_wrap=True)

@@ -12,7 +12,7 @@ import secrets
 import shlex
 import shutil
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
@@ -22,12 +22,13 @@ from pydantic import ValidationError
 from streamgauge import registry, report
 from streamgauge.errors import EXIT_MISSED, EXIT_OK, EngineFailed, InvalidMeasurement, UsageError
 from streamgauge.evaluate import sustained
+from streamgauge.evaluate.verdict import failures
 from streamgauge.lab.blueprint import Request
 from streamgauge.lab.capacity_file import CapacityFile
 from streamgauge.lab.evaluation import Evaluator, kept_evaluator
 from streamgauge.lab.experiment import run_experiment
 from streamgauge.lab.referee import PROBE_S, STEPS, DrainReferee, ProbeReferee, is_one_to_one
-from streamgauge.lab.search import Next, Probe, Purpose, Target, Word, advance
+from streamgauge.lab.search import Answer, Next, Probe, Purpose, Target, Word, advance
 from streamgauge.lab.watch import Watch
 from streamgauge.model import Scenario, Verdict
 from streamgauge.rundir import RunDir
@@ -56,6 +57,8 @@ class Hunt:
     request: Request
     resolution: float
     over: str = RATE
+    shift: float = 0.0
+    """By how many resolutions the first guess is raised, below 1: see lab/capacity_set.py."""
 
     def __post_init__(self) -> None:
         """Raises UsageError for a search that cannot mean anything."""
@@ -154,12 +157,22 @@ def find_capacity(hunt: Hunt, watch: Watch, show: Callable[[Row], None] = lambda
     An unfinished search with the same settings goes on. Raises UsageError when the directory holds anything else,
     EngineFailed when the system under test failed, and whatever stops a single run; what was found until then stays.
     """
-    out = hunt.request.out
-    file = CapacityFile.open(out, hunt.settings())
+    file = CapacityFile.open(hunt.request.out, hunt.settings())
     for row in file.probes:
         show(row)
     if file.finished:
         return file.content
+    try:
+        file.finish(_search(hunt, file, watch, show))
+    except EngineFailed as failure:
+        file.note_failure(f"{failure.what}: {failure.got}")
+        raise
+    return file.content
+
+
+def _search(hunt: Hunt, file: CapacityFile, watch: Watch, show: Callable[[Row], None]) -> Answer:
+    """Probe until the answer is known. Raises EngineFailed when the system under test failed."""
+    out = hunt.request.out
     if file.guess is None:
         file.set_guess(_first_guess(hunt, watch))
     target = hunt.target(file.guess or hunt.start)
@@ -177,8 +190,7 @@ def find_capacity(hunt: Hunt, watch: Watch, show: Callable[[Row], None] = lambda
                     where=out / row["directory"],
                     got=row["reason"],
                 )
-    file.finish(step)
-    return file.content
+    return step
 
 
 def unit(over: str) -> str:
@@ -234,14 +246,22 @@ def _first_guess(hunt: Hunt, watch: Watch) -> int:
     watch.phase(f"draining a backlog of {backlog:,} records for a first guess")
     directory, summary = run_experiment(request, watch, None, referee)
     _delete_records(directory)
-    if summary["verdict"] == Verdict.FAILED.value:
+    if why := _failures(directory, summary):
+        report.write(directory)
         raise EngineFailed(
-            "the system under test failed while it drained a backlog",
-            where=directory.path,
-            got="; ".join(summary["reasons"]),
+            "the system under test failed while it drained a backlog", where=directory.path, got="; ".join(why)
         )
-    drained_per_s = referee.rate_per_s()
-    return max(1, round(drained_per_s)) if drained_per_s else load.rate_per_s
+    guess_per_s = referee.rate_per_s() or load.rate_per_s
+    raised: float = guess_per_s * (1 + hunt.resolution) ** hunt.shift
+    return max(1, round(raised))
+
+
+def _failures(run: RunDir, summary: Mapping[str, Any]) -> Sequence[str]:
+    """What the system under test did wrong while it drained. A late generator does not excuse it: nothing is timed."""
+    if summary["verdict"] == Verdict.FAILED.value:
+        return list(summary["reasons"])
+    results = summary["results"]
+    return [] if results["expected"] is None else failures(results, run.manifest()["engine"]["delivery"], ())
 
 
 def _probe(hunt: Hunt, step: Next, file: CapacityFile, watch: Watch, evaluator: Evaluator) -> Row:
@@ -273,6 +293,7 @@ def _probe(hunt: Hunt, step: Next, file: CapacityFile, watch: Watch, evaluator: 
         "verdict": verdict,
         "reason": reason,
         "weak": weak,
+        "validated": summary.get("validated"),
         "seconds": round(time.monotonic() - began, 1),
         "seconds_saved": round(referee.saved_s, 1),
         "directory": str(out.relative_to(hunt.request.out)),

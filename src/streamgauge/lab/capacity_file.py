@@ -2,7 +2,8 @@
 
 Format history
 --------------
-1   first
+1   first; ``validated`` of a search and of a probe came later and may be missing. A file with ``searches`` puts several
+    searches together: lab/capacity_set.py
 """
 
 from __future__ import annotations
@@ -36,6 +37,14 @@ class CapacityFile:
         path = out / NAME
         if path.is_file():
             content = read(path, FORMAT)
+            if "searches" in content:
+                raise UsageError(
+                    "the directory holds several searches",
+                    where=path,
+                    got="no --runs",
+                    expected=f"--runs {content.get('runs')} to resume them",
+                    hint="the same command with --runs, or another --out",
+                )
             check_same(path, content.get("settings", {}), settings, "search")
             return cls(path, content)
         if out.exists() and (not out.is_dir() or any(out.iterdir())):
@@ -75,6 +84,8 @@ class CapacityFile:
 
     def add(self, probe: Mapping[str, Any]) -> None:
         self.probes.append(dict(probe))
+        known = [row["validated"] for row in self.probes if row.get("validated") is not None]
+        self.content["validated"] = all(known) if known else None
         self.content["seconds"] = round(sum(row["seconds"] for row in self.probes), 1)
         self.content["seconds_saved"] = round(sum(row["seconds_saved"] for row in self.probes), 1)
         self._write()
@@ -91,6 +102,11 @@ class CapacityFile:
         }
         self._write()
 
+    def note_failure(self, why: str) -> None:
+        """The search ended because the system under test failed. It stays unfinished, and may be resumed."""
+        self.content["note"] = why
+        self._write()
+
     def _write(self) -> None:
         write_json(self._path, self.content)
 
@@ -104,6 +120,7 @@ def _fresh(settings: Mapping[str, Any]) -> dict[str, Any]:
         "outcome": None,
         "interval": [None, None],
         "confirmed": False,
+        "validated": None,
         "note": "",
         "best_latency_ms": None,
         "guess": None,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import math
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -12,13 +10,11 @@ from typing import Any
 
 from streamgauge.errors import UsageError
 from streamgauge.evaluate import comparison
-from streamgauge.lab.capacity import RATE
 from streamgauge.lab.repetition import p50_ms, read_runs
 from streamgauge.model import LoadPlan, Verdict
 from streamgauge.rundir import RunDir
 
 FORMAT = 1
-CAPACITY_FILE = "capacity.json"
 DECIMALS = 4
 
 CHECKED = (
@@ -47,10 +43,6 @@ UNCHECKED = ("scenario.load.tail_s",)
 """The tail follows from the engine's trigger, and engines are what one compares."""
 ONE_SIDE = ("scenario.job.sha256",)
 """What must agree within a side only: another job in the stage's place is a thing to compare with."""
-FOUND_BY_SEARCH = ("scenario.load",)
-"""A capacity search chooses the rates and the lengths of its probes itself."""
-SEARCHED_ALIKE = ("unit", "rule", "slo", "warmup_s", "rising_warmup", "measured_s", "arrivals", "drain_deadline_s")
-"""Settings of two searches that must agree; and the rate, where it is not what is searched."""
 
 
 @dataclass(frozen=True)
@@ -63,14 +55,17 @@ class Side:
 
 
 def compare(a: Path, b: Path, seed: int = comparison.SEED) -> dict[str, Any]:
-    """B against A: two runs, sets of repetitions or capacities.
+    """B against A: two runs, capacities, or sets of either.
 
     Returns ratio, interval, word and every value. Raises UsageError for what cannot be compared: an INVALID, FAILED or
-    drifting run, a run against a capacity, manifests that differ in a checked key.
+    drifting run, a run against a capacity, manifests that differ in a checked key, and what ``compare_capacities``
+    refuses.
     """
-    searched = [(path / CAPACITY_FILE).is_file() for path in (a, b)]
+    from streamgauge.lab.capacity_comparison import compare_capacities, is_capacity  # which builds on this module
+
+    searched = [is_capacity(path) for path in (a, b)]
     if all(searched):
-        return _compare_capacities(a, b)
+        return compare_capacities(a, b, seed)
     if any(searched):
         raise UsageError("a capacity can only be compared with a capacity", got=f"{a} and {b}")
     return _compare_runs(_read(a), _read(b), seed)
@@ -216,64 +211,3 @@ def _described(side: Side, values: Sequence[float]) -> dict[str, Any]:
         "values": list(values),
         "median": statistics.median(values),
     }
-
-
-def _compare_capacities(a: Path, b: Path) -> dict[str, Any]:
-    left, right = _read_capacity(a), _read_capacity(b)
-    of_rates = left.get("over", RATE) == RATE
-    if found := _searched_otherwise(left, right, SEARCHED_ALIKE if of_rates else (*SEARCHED_ALIKE, RATE)):
-        raise UsageError(
-            "the capacities were not measured alike",
-            where=f"{a} and {b}",
-            got=found,
-            expected="the same values on both sides",
-        )
-    runs = [_any_run(path) for path in (a, b)]
-    if runs[0] is not None and runs[1] is not None:
-        check_alike(runs[0], [runs[1]], [key for key in CHECKED if key not in FOUND_BY_SEARCH])
-    ratio, low, high = comparison.capacity_ratio(_bounds(left), _bounds(right), less_is_better=not of_rates)
-    return {
-        "format": FORMAT,
-        "measure": f"capacity, {left.get('unit')}",
-        "word": comparison.word(low, high, None),
-        "ratio": round(ratio, DECIMALS),
-        "interval": [round(low, DECIMALS), None if math.isinf(high) else round(high, DECIMALS)],
-        "seed": None,
-        "runs_needed": None,
-        "notes": job_notes(*(run.summary() for run in runs if run is not None)) if None not in runs else [],
-        **{
-            side: {"path": str(path), "engine": run and run.manifest()["engine"], "interval": found["interval"]}
-            for side, path, run, found in (("a", a, runs[0], left), ("b", b, runs[1], right))
-        },
-    }
-
-
-def _searched_otherwise(a: Mapping[str, Any], b: Mapping[str, Any], keys: Sequence[str]) -> str:
-    """The keys in which two searches differ, each with both values; empty where there are none."""
-    left, right = ({**found, **found.get("settings", {})} for found in (a, b))
-    differing = [key for key in keys if left.get(key) != right.get(key)]
-    return "; ".join(f"{key}: {left.get(key)!r} and {right.get(key)!r}" for key in differing)
-
-
-def _read_capacity(path: Path) -> dict[str, Any]:
-    where = path / CAPACITY_FILE
-    try:
-        found = json.loads(where.read_text(encoding="utf-8"))
-        highest, _ = found["interval"]
-    except (ValueError, KeyError, TypeError) as problem:
-        raise UsageError("the capacity cannot be read", where=where, got=repr(problem)) from None
-    if found.get("verdict", Verdict.VALID.value) != Verdict.VALID.value or not highest:
-        got = found.get("verdict") if highest else "no rate was sustained"
-        raise UsageError("this capacity cannot be compared", where=path, got=got, hint="streamgauge capacity again")
-    return dict(found)
-
-
-def _bounds(capacity: Mapping[str, Any]) -> tuple[float, float | None]:
-    highest, lowest_not = capacity["interval"]
-    return float(highest), None if lowest_not is None else float(lowest_not)
-
-
-def _any_run(path: Path) -> RunDir | None:
-    """A probe of the search, not one that was cut off: they differ in nothing but the load."""
-    found = sorted(path.glob("**/summary.json"))
-    return RunDir.open(found[0].parent) if found else None

@@ -19,11 +19,11 @@ from streamgauge.lab.faults import Faults
 from streamgauge.lab.lag import LagMeter, Lags, Look
 from streamgauge.lab.manifest import describe
 from streamgauge.lab.outcome import Outcome, Progress, never_started
-from streamgauge.lab.referee import is_one_to_one
+from streamgauge.lab.referee import is_missing, is_one_to_one
 from streamgauge.lab.sampling import Sampler, machine_sample
 from streamgauge.lab.supervisor import Supervisor
 from streamgauge.lab.visibility import Visibility
-from streamgauge.lab.watch import Referee, Seen, Tick, Watch
+from streamgauge.lab.watch import Call, Referee, Seen, Tick, Watch
 from streamgauge.model import NS_PER_S
 from streamgauge.rundir import RunDir
 
@@ -64,6 +64,8 @@ class Course:
         self._lags = Lags()
         self._one_to_one = is_one_to_one(self.scenario)
         self._quiet = Quiet(self.scenario.trigger_s)
+        self._doubt: Call | None = None
+        """Why a referee wants to know whether results are missing."""
         self._last: tuple[float, int, int] = (time.monotonic(), 0, 0)
 
     def measure(self) -> dict[str, Any]:
@@ -86,6 +88,7 @@ class Course:
                 self._watch_load()
                 if self._outcome.hopeless is None:
                     self._drain()
+                    self._settle_doubt()
             except EngineFailed:
                 # What is known of a dead or never started engine; the evaluation turns it into a verdict.
                 self._outcome.ended = self._outcome.ended or self._supervisor.ended()
@@ -224,6 +227,8 @@ class Course:
             # The planned ends stay: the load is cut short, and what it did not send any more is not its fault.
             outcome.hopeless, outcome.hopeless_latency_ms = call.reason, call.latency_ms
             return True
+        if call.word == "check":
+            self._doubt = call
         if now_ns >= outcome.measured_end_ns:
             return False
         outcome.measured_end_ns = max(now_ns, outcome.measured_start_ns)
@@ -257,6 +262,15 @@ class Course:
         quiet = self._each_second(until=is_quiet, deadline=deadline, phase=lambda _: "draining")
         self._outcome.drain = "quiet" if quiet else "deadline"
         self._outcome.quiet_s = round(self._quiet.quiet_s, 3)
+
+    def _settle_doubt(self) -> None:
+        """Give up a run in doubt after all, unless input was consumed whose results are missing: that is evaluated."""
+        found = self._sample() if self._doubt is not None else None
+        if self._doubt is None or found is None:
+            return
+        inputs, quiet = self._inputs_of(found), self._outcome.drain == "quiet"
+        if not is_missing(inputs, self._heard.consumed, found["output"], quiet=quiet):
+            self._outcome.hopeless, self._outcome.hopeless_latency_ms = self._doubt.reason, self._doubt.latency_ms
 
     def _each_second(
         self, until: Callable[[Mapping[str, int] | None], bool], deadline: float, phase: Callable[[float], str]

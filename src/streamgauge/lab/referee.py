@@ -3,7 +3,8 @@
 A live lag is the inputs appended whose result is not out yet, where a record has one result; else the inputs that the
 engine had not consumed, as far as it said so; both as a mean over time. The former is the backlog that the evaluation
 finds: where the rule is its slope, a probe that failed by it is over, and nobody records and matches its millions of
-records to hear the same. Who may have sustained the rate is evaluated in full.
+records to hear the same. Who may have sustained the rate is evaluated in full, and so is a probe whose engine consumed
+its input and whose results are missing all the same: see ``may_have_lost``.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from statistics import median
+from typing import Literal
 
 import numpy as np
 
@@ -37,6 +39,12 @@ MOVED_SHARE = 0.1
 """Of the offered rate: an engine that is slower than this from one look to the next has not moved."""
 HOPELESS_STEADY = 0.8
 """Share of the growth that must still be there in the last third: an engine that warms up falls behind ever less."""
+EXPLAINED_SHARE = 0.5
+"""Of a lag, or of its growth: if unconsumed input explains less than this, results may be lost."""
+UNANSWERED_SHARE = 0.02
+"""Of the records consumed in a drain: if more stay without a result, results may be lost."""
+STALLED_LOOKS = 3
+"""Looks in which the lag of a drain has not fallen, after which its results do not catch up any more."""
 DRAIN_MOVES = 3
 """Moments at which something was done that a drain's speed needs: fewer are mostly one batch."""
 
@@ -119,6 +127,35 @@ def why_hopeless(points: Sequence[Point], offered_per_s: float, probe_s: float) 
     )
 
 
+def may_have_lost(lag: Sequence[Point], unconsumed: Sequence[Point], offered_per_s: float) -> bool:
+    """Whether results may be missing of input that the engine has consumed.
+
+    ``lag`` counts the inputs without a result, ``unconsumed`` those that the engine has not consumed. False where the
+    unconsumed inputs explain at least half of the lag and of its growth. True, too, where nobody reports what was
+    consumed. Compared are the values right after the engine moved, at the start and at the end.
+    """
+    if len(unconsumed) < 2:
+        return True
+    first, last = _ends(lag, offered_per_s)
+    first_unconsumed, last_unconsumed = _ends(unconsumed, offered_per_s)
+    grown, grown_unconsumed = last - first, last_unconsumed - first_unconsumed
+    level_unexplained = last_unconsumed < EXPLAINED_SHARE * last
+    return level_unexplained or (grown > 0 and grown_unconsumed < EXPLAINED_SHARE * grown)
+
+
+def is_missing(inputs: int, consumed: int | None, output: int, *, quiet: bool) -> bool:
+    """After the drain: whether results are missing of input that was consumed. ``quiet``: nothing came any more."""
+    return output < inputs and (quiet or (consumed is not None and consumed >= inputs))
+
+
+def _ends(points: Sequence[Point], offered_per_s: float) -> tuple[float, float]:
+    """The median lag of the first third of the looks at which the engine had moved, and of the last."""
+    moved = [now for before, now in pairwise(points) if _moved(before, now, offered_per_s)]
+    chosen = moved if len(moved) > 1 else points
+    third = max(len(chosen) // 3, 1)
+    return median(point.lag for point in chosen[:third]), median(point.lag for point in chosen[-third:])
+
+
 def latency_ms(points: Sequence[Point], offered_per_s: float) -> float:
     """How long a record waits behind the median lag (Little's law)."""
     return 1000 * median(point.lag for point in points) / offered_per_s
@@ -170,6 +207,7 @@ class ProbeReferee:
     called_s: float = 0.0
     """Measured seconds when it was called."""
     _points: list[Point] = field(default_factory=list)
+    _unconsumed: list[Point] = field(default_factory=list)
     _due: int = 1
 
     def look(self, seen: Seen) -> Call | None:
@@ -184,6 +222,8 @@ class ProbeReferee:
             self.call = self._at_the_end(seen.offered_per_s)
         else:
             self._points.append(found)
+            if (unconsumed := point(seen, one_to_one=False)) is not None:
+                self._unconsumed.append(unconsumed)
             self.call = self._on_the_way(seen)
         if self.call is not None:
             self.called_s = seen.measured_s
@@ -215,12 +255,14 @@ class ProbeReferee:
         return self._hopeless(found.why, offered_per_s, weak=found.weak)
 
     def _hopeless(self, reason: str, offered_per_s: float, weak: bool = False) -> Call:
-        return Call("hopeless", reason, latency_ms(self._points, offered_per_s), weak)
+        doubtful = self.one_to_one and may_have_lost(self._points, self._unconsumed, offered_per_s)
+        word: Literal["hopeless", "check"] = "check" if doubtful else "hopeless"
+        return Call(word, reason, latency_ms(self._points, offered_per_s), weak)
 
     @property
     def given_up(self) -> str:
         """Why the probe was hopeless; empty when it was not."""
-        return self.call.reason if self.call is not None and self.call.word == "hopeless" else ""
+        return self.call.reason if self.call is not None and self.call.word != "enough" else ""
 
     @property
     def weak(self) -> bool:
@@ -235,23 +277,56 @@ class ProbeReferee:
 
 @dataclass
 class DrainReferee:
-    """Watches a backlog drain for a while, counted from the first record that was done."""
+    """Watches a backlog drain for a while, counted from the first record that was done.
+
+    Where the backlog is gone, or results do not follow what is consumed, it asks to check that none is missing.
+    """
 
     one_to_one: bool
     watch_s: float
     give_up_s: float
     """Measured seconds after which nothing is waited for any more."""
     _points: list[Point] = field(default_factory=list)
+    _unanswered: list[tuple[int, int]] = field(default_factory=list)
+    """At each look: records consumed, and how many of them had no result yet."""
+    _stalled: bool = False
 
     def look(self, seen: Seen) -> Call | None:
-        found = point(seen, self.one_to_one)
-        if found is not None and found.done:
-            self._points.append(found)
-            empty = found.lag < seen.offered_per_s
-            over = empty or found.at_s - self._points[0].at_s >= self.watch_s
-        else:
-            over = seen.measured_s >= self.give_up_s
-        return Call("hopeless", "the backlog was only drained to see how fast that goes") if over else None
+        found, unconsumed = point(seen, self.one_to_one), point(seen, one_to_one=False)
+        if found is None or not found.done:
+            return self._call("hopeless") if seen.measured_s >= self.give_up_s else None
+        self._points.append(found)
+        if unconsumed is not None:
+            self._unanswered.append((unconsumed.done, unconsumed.done - found.done))
+        watched = found.at_s - self._points[0].at_s >= self.watch_s
+        # Of a system that does not report what it consumed, a stall may be the end of a batch.
+        consumed = watched if unconsumed is None else unconsumed.lag < seen.offered_per_s
+        self._stalled = consumed and self._is_stalled()
+        if found.lag < seen.offered_per_s or self._stalled:
+            return self._call("check")
+        if watched:
+            return self._call("check" if self._unanswered_share() >= UNANSWERED_SHARE else "hopeless")
+        return None
+
+    def _call(self, word: Literal["hopeless", "check"]) -> Call:
+        reason = "the backlog was only drained to see how fast that goes"
+        return Call(word if self.one_to_one else "hopeless", reason)
+
+    def _unanswered_share(self) -> float:
+        """Of the records consumed between the first third of the looks and the last: how many have no result."""
+        third = len(self._unanswered) // 3
+        if not third:
+            return 0.0
+        ends = self._unanswered[:third], self._unanswered[-third:]
+        (first, unanswered_first), (last, unanswered_last) = (
+            tuple(median(values) for values in zip(*looks, strict=True)) for looks in ends
+        )
+        return (unanswered_last - unanswered_first) / (last - first) if last > first else 0.0
+
+    def _is_stalled(self) -> bool:
+        """Whether the results have stopped catching up."""
+        recent = self._points[-STALLED_LOOKS - 1 :]
+        return len(recent) > STALLED_LOOKS and min(point.lag for point in recent[1:]) >= recent[0].lag
 
     def rate_per_s(self) -> float | None:
         """How fast it drained (Theil–Sen) in the last third of the time: before, a JVM still compiles.
@@ -261,10 +336,14 @@ class DrainReferee:
         """
         from scipy.stats import theilslopes
 
-        moved = [now for before, now in pairwise(self._points) if now.done > before.done]
+        drained = self._points
+        if self._stalled:
+            # What came after the lowest lag is the load's speed, not the drain's.
+            drained = drained[: drained.index(min(drained, key=lambda point: point.lag)) + 1]
+        moved = [now for before, now in pairwise(drained) if now.done > before.done]
         if len(moved) < 2:
             return None
-        begin_s, end_s = self._points[0].at_s, self._points[-1].at_s
+        begin_s, end_s = drained[0].at_s, drained[-1].at_s
         settled = [point for point in moved if point.at_s >= begin_s + (end_s - begin_s) * 2 / 3]
         points = settled if len(settled) >= DRAIN_MOVES else moved[-DRAIN_MOVES:]
         return float(theilslopes([point.done for point in points], [point.at_s for point in points]).slope)

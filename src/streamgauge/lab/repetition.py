@@ -2,7 +2,7 @@
 
 A *set of repetitions* is a directory with the runs ``1``, ``2``, … (ordinary run directories), ``summary.json`` (that
 of the median run, with every run's figures and the interval of the median), ``report.html`` and ``set.json``. An
-INVALID run is repeated once; it stays beside the others, as ``3-invalid``.
+INVALID run is repeated once; it stays beside the others, as ``3-invalid``, and is listed with its reasons and figures.
 """
 
 from __future__ import annotations
@@ -83,8 +83,10 @@ def write_set(path: Path, runs: int) -> Summary:
     found = {str(number): RunDir.open(path / str(number)) for number in range(1, runs + 1)}
     summaries = {name: run.summary() for name, run in found.items()}
     median = median_run(summaries)
-    summary = summarize(summaries, median)
-    summary["repeated"] = [name for name in found if _invalid(path / name).is_dir()]
+    firsts = {name: _invalid(path / name) for name in found if _invalid(path / name).is_dir()}
+    discarded = {name: {first.name: RunDir.open(first).summary()} for name, first in firsts.items()}
+    summary = summarize(summaries, median, discarded)
+    summary["repeated"] = list(discarded)
     write_json(path / "summary.json", summary)
     page = render(replace(read(found[median]), summary=summary))
     (path / "report.html").write_text(page, encoding="utf-8")
@@ -115,11 +117,15 @@ def p50_ms(summary: Summary, kind: str | None = None) -> float | None:
     return next((value for value in values if value is not None), None)
 
 
-def summarize(summaries: Mapping[str, Summary], median: str) -> Summary:
+def summarize(
+    summaries: Mapping[str, Summary], median: str, discarded: Mapping[str, Mapping[str, Summary]] | None = None
+) -> Summary:
     """That of the median run, with all runs in it.
 
     The verdict is the worst of all runs; state and sustained are the worst of the VALID ones, where there are any.
+    ``discarded`` are the INVALID attempts that were repeated, of each run by their directory: they are listed only.
     """
+    attempts = discarded or {}
     every = list(summaries.values())
     valid = [summary for summary in every if summary["verdict"] == Verdict.VALID.value]
     totals = [value for summary in valid if (value := p50_ms(summary, "total")) is not None]
@@ -132,7 +138,13 @@ def summarize(summaries: Mapping[str, Summary], median: str) -> Summary:
         "state": min((summary["state"] for summary in usable), key=_STATES_WORST_FIRST.index),
         "sustained": False if False in sustained else None if None in sustained else True,
         "reasons": [f"run {name}: {reason}" for name, summary in summaries.items() for reason in summary["reasons"]],
-        "repetitions": [_row(name, summary) for name, summary in summaries.items()],
+        "repetitions": [
+            {
+                **_row(name, summary),
+                "invalid_attempts": [_row(*attempt) for attempt in attempts.get(name, {}).items()],
+            }
+            for name, summary in summaries.items()
+        ],
         "interval": {"total_p50": interval, "seed": SEED},
         "slo": [{"run": name, **slo} for name, summary in summaries.items() for slo in summary["slo"]],
     }
@@ -147,6 +159,7 @@ def _row(name: str, summary: Summary) -> dict[str, Any]:
         "total_p50": _figure(summary, "total", "p50"),
         "total_p99": _figure(summary, "total", "p99"),
         "rate_output": summary["rate_per_s"]["output"],
+        "reasons": list(summary["reasons"]),
     }
 
 

@@ -260,7 +260,7 @@ def _attempt(step: Step, row: Row, file: ReproductionFile, out: Path, watch: Wat
             "directory": name,
             "verdict": found.verdict.value,
             "reasons": list(found.reasons),
-            "p50_ms": _medians_ms(found.summary),
+            **_figures(found),
         }
     )
     median, summary = _together(row, out) or (name, found.summary)
@@ -278,9 +278,15 @@ def _attempt(step: Step, row: Row, file: ReproductionFile, out: Path, watch: Wat
         watch.warn(f"{name} is INVALID and is repeated once: {'; '.join(found.reasons)}")
 
 
-def _medians_ms(summary: Mapping[str, Any] | None) -> dict[str, float | None]:
-    """The median of each latency, by name."""
-    return {kind: (values or {}).get("p50") for kind, values in ((summary or {}).get("latency_ms") or {}).items()}
+def _figures(found: Finding) -> dict[str, Any]:
+    """Of an attempt, whether it counts or not: percentiles of each latency, output, the bracket of a search."""
+    summary = found.summary or {}
+    latencies = (summary.get("latency_ms") or {}).items()
+    return {
+        **{f"{name}_ms": {kind: (values or {}).get(name) for kind, values in latencies} for name in ("p50", "p99")},
+        "rate_output": (summary.get("rate_per_s") or {}).get("output"),
+        "interval": (found.capacity or {}).get("interval"),
+    }
 
 
 def _together(row: Row, out: Path) -> tuple[str, Mapping[str, Any]] | None:
@@ -290,8 +296,15 @@ def _together(row: Row, out: Path) -> tuple[str, Mapping[str, Any]] | None:
         return None
     directories = {Path(directory).name: directory for directory in counted.values()}
     summaries = {name: RunDir(out / directory).summary() for name, directory in directories.items()}
+    discarded = {
+        Path(counted[attempt["run"]]).name: {
+            Path(attempt["directory"]).name: RunDir(out / attempt["directory"]).summary()
+        }
+        for attempt in row["attempts"]
+        if attempt["directory"] not in counted.values()
+    }
     median = median_run(summaries)
-    return directories[median], summarize(summaries, median)
+    return directories[median], summarize(summaries, median, discarded)
 
 
 def _directory(step: Step, row: Row, out: Path, run: int) -> Path:

@@ -2,7 +2,8 @@
 
 Format history
 --------------
-1   first; ``runs`` and ``verdict`` of an experiment, ``run`` and ``p50_ms`` of an attempt came later and may be missing
+1   first; ``runs`` and ``verdict`` of an experiment, ``run``, ``p50_ms``, ``p99_ms``, ``rate_output`` and
+    ``interval`` of an attempt came later and may be missing
 """
 
 from __future__ import annotations

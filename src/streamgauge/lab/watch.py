@@ -43,9 +43,13 @@ class Seen:
 
 @dataclass(frozen=True)
 class Call:
-    """*enough*: the measured interval ends now, what belongs behind it follows. *hopeless*: all is stopped at once."""
+    """*enough*: the measured interval ends now, what belongs behind it follows. *hopeless*: all is stopped at once.
 
-    word: Literal["enough", "hopeless"]
+    *check*: hopeless, but the engine may have lost results. The measured interval ends now; if results are still
+    missing after the drain, the run is evaluated, else it is as hopeless as the reason says.
+    """
+
+    word: Literal["enough", "hopeless", "check"]
     reason: str = ""
     latency_ms: float | None = None
     """About how long a record waits, as far as the lag tells: nobody evaluates a hopeless run."""

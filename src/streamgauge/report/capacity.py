@@ -1,4 +1,4 @@
-"""The page of a capacity search: the answer first, latency against rate, every probe."""
+"""The page of a capacity search: the answer first, latency against rate, every probe. That of a set: every search."""
 
 from __future__ import annotations
 
@@ -33,14 +33,15 @@ def render(capacity: Mapping[str, Any]) -> str:
     from markupsafe import Markup
     from plotly.offline import get_plotlyjs
 
-    drawn = latency_against_value(capacity)
+    drawn = None if "searches" in capacity else latency_against_value(capacity)
     figures = {} if drawn is None else {"latency": drawn}
     scripts = {"plotly_js": get_plotlyjs() if figures else "", "draw_js": packaged("page.js")}
     environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
-    environment.filters.update(number=text.number, plain=text.plain)
+    environment.filters.update(number=text.number, plain=text.plain, answer=lambda search: bracket(search, capacity))
     word, sentence = headline(capacity)
-    style = _STYLES.get(capacity["outcome"], "invalid")
-    return environment.from_string(packaged("capacity.html.j2")).render(
+    style = "failed" if word == "FAILED" else _STYLES.get(capacity["outcome"], "invalid")
+    template = "capacity_set.html.j2" if "searches" in capacity else "capacity.html.j2"
+    return environment.from_string(packaged(template)).render(
         css=Markup(packaged("page.css")),  # noqa: S704  the package's own files
         **{name: Markup(script) for name, script in scripts.items()},  # noqa: S704  the packages' own files
         script_hashes=[csp_hash(script) for script in scripts.values()],
@@ -55,21 +56,63 @@ def render(capacity: Mapping[str, Any]) -> str:
 
 
 def headline(capacity: Mapping[str, Any]) -> tuple[str, str]:
-    """One word and one sentence."""
-    best, beyond = capacity["interval"]
-    unit, outcome = capacity["unit"], capacity["outcome"]
-    confirmed = "confirmed" if capacity["confirmed"] else "not confirmed"
-    if outcome == "found":
-        sustained = f"{best:,} {unit} sustained, {beyond:,} not ({confirmed})"
-        return "FOUND", sustained
-    if outcome == "ceiling":
-        least = "at least" if capacity["over"] == "rate_per_s" else "at most"
-        return "FOUND", f"{least} {best:,} {unit} sustained ({confirmed}), the edge was not reached"
+    """One word and one sentence, of a search or of a set of them."""
+    outcome = capacity["outcome"]
+    if outcome in ("found", "ceiling"):
+        return "FOUND", _median(capacity) if "searches" in capacity else bracket(capacity, capacity)
+    if "searches" in capacity:
+        return _of_unusable_set(capacity)
     if outcome == "missed":
-        return "MISSED", f"nothing is sustained, not even {beyond:,} {unit}"
+        return "MISSED", f"nothing is sustained, not even {capacity['interval'][1]:,} {capacity['unit']}"
     if outcome == "invalid":
         return "INVALID", "the measurements cannot be trusted"
+    if capacity["note"]:
+        return "FAILED", "the system under test failed"
     return "UNFINISHED", "the search has not come to its end"
+
+
+def bracket(search: Mapping[str, Any], capacity: Mapping[str, Any]) -> str:
+    """What a search found, by its file or by its row in that of a set. ``capacity`` says what was searched."""
+    best, beyond = search["interval"]
+    if best is None:
+        unfinished = "FAILED" if search["note"] else "not finished"
+        return {"missed": "nothing is sustained", "invalid": "INVALID"}.get(search["outcome"], unfinished)
+    if beyond is not None:
+        return f"{best:,} {capacity['unit']} sustained, {beyond:,} not ({_checked(search)})"
+    return f"{_at_least(capacity)} {best:,} {capacity['unit']} sustained ({_checked(search)}), the edge was not reached"
+
+
+def _median(capacity: Mapping[str, Any]) -> str:
+    """Of a set whose searches all found something."""
+    of_edge = "" if capacity["outcome"] == "found" else f"{_at_least(capacity)} "
+    ends = capacity["interval"]["best"]
+    interval = f", 95 % interval {text.rounded(ends[0])} to {text.rounded(ends[1])}" if ends else ""
+    searches = f"median of {len(capacity['searches'])} searches{interval}"
+    best = text.rounded(capacity["median"])
+    return f"{of_edge}{best} {capacity['unit']} sustained, {searches} ({_checked(capacity)})"
+
+
+def _of_unusable_set(capacity: Mapping[str, Any]) -> tuple[str, str]:
+    outcome, listed = capacity["outcome"], capacity["searches"]
+    if outcome is None:
+        done = sum(search["outcome"] is not None for search in listed)
+        return "UNFINISHED", f"{done} of {capacity['runs']} searches have come to their end"
+    bad = ", ".join(search["directory"] for search in listed if search["outcome"] == outcome)
+    if outcome == "missed":
+        return "MISSED", f"nothing is sustained in search {bad}"
+    return "INVALID", f"the measurements of search {bad} cannot be trusted"
+
+
+def _at_least(capacity: Mapping[str, Any]) -> str:
+    return "at least" if capacity["over"] == "rate_per_s" else "at most"
+
+
+def _checked(capacity: Mapping[str, Any]) -> str:
+    """Whether the answer was confirmed, and whether the results were checked, where that is known."""
+    confirmed, validated = "confirmed" if capacity["confirmed"] else "not confirmed", capacity.get("validated")
+    if validated is None:
+        return confirmed
+    return f"{confirmed}, {'validated' if validated else 'unvalidated: no reference'}"
 
 
 def latency_against_value(capacity: Mapping[str, Any]) -> Figure | None:

@@ -16,6 +16,7 @@ from streamgauge.report.figures import all_figures
 from streamgauge.report.recovery import fault_results, fault_rows
 from streamgauge.report.source import Source, read
 from streamgauge.report.tables import (
+    attempt_rows,
     clock_rows,
     generator_rows,
     headlines,
@@ -120,6 +121,7 @@ def context(source: Source) -> dict[str, Any]:
         "fault_results": fault_results(source),
         "slo": [entry for entry in summary.get("slo") or () if isinstance(entry, Mapping)],
         "repetitions": [entry for entry in summary.get("repetitions") or () if isinstance(entry, Mapping)],
+        "attempts": attempt_rows(source),
     }
 
 

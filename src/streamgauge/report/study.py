@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from streamgauge.report.study_latency import latency_by_stage
 from streamgauge.report.study_parts import Context, Panel, Section, gaps, verdict_words
 from streamgauge.report.study_rates import rate_sweep
 from streamgauge.report.study_scores import scores
-from streamgauge.report.study_source import Reproduction, Taken, read_reproduction
+from streamgauge.report.study_source import Attempt, Reproduction, Taken, read_reproduction
 from streamgauge.studies.description import Exhibit, ExhibitKind, Study
 
 EXHIBITS: Mapping[ExhibitKind, Callable[[Context], list[Panel]]] = {
@@ -140,19 +140,35 @@ def _machine(machine: Mapping[str, Any]) -> str:
 
 def _experiment(taken: Taken, kind: str) -> dict[str, Any]:
     values = (taken.summary.get("latency_ms") or {}).get(kind) or {}
-    best, beyond = taken.capacity.get("interval") or (None, None)
-    shown = {"p50": values.get("p50"), "p99": values.get("p99")}
-    said = [f"{name} {text.number(value, 1)} ms" for name, value in shown.items() if value is not None]
+    interval = taken.capacity.get("interval") or (None, None)
+    said = _figures(values.get("p50"), values.get("p99"), interval)
     runs = taken.runs_ms(kind)
-    said += [f"{text.number(rate)} {word}" for rate, word in ((best, "sustained"), (beyond, "not")) if rate is not None]
-    unconfirmed = " (not confirmed)" if best is not None and not taken.capacity.get("confirmed") else ""
+    unconfirmed = " (not confirmed)" if interval[0] is not None and not taken.capacity.get("confirmed") else ""
     return {
         "taken": taken,
+        "attempts": [(attempt, _of_repeated(attempt, taken, kind)) for attempt in taken.attempts],
         "verdict": verdict_words(taken),
-        "result": (", ".join(said) or text.NONE) + unconfirmed,
+        "result": (said or text.NONE) + unconfirmed,
         "runs": f"p50 of every run: {' / '.join(text.number(value, 1) for value in runs)} ms" if runs else "",
         "style": taken.verdict.lower() if taken.verdict in text.VERDICTS else "none",
     }
+
+
+def _of_repeated(attempt: Attempt, taken: Taken, kind: str) -> str:
+    """The figures of an attempt that was repeated; those of one that counts stand elsewhere."""
+    if attempt in taken.counted:
+        return ""
+    found = _figures(attempt.p50_ms.get(kind), attempt.p99_ms.get(kind), attempt.interval)
+    output = "" if attempt.rate_output is None else f"output {text.number(attempt.rate_output, 1)}/s"
+    return ", ".join(part for part in (found, output) if part)
+
+
+def _figures(p50_ms: float | None, p99_ms: float | None, interval: Sequence[int | None]) -> str:
+    shown = {"p50": p50_ms, "p99": p99_ms}
+    said = [f"{name} {text.number(value, 1)} ms" for name, value in shown.items() if value is not None]
+    ends = zip(interval, ("sustained", "not"), strict=False)
+    said += [f"{text.number(rate)} {word}" for rate, word in ends if rate is not None]
+    return ", ".join(said)
 
 
 def _link(directory: str) -> str:

@@ -30,6 +30,10 @@ class Attempt:
     run: int = 1
     p50_ms: Mapping[str, float | None] = field(default_factory=dict)
     """The median of each latency, by name."""
+    p99_ms: Mapping[str, float | None] = field(default_factory=dict)
+    rate_output: float | None = None
+    interval: Sequence[int | None] = ()
+    """Of a search: the best sustained rate, and the nearest one that was not."""
 
 
 @dataclass
@@ -192,6 +196,9 @@ def _taken(out: Path, row: Mapping[str, Any]) -> Taken:
                 [str(reason) for reason in one.get("reasons") or ()],
                 int(one.get("run") or 1),
                 one.get("p50_ms") or {},
+                one.get("p99_ms") or {},
+                one.get("rate_output"),
+                one.get("interval") or (),
             )
             for one in row.get("attempts") or ()
         ],

@@ -234,3 +234,14 @@ def _part(content: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     """A nested object; empty where there is none, as in a run that died early."""
     found = content.get(name)
     return found if isinstance(found, Mapping) else {}
+
+
+def attempt_rows(source: Source) -> list[dict[str, Any]]:
+    """Every run of a set; before one that was repeated, its INVALID attempts. Empty for a single run."""
+    rows: list[dict[str, Any]] = []
+    for run in source.summary.get("repetitions") or ():
+        if isinstance(run, Mapping):
+            shown = {key: value for key, value in run.items() if key != "invalid_attempts"}
+            rows += [{**attempt, "counts": "no, repeated"} for attempt in run.get("invalid_attempts") or ()]
+            rows.append({**shown, "counts": "yes"})
+    return rows

@@ -12,7 +12,8 @@ import pytest
 from typer.testing import CliRunner
 
 from streamgauge.cli.main import app, main
-from streamgauge.errors import UsageError
+from streamgauge.errors import EngineFailed, UsageError
+from streamgauge.lab import capacity
 from streamgauge.lab.blueprint import Request
 from streamgauge.lab.capacity import Hunt, _command, exit_code, find_capacity, judge, lengths_s
 from streamgauge.lab.capacity_file import CapacityFile
@@ -222,6 +223,33 @@ def test_a_finished_search_is_shown_and_not_run_again(tmp_path: Path) -> None:
     assert len(shown) == 3
     assert (tmp_path / "capacity.json").read_bytes() == before
     assert json.loads(before) == content
+
+
+def test_a_system_that_failed_is_noted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> int:
+        raise EngineFailed("it failed while it drained a backlog", got="9 of 10 results were lost")
+
+    monkeypatch.setattr(capacity, "_first_guess", fail)
+    with pytest.raises(EngineFailed):
+        find_capacity(hunt(tmp_path), Nobody())
+    content = json.loads((tmp_path / "capacity.json").read_text())
+    assert (content["outcome"], content["note"]) == (
+        None,
+        "it failed while it drained a backlog: 9 of 10 results were lost",
+    )
+
+
+@pytest.mark.parametrize(
+    ("rows", "validated"),
+    [((), None), ((None,), None), ((True, None, True), True), ((True, False), False)],
+)
+def test_a_search_is_validated_where_its_probes_are(
+    tmp_path: Path, rows: tuple[bool | None, ...], validated: bool | None
+) -> None:
+    file = CapacityFile.open(tmp_path, hunt(tmp_path).settings())
+    for found in rows:
+        file.add(row(1000, validated=found))
+    assert json.loads((tmp_path / "capacity.json").read_text())["validated"] is validated
 
 
 @pytest.mark.parametrize(("outcome", "code"), [("found", 0), ("ceiling", 0), ("missed", 1), ("invalid", 3)])

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streamgauge.lab.lag import Lag, Lags
-from streamgauge.lab.referee import DrainReferee, ProbeReferee, is_one_to_one
+from streamgauge.lab.referee import DrainReferee, ProbeReferee, is_missing, is_one_to_one, may_have_lost
 from streamgauge.lab.watch import Call, Seen
 from streamgauge.studies import scenario as scenarios
 
@@ -306,7 +306,8 @@ def waiting(lag_s: float, change_per_s: float) -> Iterator[Seen]:
     """An engine that keeps up, behind a lag worth ``lag_s`` of load that changes by this share of the rate a second."""
     for t in range(-5, 60):
         appended = 10_000 * RATE + t * RATE
-        yield Seen(t, RATE, appended, appended, None, round(appended - RATE * (lag_s + change_per_s * t)), 0.0)
+        done = round(appended - RATE * (lag_s + change_per_s * t))
+        yield Seen(t, RATE, appended, appended, done, done, 0.0)
 
 
 def test_records_that_wait_too_long_are_seen_after_a_third_of_the_probe() -> None:
@@ -324,3 +325,87 @@ def test_a_lag_that_goes_down_in_time_is_not_too_long() -> None:
 
 def test_a_lag_below_the_limit_is_no_reason() -> None:
     assert judged(waiting(9.0, 0.0), referee()).call in (None, Call("enough"))
+
+
+def losing(share: float, *, consumed: bool = True, overload: float = 0.0, start: float = 0.0) -> Iterator[Seen]:
+    """An engine that keeps up with its input, up to an overload, and publishes no result for a share of it."""
+    for t in range(-10, 120):
+        appended = (t + 100) * RATE
+        taken = round(appended - start - RATE * overload * (t + 10))
+        yield Seen(t, RATE, appended, appended, taken if consumed else None, round(taken * (1 - share)), 0.0)
+
+
+@pytest.mark.parametrize("share", [0.02, 0.05, 0.3])
+def test_missing_results_of_consumed_input_are_checked(share: float) -> None:
+    """The lag grows as under overload, but the input was consumed: the results may be lost."""
+    ended = judged(losing(share), referee(rule="slope"))
+    assert ended.call is not None and ended.call.word == "check"
+    assert ended.given_up
+    assert not may_have_lost(ended._unconsumed, ended._unconsumed, RATE), "nothing is consumed without its result"
+
+
+def test_a_standing_lag_of_the_input_does_not_hide_loss() -> None:
+    ended = judged(losing(0.05, start=8.0 * RATE), referee(rule="slope"))
+    assert ended.call is not None and ended.call.word == "check"
+
+
+def test_overload_explains_missing_results() -> None:
+    ended = judged(losing(0.01, overload=0.3), referee(rule="slope"))
+    assert ended.call is not None and ended.call.word == "hopeless"
+
+
+def test_where_nobody_reports_what_was_consumed_it_is_checked() -> None:
+    ended = judged(losing(0.05, consumed=False), referee(rule="slope"))
+    assert ended.call is not None and ended.call.word == "check"
+
+
+def drain_losing(share: float, per_s: int, backlog: int, *, known: bool = True) -> tuple[DrainReferee, Call | None]:
+    watching = DrainReferee(one_to_one=True, watch_s=12.0, give_up_s=60.0)
+    call, t = None, 0
+    while call is None and t < 60:
+        appended = backlog + 400 * t
+        taken = min(per_s * t, appended)
+        call = watching.look(
+            Seen(t, 400, appended, appended, taken if known else None, round(taken * (1 - share)), 0.0)
+        )
+        t += 1
+    return watching, call
+
+
+@pytest.mark.parametrize("known", [True, False])
+@pytest.mark.parametrize("share", [0.0, 0.001, 0.05])
+def test_a_drain_that_ended_is_checked_for_missing_results(share: float, known: bool) -> None:
+    watching, call = drain_losing(share, 50_000, 300_000, known=known)
+    assert call is not None and call.word == "check"
+    # In its last second it was done before the next look.
+    assert 20_000 < (watching.rate_per_s() or 0) < 51_000, "not the speed of the load behind it"
+
+
+@pytest.mark.parametrize(("share", "word"), [(0.0, "hopeless"), (0.05, "check")])
+def test_a_drain_that_goes_on_is_checked_where_results_do_not_follow(share: float, word: str) -> None:
+    _, call = drain_losing(share, 50_000, 3_000_000)
+    assert call is not None and call.word == word
+
+
+def test_a_drain_slower_than_the_load_has_a_rate() -> None:
+    watching, call = drain_losing(0.0, 300, 300_000)
+    assert call is not None and call.word == "hopeless"
+    assert watching.rate_per_s() == pytest.approx(300)
+
+
+@pytest.mark.parametrize(
+    ("consumed", "output", "quiet", "missing"),
+    [
+        (1000, 999, True, True),
+        (1000, 1000, True, False),
+        (None, 999, True, True),
+        # At the deadline: what was not consumed is overload.
+        (None, 999, False, False),
+        (999, 999, False, False),
+        (1000, 999, False, True),
+        # Of a system that reports more than once.
+        (1000, 1001, True, False),
+    ],
+)
+def test_what_is_missing_after_the_drain(consumed: int | None, output: int, quiet: bool, missing: bool) -> None:
+    assert is_missing(1000, consumed, output, quiet=quiet) is missing

@@ -115,66 +115,6 @@ def test_what_may_differ(base: Path, tmp_path: Path, changes: dict[str, Any]) ->
     assert compare(base, write_run(tmp_path / "b", 253.0, changes=changes).path)["word"] == "cannot tell"
 
 
-def write_capacity(path: Path, interval: list[float | None], **more: Any) -> Path:
-    write_run(path / "probes" / "1", 10.0, changes={"scenario.load.rate_per_s": round(interval[0] or 1)})
-    found = {"format": 1, "interval": interval, "unit": "records/s", "rule": "slope", "probes": [], **more}
-    (path / "capacity.json").write_text(json.dumps(found))
-    return path
-
-
-def test_capacities(tmp_path: Path) -> None:
-    a = write_capacity(tmp_path / "a", [1000, 1100])
-    found = compare(a, write_capacity(tmp_path / "b", [800, 880]))
-    assert (found["word"], found["ratio"]) == ("slower", 1.25)
-    assert found["interval"] == [round(1000 / 880, 4), 1.375]
-    assert found["b"]["interval"] == [800, 880]
-    assert compare(a, write_capacity(tmp_path / "c", [1050, 1150]))["word"] == "cannot tell"
-    open_end = compare(write_capacity(tmp_path / "d", [1000, None]), a)
-    assert (open_end["word"], open_end["interval"][1]) == ("cannot tell", None)
-
-
-@pytest.mark.parametrize(
-    ("interval", "more", "says"),
-    [
-        ([1000, 1100], {"rule": "ospbench"}, "'slope' and 'ospbench'"),
-        ([1000, 1100], {"unit": "cores"}, "'records/s' and 'cores'"),
-        ([1000, 1100], {"slo": ["latency.p99 < 1s"]}, "slo: None and .'latency.p99 < 1s'."),
-        ([1000, 1100], {"settings": {"arrivals": "poisson"}}, "arrivals: None and 'poisson'"),
-        ([1000, 1100], {"verdict": "INVALID"}, "INVALID"),
-        ([None, 100], {}, "no rate was sustained"),
-        ([1000], {}, "cannot be read"),
-    ],
-)
-def test_capacities_that_are_refused(tmp_path: Path, interval: list[Any], more: dict[str, Any], says: str) -> None:
-    a = write_capacity(tmp_path / "a", [1000, 1100])
-    with pytest.raises(UsageError, match=says):
-        compare(a, write_capacity(tmp_path / "b", interval, **more))
-
-
-def test_the_least_of_a_resource(tmp_path: Path) -> None:
-    """A needs one core, and nothing is below; B needs four."""
-    cores = {"unit": "cores", "over": "cores", "settings": {"rate_per_s": 20_000}}
-    a = write_capacity(tmp_path / "a", [1, None], **cores)
-    found = compare(a, write_capacity(tmp_path / "b", [4, 3], **cores))
-    assert (found["word"], found["ratio"], found["interval"]) == ("slower", 4.0, [3.0, None])
-    other_rate = {**cores, "settings": {"rate_per_s": 1_000}}
-    with pytest.raises(UsageError, match="rate_per_s: 20000 and 1000"):
-        compare(a, write_capacity(tmp_path / "c", [4, 3], **other_rate))
-
-
-def test_a_probe_that_was_cut_off_does_not_count(tmp_path: Path) -> None:
-    a = write_capacity(tmp_path / "a", [1000, 1100])
-    cut_off = a / "probes" / "00-drain"
-    cut_off.mkdir()
-    (cut_off / "manifest.json").write_bytes((a / "probes" / "1" / "manifest.json").read_bytes())
-    assert compare(a, a)["ratio"] == 1.0
-
-
-def test_a_run_is_no_capacity(base: Path, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="only be compared with a capacity"):
-        compare(base, write_capacity(tmp_path / "b", [1000, 1100]))
-
-
 def test_what_is_neither(base: Path, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="not a run directory"):
         compare(base, tmp_path / "nothing")

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 from written_runs import write_run
 
+from streamgauge.cli.run import _print_repetitions
 from streamgauge.errors import UsageError
 from streamgauge.evaluate.verdict import exit_code
 from streamgauge.lab import repetition
@@ -98,3 +100,32 @@ def test_an_invalid_run_is_repeated_once_and_kept(tmp_path: Path, monkeypatch: p
     assert [row["verdict"] for row in summary["repetitions"]] == ["VALID", "INVALID", "VALID"]
     assert {"1", "2", "2-invalid", "3", "3-invalid"} <= {entry.name for entry in (tmp_path / "set").iterdir()}
     assert exit_code(summary) == 3, "one stayed INVALID"
+    assert [run["reasons"] for run in summary["repetitions"]] == [[], ["why"], []]
+    listed = {run["directory"]: run["invalid_attempts"] for run in summary["repetitions"]}
+    assert listed["1"] == []
+    (discarded,) = listed["3"]
+    assert discarded == {
+        "run": RunDir.open(tmp_path / "set" / "3-invalid").summary()["run"],
+        "directory": "3-invalid",
+        "verdict": "INVALID",
+        "state": "steady",
+        "total_p50": 100.0,
+        "total_p99": discarded["total_p99"],
+        "rate_output": discarded["rate_output"],
+        "reasons": ["why"],
+    }
+    assert discarded["rate_output"] > 0
+    assert summary["interval"]["total_p50"] == [100.0, 100.0], "what was repeated does not count"
+    page = (tmp_path / "set" / "report.html").read_text()
+    assert page.index("3-invalid") < page.index("no, repeated", page.index("3-invalid"))
+    assert "3 runs" in page
+
+
+def test_the_terminal_lists_what_was_repeated(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_run(tmp_path / "1", 100.0)
+    write_run(tmp_path / "2-invalid", 333.3, verdict="INVALID")
+    write_run(tmp_path / "2", 110.0)
+    _print_repetitions(write_set(tmp_path, 2), to_stderr=False)
+    said = capsys.readouterr().out
+    assert re.search(r"2-invalid +INVALID +steady +333\.3", said)
+    assert "run 2 was repeated: 2-invalid is INVALID: why" in said

@@ -194,6 +194,9 @@ def test_an_invalid_run_is_repeated_once_and_both_are_told(order: Callable[..., 
         "verdict": "INVALID",
         "reasons": ["why"],
         "p50_ms": {},
+        "p99_ms": {},
+        "rate_output": None,
+        "interval": None,
     }
     assert first["verdict"] == "VALID"
     assert first["directory"] == "runs/stages-ingest-built-in-echo-2"

@@ -92,6 +92,14 @@ def test_each_invalid_run_is_repeated_once(order: Callable[..., Order]) -> None:
     assert found["summary"]["verdict"] == "INVALID"
     assert found["summary"]["reasons"] == ["run 3-2: why"]
     assert found["directory"] == f"{name}/2", "of the two VALID ones the lower"
+    assert [one["rate_output"] for one in found["attempts"]] == [39.5] * 5, "also of those that were repeated"
+    listed = {one["directory"]: one["invalid_attempts"] for one in found["summary"]["repetitions"]}
+    assert {name: [one["directory"] for one in attempts] for name, attempts in listed.items()} == {
+        "1-2": ["1"],
+        "2": [],
+        "3-2": ["3"],
+    }
+    assert listed["1-2"][0]["reasons"] == ["why"]
     assert onlooker.begun[1].endswith("run 1 of 3 (again, since it was INVALID)")
     assert len(onlooker.warned) == 2
     assert exit_code(content) == 3

@@ -66,6 +66,14 @@ def test_the_answer_comes_first_and_every_probe_is_there() -> None:
     assert "https://" not in page.split("<script", 1)[0]
 
 
+def test_an_invalid_probe_is_listed_with_reason_and_figures() -> None:
+    spoilt = probe(950, "invalid", 77.7, reason="generator: a record was 327 ms late", directory="probes/02-950")
+    page = render(capacity(probes=[spoilt, probe(950, "sustained", 10.0)]))
+    (listed,) = [part for part in page.split("<tr>") if "probes/02-950" in part]
+    for text in ("invalid", "77.7", "233.1", "generator: a record was 327 ms late"):
+        assert text in listed
+
+
 def test_the_figure_shows_probes_in_order_and_shades_what_is_not_sustained() -> None:
     drawn = latency_against_value(capacity())
     assert drawn is not None
@@ -100,7 +108,14 @@ def test_without_a_probe_that_came_to_its_end_there_is_no_figure() -> None:
         ({"outcome": "missed", "interval": [None, 1], "best_latency_ms": None}, "MISSED", "not even 1 records/s"),
         ({"outcome": "invalid", "interval": [None, None], "best_latency_ms": None}, "INVALID", "cannot be trusted"),
         ({"outcome": None, "interval": [None, None], "best_latency_ms": None}, "UNFINISHED", "not come to its end"),
+        (
+            {"outcome": None, "interval": [None, None], "note": "9 results were lost"},
+            "FAILED",
+            "system under test failed",
+        ),
         ({"confirmed": False}, "FOUND", "not confirmed"),
+        ({"validated": True}, "FOUND", "1,100 not (confirmed, validated)"),
+        ({"validated": False}, "FOUND", "1,100 not (confirmed, unvalidated: no reference)"),
     ],
 )
 def test_every_way_to_end_has_its_words(changes: dict[str, Any], word: str, says: str) -> None:

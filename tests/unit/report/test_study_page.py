@@ -85,9 +85,11 @@ def test_every_attempt_is_shown_and_linked(tmp_path: Path) -> None:
     first = row(tmp_path, INGEST, verdict="INVALID")["attempts"][0]
     shutil.move(tmp_path / first["directory"], tmp_path / "runs/first try")
     good = row(tmp_path, INGEST)
-    good["attempts"].insert(0, first | {"directory": "runs/first try"})
+    figures = {"p50_ms": {"latest": 12.34}, "p99_ms": {"latest": 99.0}, "rate_output": 398.5}
+    good["attempts"].insert(0, first | {"directory": "runs/first try"} | figures)
     page = page_of(write_reproduction(tmp_path, "ospbench", SMALL, [good]))
     assert '<a href="./runs/first%20try/report.html">INVALID</a>: generator: a record was 327 ms late' in page
+    assert "(repeated; it had p50 12.3 ms, p99 99.0 ms, output 398.5/s)" in page
     assert '<a href="./runs/latency-ingest-built-in-spark/report.html">VALID</a>' in page
     assert "1 experiments: 1 VALID." in page
 
