@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from streamgauge.cli.layout import echo_json
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -43,7 +44,7 @@ def compare(
     found = judge(a, b)
     _show(found, to_stderr=as_json)
     if as_json:
-        typer.echo(json.dumps(found, indent=1, ensure_ascii=False))
+        echo_json(found)
     if fail_on is FailOn.SLOWER and found["word"] == "slower":
         raise typer.Exit(EXIT_MISSED)
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import secrets
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from streamgauge.cli.layout import echo_json
 
 WIDE = 200
 """Columns of a table that goes into a file, which has no edge to wrap at."""
@@ -100,7 +101,7 @@ def reproduce(
     typer.echo(f"report       {order.out / 'report.html'}", err=as_json)
     typer.echo(f"reproduction {order.out / NAME}", err=as_json)
     if as_json:
-        typer.echo(json.dumps(content, indent=1, ensure_ascii=False))
+        echo_json(content)
     raise typer.Exit(reproduction.exit_code(content))
 
 
