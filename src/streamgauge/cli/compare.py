@@ -80,6 +80,7 @@ def request_of(command: str, out: Path, job_sha256: str | None = None) -> Reques
 
     from streamgauge.cli.request import takes_request
     from streamgauge.errors import UsageError
+    from streamgauge.redaction import is_redacted
 
     built: list[Request] = []
 
@@ -90,6 +91,12 @@ def request_of(command: str, out: Path, job_sha256: str | None = None) -> Reques
     words = shlex.split(command)
     if words[:2] != ["streamgauge", "run"]:
         raise UsageError(problem, got=repr(command), expected="streamgauge run …", hint="streamgauge run --runs 5")
+    if is_redacted(command):
+        raise UsageError(
+            "the run's own command cannot be repeated: its secrets are not in the run directory",
+            got=command,
+            hint="streamgauge run --runs 5 with the true values, for each side; then compare the two without --run",
+        )
     parser = typer.Typer(add_completion=False)
     parser.command()(takes_request(keep))
     try:

@@ -51,13 +51,14 @@ def reproduce(
 ) -> None:
     """Run what a published study ran, and write one report with its tables and figures."""
     from streamgauge.cli.live import LiveView
-    from streamgauge.cli.request import check_bootstrap
+    from streamgauge.cli.request import check_bootstrap, refuse_redacted
     from streamgauge.errors import Interrupted
     from streamgauge.lab import reproduction
     from streamgauge.lab.reproduction_file import NAME, Row
     from streamgauge.lab.supervisor import signals_as_interrupt
     from streamgauge.studies import scenario as scenarios
 
+    refuse_redacted(settings or [])
     changes = scenarios.parse_changes(settings or [])
     if measured is not None:
         changes["measured_s"] = str(scenarios.parse_duration_s(measured, "--for"))
