@@ -10,6 +10,9 @@
     ├── EnvironmentProblem  5    Java, ports, memory, disk, jars, a broker that does not answer
     └── Interrupted         130  Ctrl-C or SIGTERM
 
+Any other exception is a bug: exit code 70, with the traceback in a file. A closed pipe ends a command silently, with
+141.
+
 A message says what happened and, where it helps, where, what was found, what was expected and which command to
 try next. The command line prints it without a traceback.
 """
@@ -18,6 +21,9 @@ from __future__ import annotations
 
 EXIT_OK = 0
 EXIT_MISSED = 1
+EXIT_BUG = 70
+EXIT_CLOSED_PIPE = 141
+"""As of a program that SIGPIPE ends, which Python ignores."""
 
 
 class StreamgaugeError(Exception):

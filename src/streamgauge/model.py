@@ -211,7 +211,8 @@ class ProcessSpec:
 
     ``files`` (path → text) are written with mode 0600 before the start. ``once`` marks a process that is meant to
     end by itself with code 0 before the next one starts (formatting, submitting). ``watches`` marks one that only
-    looks at the system under test from outside: no fault of it is a fault of the system.
+    looks at the system under test from outside: no fault of it is a fault of the system. ``keeps_environment`` marks
+    a program of the user's own, which gets the environment as it is; for others see ``streamgauge.environment``.
     """
 
     role: str
@@ -223,6 +224,7 @@ class ProcessSpec:
     stop: Stop = Stop()
     once: bool = False
     watches: bool = False
+    keeps_environment: bool = False
 
 
 @dataclass(frozen=True)

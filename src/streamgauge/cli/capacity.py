@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import replace
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from streamgauge.cli.layout import echo_json
 from streamgauge.cli.request import takes_request
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def capacity(
     page = write_capacity(request.out)
     typer.echo(_answer(found, page, request.out / "capacity.json"), err=as_json)
     if as_json:
-        typer.echo(json.dumps(found, indent=1, ensure_ascii=False))
+        echo_json(found)
     raise typer.Exit(exit_code(found))
 
 

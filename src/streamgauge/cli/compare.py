@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from streamgauge.cli.layout import echo_json
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -43,7 +44,7 @@ def compare(
     found = judge(a, b)
     _show(found, to_stderr=as_json)
     if as_json:
-        typer.echo(json.dumps(found, indent=1, ensure_ascii=False))
+        echo_json(found)
     if fail_on is FailOn.SLOWER and found["word"] == "slower":
         raise typer.Exit(EXIT_MISSED)
 
@@ -87,6 +88,7 @@ def request_of(command: str, out: Path, job_sha256: str | None = None) -> Reques
 
     from streamgauge.cli.request import takes_request
     from streamgauge.errors import UsageError
+    from streamgauge.redaction import is_redacted
 
     built: list[Request] = []
 
@@ -97,6 +99,12 @@ def request_of(command: str, out: Path, job_sha256: str | None = None) -> Reques
     words = shlex.split(command)
     if words[:2] != ["streamgauge", "run"]:
         raise UsageError(problem, got=repr(command), expected="streamgauge run …", hint="streamgauge run --runs 5")
+    if is_redacted(command):
+        raise UsageError(
+            "the run's own command cannot be repeated: its secrets are not in the run directory",
+            got=command,
+            hint="streamgauge run --runs 5 with the true values, for each side; then compare the two without --run",
+        )
     parser = typer.Typer(add_completion=False)
     parser.command()(takes_request(keep))
     try:

@@ -1,9 +1,14 @@
-"""Lines that fit the terminal."""
+"""Lines that fit the terminal, and JSON that any encoding of it can carry."""
 
 from __future__ import annotations
 
+import json
 import shutil
+import sys
 import textwrap
+from typing import Any
+
+import typer
 
 WIDTH_MIN = 60
 """A narrower terminal breaks lines by itself."""
@@ -22,3 +27,9 @@ def wrapped(head: str, text: str, below: int | None = None) -> str:
         break_long_words=False,
         break_on_hyphens=False,
     )
+
+
+def echo_json(content: Any) -> None:
+    """Print it on standard output; where that is not UTF-8, in ASCII alone."""
+    plain = (getattr(sys.stdout, "encoding", None) or "utf-8").lower().replace("_", "-") not in ("utf-8", "utf8")
+    typer.echo(json.dumps(content, indent=1, ensure_ascii=plain))

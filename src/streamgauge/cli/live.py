@@ -11,6 +11,7 @@ from rich.live import Live
 from rich.markup import escape
 from rich.table import Table
 
+from streamgauge import environment
 from streamgauge.lab.watch import Tick
 
 LINE_EVERY_S = 5.0
@@ -31,6 +32,8 @@ class LiveView:
             # Redrawn only when there is something new: the view must not cost what it watches.
             self._live = Live(console=self._console, auto_refresh=False, transient=True)
             self._live.start()
+        if names := environment.removed():
+            self.warn(f"not passed on to the processes that are started: {', '.join(names)}")
         return self
 
     def __exit__(

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
+import io
+import os
 import sys
+from collections.abc import Iterator
 from typing import Annotated
 
 import typer
@@ -24,7 +28,7 @@ from streamgauge.cli.plan import plan
 from streamgauge.cli.report import report
 from streamgauge.cli.reproduce import reproduce
 from streamgauge.cli.run import run
-from streamgauge.errors import EnvironmentProblem, StreamgaugeError, UsageError
+from streamgauge.errors import EXIT_BUG, EXIT_CLOSED_PIPE, EXIT_OK, EnvironmentProblem, StreamgaugeError, UsageError
 
 app = typer.Typer(
     name="streamgauge",
@@ -80,21 +84,80 @@ app.command(hidden=True)(lock)
 
 def main() -> None:
     """Run the command line. Every way to fail has its exit code (docs/reference/exit-codes.md)."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # A terminal or file in Latin-1 has no dash or arrow: a question mark there, and no failure.
+            stream.reconfigure(errors="replace")
+    try:
+        code = _run()
+    except StreamgaugeError as problem:
+        code = _fail(problem)
+    except BrokenPipeError:
+        code = EXIT_CLOSED_PIPE
+    except MemoryError:
+        code = _fail(EnvironmentProblem("out of memory", hint="end other programs, or a lower --rate"))
+    except OSError as problem:
+        code = _fail_with_system(problem)
+    except Exception as problem:
+        code = _fail_with_bug(problem)
+    _give_up_closed_streams()
+    sys.exit(code)
+
+
+def _run() -> int:
+    """The exit code of the command, once all that it printed is out."""
     try:
         app(standalone_mode=True)
-    except StreamgaugeError as problem:
-        _fail(problem)
-    except BrokenPipeError:
-        sys.exit(1)
-    except OSError as problem:
-        if problem.errno in _PATH:
-            _fail(UsageError("the path cannot be used", where=problem.filename, got=str(problem.strerror)))
-        if problem.errno not in _MACHINE:
-            raise
-        hint = "free some space, or another --out" if problem.errno in (errno.ENOSPC, errno.EDQUOT) else None
-        _fail(EnvironmentProblem(str(problem.strerror), where=problem.filename, hint=hint))
+    except SystemExit as end:
+        # typer and rich turn both into exit code 1, which means that an objective was missed.
+        for cause in _causes(end):
+            if isinstance(cause, BrokenPipeError | EOFError):
+                raise cause from None
+        code = end.code
+    else:
+        code = EXIT_OK
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None:
+            stream.flush()
+    return code if isinstance(code, int) else EXIT_OK if code is None else EXIT_BUG
 
 
-def _fail(problem: StreamgaugeError) -> None:
-    typer.echo(f"streamgauge: {problem.message()}", err=True)
-    sys.exit(problem.exit_code)
+def _causes(problem: BaseException) -> Iterator[BaseException]:
+    cause = problem.__cause__ or problem.__context__
+    if cause is not None:
+        yield cause
+        yield from _causes(cause)
+
+
+def _fail(problem: StreamgaugeError) -> int:
+    with contextlib.suppress(BrokenPipeError):
+        typer.echo(f"streamgauge: {problem.message()}", err=True)
+    return problem.exit_code
+
+
+def _fail_with_system(problem: OSError) -> int:
+    if problem.errno in _PATH:
+        return _fail(UsageError("the path cannot be used", where=problem.filename, got=str(problem.strerror)))
+    if problem.errno not in _MACHINE:
+        return _fail_with_bug(problem)
+    hint = "free some space, or another --out" if problem.errno in (errno.ENOSPC, errno.EDQUOT) else None
+    return _fail(EnvironmentProblem(str(problem.strerror), where=problem.filename, hint=hint))
+
+
+def _fail_with_bug(problem: Exception) -> int:
+    from streamgauge.cli.bug import describe
+
+    with contextlib.suppress(BrokenPipeError):
+        typer.echo(f"streamgauge: {describe(problem, sys.argv)}", err=True)
+    return EXIT_BUG
+
+
+def _give_up_closed_streams() -> None:
+    """What cannot be printed is dropped here: the interpreter would complain about it at its end."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            if stream is not None:
+                stream.flush()
+        except (OSError, ValueError):
+            with contextlib.suppress(OSError, ValueError):
+                os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

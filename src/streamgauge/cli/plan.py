@@ -23,6 +23,7 @@ def plan(request: Request) -> None:
     from streamgauge import jars
     from streamgauge.lab import machine
     from streamgauge.lab.blueprint import draw, needed_jar_groups, run_name
+    from streamgauge.redaction import redact_arguments, redact_options
 
     resolved = request.scenario
     load = resolved.load
@@ -46,11 +47,11 @@ def plan(request: Request) -> None:
     for fault in resolved.faults:
         echo(f"fault        {fault}: {load.warmup_s + fault.at_s(load.measured_s):g} s after the start of the load")
     echo("engine options")
-    for key, value in resolved.engine_options.items():
+    for key, value in redact_options(resolved.engine_options).items():
         echo(f"  {key} = {value}")
     echo("processes, in this order; WORK is a temporary directory")
     for spec in blueprint.processes:
-        echo(f"  {spec.role:<14} {_short(spec.argv)}")
+        echo(f"  {spec.role:<14} {_short(redact_arguments(spec.argv))}")
     if not blueprint.broker:
         echo(f"broker       yours, {request.bootstrap}; only the topics above are created, and removed again")
     echo(f"memory       {blueprint.memory_mb:,} MB of {machine.available_memory_mb():,} MB available")

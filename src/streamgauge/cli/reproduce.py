@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import secrets
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from streamgauge.cli.layout import echo_json
 
 WIDE = 200
 """Columns of a table that goes into a file, which has no edge to wrap at."""
@@ -50,13 +51,14 @@ def reproduce(
 ) -> None:
     """Run what a published study ran, and write one report with its tables and figures."""
     from streamgauge.cli.live import LiveView
-    from streamgauge.cli.request import check_bootstrap
+    from streamgauge.cli.request import check_bootstrap, refuse_redacted
     from streamgauge.errors import Interrupted
     from streamgauge.lab import reproduction
     from streamgauge.lab.reproduction_file import NAME, Row
     from streamgauge.lab.supervisor import signals_as_interrupt
     from streamgauge.studies import scenario as scenarios
 
+    refuse_redacted(settings or [])
     changes = scenarios.parse_changes(settings or [])
     if measured is not None:
         changes["measured_s"] = str(scenarios.parse_duration_s(measured, "--for"))
@@ -100,7 +102,7 @@ def reproduce(
     typer.echo(f"report       {order.out / 'report.html'}", err=as_json)
     typer.echo(f"reproduction {order.out / NAME}", err=as_json)
     if as_json:
-        typer.echo(json.dumps(content, indent=1, ensure_ascii=False))
+        echo_json(content)
     raise typer.Exit(reproduction.exit_code(content))
 
 

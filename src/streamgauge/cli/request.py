@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import inspect
 import secrets
-import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
@@ -92,6 +91,7 @@ def build(
     from streamgauge.pipelines.job_file import inspect
     from streamgauge.studies import scenario as scenarios
 
+    refuse_redacted([*(settings or ()), *(program or ()), master])
     changes = scenarios.parse_changes(settings or [])
     if rate is not None:
         changes["rate_per_s"] = str(scenarios.parse_rate_per_s(rate))
@@ -116,25 +116,27 @@ def build(
     own = None if job is None else inspect(job)
     resolved = scenarios.resolve(scenario, profile=profile, changes=changes, engine=engine, slo=slo or (), job=own)
     resolved = replace(resolved, faults=tuple(parse_fault(fault) for fault in faults or ()))
-    words = ["streamgauge", "run", scenario, "--engine", resolved.engine, "--profile", profile]
-    for key, value in {**changes, "seed": str(resolved.seed)}.items():
-        words += ["--set", f"{key}={value}"]
-    for condition in slo or ():
-        words += ["--slo", condition]
-    for fault in resolved.faults:
-        words += ["--fault", str(fault)]
-    words += ["--job", own.path] if own else []
-    words += ["--bootstrap", bootstrap] if bootstrap else []
-    words += ["--master", master] if master != LOCAL else []
-    words += ["--", *program] if program else []
     return Request(
         scenario=resolved,
         out=out or _fresh_directory(scenario, resolved.engine),
         bootstrap=bootstrap,
         master=master,
         program=tuple(program or ()),
-        command=shlex.join(words),
     )
+
+
+def refuse_redacted(words: Sequence[str]) -> None:
+    """Raises UsageError for a command that was copied from a run whose secrets were taken out."""
+    from streamgauge.errors import UsageError
+    from streamgauge.redaction import is_redacted
+
+    if found := next((word for word in words if is_redacted(word)), None):
+        raise UsageError(
+            "the command holds a redacted value",
+            got=found,
+            expected="the secret itself, which no run directory holds",
+            hint="put it in place of the stars",
+        )
 
 
 def check_bootstrap(address: str) -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from streamgauge.cli.layout import echo_json
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -31,7 +32,7 @@ def finish(run: RunDir, summary: dict[str, Any], as_json: bool) -> None:
 
     print_result(run, summary, to_stderr=as_json)
     if as_json:
-        typer.echo(json.dumps(summary, indent=1, ensure_ascii=False))
+        echo_json(summary)
     raise typer.Exit(exit_code(summary))
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from streamgauge.cli.layout import echo_json
 from streamgauge.cli.request import takes_request
 from streamgauge.cli.result import AsJson, finish, print_result
 from streamgauge.cli.stages import Stages, build_stages, run_stages
@@ -52,7 +52,7 @@ def _run_repeated(request: Request, runs: int, as_json: bool) -> None:
     _print_repetitions(summary, to_stderr=as_json)
     typer.echo(f"set      {out}, report {out / 'report.html'}", err=as_json)
     if as_json:
-        typer.echo(json.dumps(summary, indent=1, ensure_ascii=False))
+        echo_json(summary)
     raise typer.Exit(exit_code(summary))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import secrets
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
 
+from streamgauge.cli.layout import echo_json
 from streamgauge.cli.request import build
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def run_stages(stages: Stages, runs: int, as_json: bool) -> NoReturn:
         typer.echo(f"not run: {stage}: {reason}", err=as_json)
     typer.echo(f"runs     {stages.out}", err=as_json)
     if as_json:
-        typer.echo(json.dumps({"format": 1, "stages": summaries}, indent=1, ensure_ascii=False))
+        echo_json({"format": 1, "stages": summaries})
     raise typer.Exit(first_that_applies(exit_code(summary) for summary in summaries.values()))
 
 

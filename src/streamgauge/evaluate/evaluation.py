@@ -75,7 +75,7 @@ def evaluate(
 
 def _evaluate(run: RunDir, facts: Facts, tally: Tally, *, recorded: bool) -> dict[str, Any]:
     invalid = [*_doubts(facts), *recovery.reasons(facts)]
-    warnings = recovery.warnings(facts)
+    warnings = [*recovery.warnings(facts), *_environment_warnings(facts)]
     figures: Figures | None = None
     exactness: dict[str, resolution.Resolution] | None = None
     visible = Visible.read(run, facts)
@@ -338,3 +338,11 @@ def _cpu_share(facts: Facts, figures: Figures) -> float | None:
     used = figures.resources.get("engine", {}).get("cpu_mean")
     cores = facts.manifest["engine"]["options"].get("cores") or facts.manifest.get("machine", {}).get("cores")
     return None if used is None or not cores else used / cores
+
+
+def _environment_warnings(facts: Facts) -> list[str]:
+    names = facts.manifest.get("environment", {}).get("removed", ())
+    if not names:
+        return []
+    kept = "; your own program keeps them" if facts.manifest["engine"]["name"] == "command" else ""
+    return [f"set in the environment and not passed on, so that they change nothing: {', '.join(names)}{kept}"]

@@ -13,6 +13,7 @@ from functools import cache
 from importlib import import_module
 from pathlib import Path
 
+from streamgauge import environment
 from streamgauge.errors import EnvironmentProblem
 
 OLDEST_MAJOR = 17  # Kafka 4 and Spark 4 need it
@@ -78,6 +79,7 @@ def _from_java_home_tool() -> Path | None:
     try:
         done = subprocess.run(
             [_JAVA_HOME_TOOL, "-v", f"{OLDEST_MAJOR}+"],
+            env=environment.chosen(),
             capture_output=True,
             text=True,
             timeout=_PROBE_TIMEOUT_S,
@@ -92,6 +94,7 @@ def _probe(path: Path, source: str) -> Java:
     try:
         done = subprocess.run(
             [path, "-XshowSettings:properties", "-version"],
+            env=environment.chosen(),
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,

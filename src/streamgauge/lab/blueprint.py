@@ -18,6 +18,7 @@ from streamgauge.errors import EnvironmentProblem, UsageError
 from streamgauge.evaluate import process as evaluator
 from streamgauge.jvm.java import find_java
 from streamgauge.lab import faults, machine
+from streamgauge.lab.command import repeating
 from streamgauge.lab.evaluation import heap_need_mb
 from streamgauge.lab.ports import free_port
 from streamgauge.model import QUEUE_RECORDS_MAX, QUEUE_S, Job, JobFile, ProcessSpec, Ready, Scenario, Stop, Stream
@@ -41,9 +42,13 @@ class Request:
     bootstrap: str | None = None
     master: str = "local[*]"
     program: tuple[str, ...] = ()
-    command: str = ""
     load_first: bool = False
     """Start the load before the engine: the engine finds records that are already there."""
+
+    @property
+    def command(self) -> str:
+        """What repeats it, with every value pinned and without secrets."""
+        return repeating(self)
 
 
 @dataclass(frozen=True)

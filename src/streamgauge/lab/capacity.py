@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import secrets
-import shlex
 import shutil
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -31,6 +30,7 @@ from streamgauge.lab.referee import PROBE_S, STEPS, DrainReferee, ProbeReferee, 
 from streamgauge.lab.search import Answer, Next, Probe, Purpose, Target, Word, advance
 from streamgauge.lab.watch import Watch
 from streamgauge.model import Scenario, Verdict
+from streamgauge.redaction import redact_arguments, redact_options
 from streamgauge.rundir import RunDir
 
 RATE = "rate_per_s"
@@ -127,7 +127,7 @@ class Hunt:
             "profile": scenario.profile,
             "stage": scenario.stage,
             "engine": scenario.engine,
-            "options": dict(scenario.engine_options),
+            "options": redact_options(scenario.engine_options),
             "rule": scenario.sustained,
             "slo": list(scenario.slo),
             "resolution": self.resolution,
@@ -146,7 +146,7 @@ class Hunt:
             "drain_deadline_s": scenario.drain_deadline_s,
             "seed": scenario.seed,
             "bootstrap": request.bootstrap,
-            "program": list(request.program),
+            "program": redact_arguments(request.program),
             "job": None if scenario.job is None else scenario.job.sha256,
         }
 
@@ -275,10 +275,6 @@ def _probe(hunt: Hunt, step: Next, file: CapacityFile, watch: Watch, evaluator: 
         hunt.request,
         scenario=replace(scenario, load=load),
         out=out,
-        command=_command(
-            hunt.request.command,
-            {hunt.over: step.value, "measured_s": load.measured_s, "sustained": scenario.sustained or "none"},
-        ),
     )
     began = time.monotonic()
     directory, summary = run_experiment(request, watch, evaluator, referee)
@@ -342,14 +338,6 @@ def judge(
 
 def _missed(slo: Mapping[str, Any]) -> str:
     return f"SLO missed: {slo.get('slo') or slo.get('text')}, was {slo.get('value')}"
-
-
-def _command(command: str, changes: Mapping[str, Any]) -> str:
-    """The command that repeats one probe: later settings win over earlier ones."""
-    words = shlex.split(command)
-    end = words.index("--") if "--" in words else len(words)
-    settings = [word for key, value in changes.items() for word in ("--set", f"{key}={value}")]
-    return shlex.join([*words[:end], *settings, *words[end:]])
 
 
 def _delete_records(run: RunDir) -> None:

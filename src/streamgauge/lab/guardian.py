@@ -17,6 +17,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from streamgauge import environment
 from streamgauge.errors import EnvironmentProblem
 from streamgauge.lab import proctable, reaping
 from streamgauge.lab.journal import Record, read_journal
@@ -58,7 +59,7 @@ def remove_work_dir(path: Path) -> bool:
 
 def start(journal: Path) -> subprocess.Popen[bytes]:
     """Start a guardian and return when it watches. Raises EnvironmentProblem."""
-    env = {name: value for name, value in os.environ.items() if name != reaping.TOKEN_VARIABLE}
+    env = {name: value for name, value in environment.chosen().items() if name != reaping.TOKEN_VARIABLE}
     process = subprocess.Popen(
         [sys.executable, "-P", "-m", __name__, str(journal)],
         env=env,

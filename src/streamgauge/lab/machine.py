@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
 import platform
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -24,10 +25,44 @@ def describe() -> dict[str, Any]:
         "system": platform.system(),
         "kernel": platform.release(),
         "cpu": _cpu_model(),
+        "governor": governor(),
         "cores": usable_cores(),
         "memory_mb": memory_mb(),
+        "container": container(),
         "load_at_start": round(os.getloadavg()[0], 2),
     }
+
+
+def governor(root: Path = Path("/sys/devices/system/cpu")) -> str | None:
+    """How the kernel chooses the clock rate of the cores; None where the system does not say."""
+    found = set()
+    for file in root.glob("cpu[0-9]*/cpufreq/scaling_governor"):
+        with contextlib.suppress(OSError, ValueError):
+            found.add(file.read_text(encoding="ascii").strip())
+    return ", ".join(sorted(found)) or None
+
+
+def container(root: Path = Path("/"), environment: Mapping[str, str] = os.environ) -> str | None:
+    """The kind of container that this process runs in; None where nothing hints at one."""
+    if "KUBERNETES_SERVICE_HOST" in environment:
+        return "kubernetes"
+    for name, file in (("docker", ".dockerenv"), ("podman", "run/.containerenv")):
+        if (root / file).exists():
+            return name
+    # A container's first process mostly has its kind in the environment or in the name of its control group.
+    variables = _text(root / "proc/1/environ").split("\0")
+    hints = [variable for variable in variables if variable.startswith("container=")]
+    hints += [_text(root / "run/systemd/container"), _text(root / "proc/1/cgroup")]
+    known = {"kubepods": "kubernetes", "docker": "docker", "libpod": "podman", "podman": "podman", "lxc": "lxc"}
+    return next((name for word, name in known.items() for hint in hints if word in hint), None)
+
+
+def _text(path: Path) -> str:
+    """Empty where there is no such file, or none for this user."""
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
 
 
 def usable_cores() -> int:

@@ -7,10 +7,11 @@ from dataclasses import asdict
 from importlib.metadata import version
 from typing import Any
 
-from streamgauge import __version__, jars, registry
+from streamgauge import __version__, environment, jars, registry
 from streamgauge.jvm.java import find_java
-from streamgauge.lab import calibration, machine
+from streamgauge.lab import calibration, machine, provenance
 from streamgauge.lab.blueprint import Blueprint, needed_jar_groups
+from streamgauge.redaction import redact_arguments, redact_options
 
 
 def describe(plan: Blueprint) -> dict[str, Any]:
@@ -35,7 +36,7 @@ def describe(plan: Blueprint) -> dict[str, Any]:
             "versions": dict(versions),
             "delivery": engine.traits.delivery_with(scenario.engine_options),
             "transactional": engine.traits.is_transactional(scenario.engine_options),
-            "options": dict(scenario.engine_options),
+            "options": redact_options(scenario.engine_options),
         },
         "transport": plan.transport.describe(),
         "streams": [asdict(stream) for stream in plan.streams],
@@ -47,11 +48,16 @@ def describe(plan: Blueprint) -> dict[str, Any]:
             "pyspark": version("pyspark"),
             "jars": {group: jars.versions(group) for group in groups},
         },
+        "provenance": provenance.describe(),
         "machine": machine.describe(),
         # Kept with the run: evaluating it again on another day or machine must mark the same figures.
         "calibration": calibration.read(),
-        "processes": [{"role": spec.role, "group": spec.group, "argv": list(spec.argv)} for spec in plan.processes],
+        "processes": [
+            {"role": spec.role, "group": spec.group, "argv": redact_arguments(spec.argv)} for spec in plan.processes
+        ],
         # Load, broker and engine run on the same cores: the engine's share of the CPU says nothing on its own.
         "shared_cores": True,
+        # Names alone: a value may be a secret.
+        "environment": {"removed": environment.removed()},
         "command": plan.request.command,
     }

@@ -8,7 +8,6 @@ where an INVALID one was repeated). ``reproduction.json`` and ``report.html`` ar
 from __future__ import annotations
 
 import secrets
-import shlex
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
@@ -31,6 +30,7 @@ from streamgauge.lab.reproduction_file import ReproductionFile, Row
 from streamgauge.lab.reproduction_needs import make_ready
 from streamgauge.lab.watch import Watch
 from streamgauge.model import QUIET_S, Verdict
+from streamgauge.redaction import redact_options
 from streamgauge.report.capacity import write_capacity
 from streamgauge.rundir import RunDir
 from streamgauge.studies import scenario as scenarios
@@ -76,7 +76,7 @@ class Order:
         """Everything that must be the same for a reproduction to go on. Engines and experiments may be added."""
         several = self.runs_of("run")
         runs = {"runs": several} if several > 1 else {}
-        return {"profile": self.profile, "bootstrap": self.bootstrap, **runs, **self.changes}
+        return {"profile": self.profile, "bootstrap": self.bootstrap, **runs, **redact_options(self.changes)}
 
     def runs_of(self, purpose: Purpose) -> int:
         """A search is made once: it confirms its answer with a run in fresh processes."""
@@ -190,11 +190,7 @@ def _step(order: Order, experiment: Experiment, engine: str) -> Step:
         scenario = scenarios.resolve(experiment.scenario, profile=order.profile, changes=changes, engine=engine)
     except Unsupported as problem:
         return Step(experiment, engine, chosen, None, f"{problem.what}: {problem.got}")
-    words = ["streamgauge", "run", experiment.scenario, "--engine", engine, "--profile", order.profile]
-    for key, value in {**changes, "seed": str(scenario.seed)}.items():
-        words += ["--set", f"{key}={value}"]
-    words += ["--bootstrap", order.bootstrap] if order.bootstrap else []
-    request = Request(scenario, order.out, bootstrap=order.bootstrap, command=shlex.join(words))
+    request = Request(scenario, order.out, bootstrap=order.bootstrap)
     if experiment.purpose == "capacity":
         Hunt(request, RESOLUTION)
     return Step(experiment, engine, chosen, request, runs=order.runs_of(experiment.purpose))

@@ -17,6 +17,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from streamgauge import environment
 from streamgauge.errors import EngineFailed, EnvironmentProblem, StreamgaugeError, UsageError
 from streamgauge.lab import guardian, proctable, readiness, reaping
 from streamgauge.lab.journal import Journal, journal_dir
@@ -205,7 +206,8 @@ class Supervisor:
     def _launch(self, spec: ProcessSpec, on_event: OnEvent | None) -> Running:
         token = f"{self._token}.{len(self._tokens)}"
         self._tokens.add(token)
-        env = {**os.environ, **spec.env, reaping.TOKEN_VARIABLE: token}
+        inherited = os.environ if spec.keeps_environment else environment.chosen()
+        env = {**inherited, **spec.env, reaping.TOKEN_VARIABLE: token}
         log = self._log_dir / f"{spec.role}.log"
         try:
             for path, text in spec.files.items():

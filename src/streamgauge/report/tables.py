@@ -203,6 +203,26 @@ def machine_rows(source: Source) -> list[tuple[str, str]]:
     return rows
 
 
+def provenance_rows(source: Source) -> list[tuple[str, str]]:
+    """Empty for a run of a version that did not record it."""
+    found, machine = _part(source.manifest, "provenance"), _part(source.manifest, "machine")
+    if not found:
+        return []
+    git = _part(found, "git")
+    changed = ", with changes that are not committed" if git.get("dirty") else ""
+    packages = _part(found, "packages")
+    return [
+        ("date", str(found.get("date") or NONE)),
+        ("streamgauge", str(source.manifest.get("tool") or NONE)),
+        ("commit", f"{git['commit']}{changed}" if git.get("commit") else "none: not run from a git checkout"),
+        ("processor", str(machine.get("cpu") or NONE)),
+        ("frequency governor", str(machine.get("governor") or "not known")),
+        ("container", str(machine.get("container") or "none found")),
+        ("variables not passed on", ", ".join(_part(source.manifest, "environment").get("removed") or ()) or "none"),
+        ("packages", ", ".join(f"{name} {version}" for name, version in packages.items()) or NONE),
+    ]
+
+
 def clock_rows(source: Source) -> list[tuple[str, str]]:
     steps = [abs(step) for _, step in clock_steps_ms(source)]
     if not steps:

@@ -184,7 +184,7 @@ def resolve(
     file = describe(name)
     values = profile_values(name, profile)
     chosen: _Profile = getattr(file, profile)
-    given = {key: _literal(text) for key, text in (changes or {}).items()}
+    given = {key: parse_literal(text) for key, text in (changes or {}).items()}
     if engine is not None:
         given["engine"] = engine
     values |= {key: value for key, value in given.items() if key in Values.model_fields}
@@ -318,7 +318,7 @@ def _all_problems(what: str, where: str | Path, problem: ValidationError, known:
     return UsageError(f"the {what} has mistakes", where=where, got="; ".join(_lines(problem, known)))
 
 
-def _literal(text: str) -> Any:
+def parse_literal(text: str) -> Any:
     """A value of the command line as TOML would read it; anything else is text."""
     try:
         return tomllib.loads(f"value = {text}")["value"]

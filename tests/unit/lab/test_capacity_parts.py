@@ -15,7 +15,7 @@ from streamgauge.cli.main import app, main
 from streamgauge.errors import EngineFailed, UsageError
 from streamgauge.lab import capacity
 from streamgauge.lab.blueprint import Request
-from streamgauge.lab.capacity import Hunt, _command, exit_code, find_capacity, judge, lengths_s
+from streamgauge.lab.capacity import Hunt, exit_code, find_capacity, judge, lengths_s
 from streamgauge.lab.capacity_file import CapacityFile
 from streamgauge.lab.search import Answer
 from streamgauge.lab.watch import Nobody
@@ -26,7 +26,7 @@ def hunt(
     out: Path, *, resolution: float = 0.10, over: str = "rate_per_s", engine: str = "echo", **changes: str
 ) -> Hunt:
     scenario = scenarios.resolve("ospbench/throughput", engine=engine, changes={"stage": "parse"} | changes)
-    return Hunt(Request(scenario, out, command="streamgauge run ospbench/throughput"), resolution, over)
+    return Hunt(Request(scenario, out), resolution, over)
 
 
 def summary(**changes: Any) -> dict[str, Any]:
@@ -124,11 +124,6 @@ def test_a_search_that_cannot_mean_anything_is_refused(
 ) -> None:
     with pytest.raises(UsageError, match=says):
         hunt(tmp_path, over=over, engine="spark" if over == "core" else "echo", **changes)
-
-
-def test_the_command_that_repeats_a_probe() -> None:
-    command = _command("streamgauge run a/b --set seed=1 -- python job.py", {"rate_per_s": 5, "measured_s": 120.0})
-    assert command == "streamgauge run a/b --set seed=1 --set rate_per_s=5 --set measured_s=120.0 -- python job.py"
 
 
 def test_a_search_goes_on_only_with_the_same_settings(tmp_path: Path) -> None:

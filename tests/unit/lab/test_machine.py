@@ -12,7 +12,9 @@ from streamgauge.lab import machine
 
 def test_describes_this_machine():
     found = machine.describe()
-    assert set(found) == {"system", "kernel", "cpu", "cores", "memory_mb", "load_at_start"}
+    assert set(found) == {
+        *("system", "kernel", "cpu", "governor", "cores", "memory_mb", "container", "load_at_start"),
+    }
     assert found["system"] in ("Linux", "Darwin")
     assert found["cpu"]
     assert 1 <= found["cores"] <= os.cpu_count()

@@ -343,3 +343,33 @@ def test_write_imports_no_spark(valid: RunDir) -> None:
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "[]"
+
+
+def test_provenance_is_shown_collapsed_once(valid: RunDir) -> None:
+    manifest = valid.manifest()
+    manifest["provenance"] = {
+        "date": "2026-11-16T09:00:00+00:00",
+        "git": {"commit": "c" * 40, "dirty": True},
+        "packages": {"numpy": "2.0.1", "<b>": "1"},
+    }
+    manifest["environment"] = {"removed": ["_JAVA_OPTIONS"]}
+    manifest["machine"] |= {"governor": "powersave", "container": "docker"}
+    valid.write_manifest({key: value for key, value in manifest.items() if key != "format"})
+    page = report.write(valid).read_text(encoding="utf-8")
+    section = page[page.index('<section id="provenance">') : page.index('<section id="manifest">')]
+    assert "<details><summary>" in section
+    expected = (
+        "2026-11-16T09:00:00",
+        "c" * 40 + ", with changes",
+        "powersave",
+        "docker",
+        "_JAVA_OPTIONS",
+        "numpy 2.0.1",
+    )
+    assert not [word for word in expected if word not in section]
+    assert "&lt;b&gt; 1" in section
+    assert page.count("numpy 2.0.1") == 1
+
+
+def test_an_old_run_has_no_provenance(valid: RunDir) -> None:
+    assert "Provenance" not in report.write(valid).read_text(encoding="utf-8")

@@ -61,5 +61,6 @@ class Command(Engine):
                 files=job_file(job),
                 ready=Ready("event", "ready", timeout_s=float(job.options["ready_timeout_s"])),
                 stop=Stop("terminate", grace_s=float(job.options["stop_timeout_s"])),
+                keeps_environment=True,
             ),
         )

@@ -14,7 +14,7 @@ import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from streamgauge import dirs, jars
+from streamgauge import dirs, environment, jars
 from streamgauge.errors import EnvironmentProblem
 from streamgauge.jvm.java import OLDEST_MAJOR, find_java
 
@@ -78,7 +78,14 @@ def _compile(engine: str, sources: Path, compiler: Sequence[Path | str], class_p
         *("-classpath", os.pathsep.join(str(jar) for jar in class_path)),
         *(file for root in (SHARED, sources) for file in _java_files(root)),
     ]
-    done = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace")
+    done = subprocess.run(
+        argv,
+        env=environment.chosen(),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        errors="replace",
+    )
     if done.returncode != 0:
         said = (done.stdout + done.stderr).strip().splitlines()
         raise EnvironmentProblem(

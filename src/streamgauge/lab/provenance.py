@@ -1,0 +1,62 @@
+"""What a run was made with and when: the date, the code of streamgauge, the installed packages."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from datetime import UTC, datetime
+from functools import cache
+from importlib.metadata import distributions
+from pathlib import Path
+from typing import Any
+
+import streamgauge
+
+_GIT_TIMEOUT_S = 10.0
+
+
+def describe() -> dict[str, Any]:
+    """The manifest's ``provenance``. Never fails."""
+    return {
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "git": git_state(Path(streamgauge.__file__).parent),
+        "packages": packages(),
+    }
+
+
+@cache
+def packages() -> dict[str, str]:
+    """Version of every installed distribution, by name."""
+    found = {str(one.metadata["Name"]): str(one.version) for one in distributions() if one.metadata["Name"]}
+    return dict(sorted(found.items(), key=lambda item: item[0].lower()))
+
+
+@cache
+def git_state(package: Path) -> dict[str, Any] | None:
+    """``commit`` and ``dirty`` of the checkout that the package runs from; None without one, or without git."""
+    # An installed package inside the user's own repository is not part of it.
+    if _git(package, "ls-files", "--error-unmatch", "__init__.py") is None:
+        return None
+    commit, changes = _git(package, "rev-parse", "HEAD"), _git(package, "status", "--porcelain", "--", ".")
+    if commit is None or changes is None:
+        return None
+    return {"commit": commit.strip(), "dirty": bool(changes.strip())}
+
+
+def _git(package: Path, *arguments: str) -> str | None:
+    # The user's GIT_DIR and the like are about a repository of his own.
+    env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    try:
+        done = subprocess.run(
+            ["git", "-C", str(package), *arguments],  # noqa: S607  the user's own git, wherever it is
+            env={**env, "GIT_OPTIONAL_LOCKS": "0"},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=_GIT_TIMEOUT_S,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout if done.returncode == 0 else None

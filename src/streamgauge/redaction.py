@@ -1,0 +1,66 @@
+"""Keeps secrets out of everything that is written for readers: manifest, command line, report, messages.
+
+The names that mark a secret are those of Spark's ``spark.redaction.regex``, and so is the text in its place.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+REDACTED = "*********(redacted)"
+
+_NAMES = r"secret|password|token|access[.]?key"
+_NAME = re.compile(_NAMES, re.IGNORECASE)
+# A setting inside a value, as in a JAAS configuration or a JSON text.
+_INSIDE = re.compile(rf"(?:{_NAMES})[\w.-]*[\"']?\s*[:=]", re.IGNORECASE)
+_USERINFO = re.compile(r"(?<=://)[^/?#\s@]*:[^/?#\s]*(?=@)")
+
+
+def redact_options(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Options with the values of those whose name or value marks a secret replaced, at any depth."""
+    return {name: _redact_value(str(name), value) for name, value in options.items()}
+
+
+def redact_arguments(words: Sequence[str]) -> list[str]:
+    """A command line with secrets replaced: ``--name value``, ``--name=value``, ``NAME=value``, ``scheme://user:…@``.
+
+    The first word, the program, keeps its name.
+    """
+    redacted: list[str] = []
+    follows_name = False
+    for word in words:
+        if follows_name and not word.startswith("--"):
+            redacted.append(REDACTED)
+            follows_name = False
+            continue
+        name, equals, value = word.partition("=")
+        follows_name = not equals and word.startswith("-") and bool(_NAME.search(word))
+        if equals and value and (_NAME.search(name) or _INSIDE.search(value)):
+            redacted.append(f"{name}={REDACTED}")
+        elif redacted and not equals and _INSIDE.search(word):
+            redacted.append(REDACTED)
+        else:
+            redacted.append(_without_userinfo(word))
+    return redacted
+
+
+def is_redacted(text: str) -> bool:
+    """Whether a secret was taken out of this text."""
+    return REDACTED in text
+
+
+def _redact_value(name: str, value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return redact_options(value)
+    if isinstance(value, str):
+        marked = value and (_NAME.search(name) or _INSIDE.search(value))
+        return REDACTED if marked else _without_userinfo(value)
+    if isinstance(value, Sequence) and not isinstance(value, bytes):
+        return [_redact_value(name, item) for item in value]
+    return value
+
+
+def _without_userinfo(text: str) -> str:
+    return _USERINFO.sub(REDACTED, text)

@@ -1,0 +1,40 @@
+"""The settings that give a resolved scenario again, also where defaults or a scenario file change later."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from streamgauge.model import Scenario
+from streamgauge.studies.scenario import Values, parse_literal
+
+
+def pinned(scenario: Scenario) -> dict[str, str]:
+    """Every value of the scenario and option of the engine, as ``--set`` takes it: the inverse of ``resolve``."""
+    values = {key: value for key, value in _values(scenario).items() if key in Values.model_fields and key != "engine"}
+    options = {key: value for key, value in scenario.engine_options.items() if value is not None}
+    return {key: _as_setting(value) for key, value in {**values, **options}.items()}
+
+
+def _values(scenario: Scenario) -> dict[str, Any]:
+    return {**vars(scenario), **vars(scenario.load), **scenario.parameters, "sustained": scenario.sustained or "none"}
+
+
+def _as_setting(value: Any) -> str:
+    """Plain text where that is read as the same text; else as TOML has it."""
+    plain = isinstance(value, str) and value == value.strip() and parse_literal(value) == value
+    return value if plain else _as_toml(value)
+
+
+def _as_toml(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{_as_toml(str(key))} = {_as_toml(item)}" for key, item in value.items()) + "}"
+    if isinstance(value, str):
+        # TOML has JSON's escapes, and wants one for DEL too.
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    if isinstance(value, Sequence):
+        return "[" + ", ".join(map(_as_toml, value)) + "]"
+    return repr(value)
