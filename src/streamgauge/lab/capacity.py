@@ -21,6 +21,7 @@ from pydantic import ValidationError
 from streamgauge import registry, report
 from streamgauge.errors import EXIT_MISSED, EXIT_OK, EngineFailed, InvalidMeasurement, UsageError
 from streamgauge.evaluate import sustained
+from streamgauge.evaluate.metrics.arrival import BROKER_REASON
 from streamgauge.evaluate.verdict import failures
 from streamgauge.lab.blueprint import Request
 from streamgauge.lab.capacity_file import CapacityFile
@@ -208,7 +209,7 @@ def exit_code(capacity: Mapping[str, Any]) -> int:
 def _searched(file: CapacityFile) -> list[Probe]:
     words = ("sustained", "not sustained", "undecided", "invalid")
     return [
-        Probe(row["value"], cast(Word, row["verdict"]), row["purpose"])
+        Probe(row["value"], cast(Word, row["verdict"]), row["purpose"], row["reason"].startswith(BROKER_REASON))
         for row in file.probes
         if row["verdict"] in words
     ]
@@ -316,7 +317,11 @@ def judge(
     ``given_up`` is why the referee stopped it, if it did.
     """
     if summary["verdict"] == Verdict.INVALID.value:
-        return "invalid", "; ".join(summary["reasons"]), False
+        # What the broker does to the load explains the rest.
+        reasons = sorted(summary["reasons"], key=lambda reason: not reason.startswith(BROKER_REASON))
+        if reasons[0].startswith(BROKER_REASON) and _engine_fell_behind(summary):
+            return "not sustained", f"the engine fell behind as well as the broker; {reasons[0]}", False
+        return "invalid", "; ".join(reasons), False
     if summary["verdict"] == Verdict.FAILED.value:
         return "failed", "; ".join(summary["reasons"]), False
     if given_up:
@@ -334,6 +339,11 @@ def judge(
         return "undecided", "the rule had too little to go by", True
     found = sustained.by_estimate(slope_percent / 100)
     return "sustained" if found.held else "not sustained", found.why, True
+
+
+def _engine_fell_behind(summary: Mapping[str, Any]) -> bool:
+    interval = summary["backlog"].get("slope_percent_ci")
+    return interval is not None and interval[0] >= 100 * sustained.SLOPE_SHARE
 
 
 def _missed(slo: Mapping[str, Any]) -> str:

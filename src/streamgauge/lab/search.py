@@ -48,6 +48,8 @@ class Probe:
     value: int
     word: Word
     purpose: Purpose = "bracket"
+    by_broker: bool = False
+    """Of an invalid one: whether the broker did not take the load."""
 
 
 @dataclass(frozen=True)
@@ -193,12 +195,18 @@ class _Search:
 
     def _confirmed(self, best: int) -> Answer:
         if self._beyond is None:
-            end = "the end of the range" if self._spoilt is None else "the generator's ceiling"
-            return Answer("ceiling", best, None, True, f"at least {best} ({end})")
+            return Answer("ceiling", best, None, True, f"at least {best} ({self._ceiling()})")
         spoilt = self._spoilt
         wide = "" if spoilt is None else f"the probes at {spoilt} were INVALID, twice: the interval stayed wide"
         note = "; ".join(part for part in (self._note_of_confirming(), wide) if part)
         return Answer("found", best, self._beyond, True, note)
+
+    def _ceiling(self) -> str:
+        """What the search ran into instead of the engine's edge."""
+        if self._spoilt is None:
+            return "the end of the range"
+        by_broker = any(probe.by_broker for probe in self._probes if probe.value == self._spoilt)
+        return "the broker's ceiling" if by_broker else "the generator's ceiling"
 
     def _invalid(self, value: int) -> Answer:
         return Answer("invalid", None, self._beyond, False, f"the probes at {value} were INVALID, twice")

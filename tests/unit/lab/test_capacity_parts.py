@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 
 from streamgauge.cli.main import app, main
 from streamgauge.errors import EngineFailed, UsageError
+from streamgauge.evaluate.metrics.arrival import BROKER_REASON
 from streamgauge.lab import capacity
 from streamgauge.lab.blueprint import Request
 from streamgauge.lab.capacity import Hunt, exit_code, find_capacity, judge, lengths_s
@@ -79,6 +80,16 @@ def test_what_a_probe_shows(found: dict[str, Any], verdict: str, weak: bool) -> 
     word, reason, is_weak = judge(found, "slope")
     assert (word, is_weak) == (verdict, weak)
     assert bool(reason) == (found != summary())
+
+
+@pytest.mark.parametrize(("low", "verdict"), [(0.9, "invalid"), (1.0, "not sustained")])
+def test_a_broker_s_ceiling_is_not_the_engine_s_unless_it_fell_behind_too(low: float, verdict: str) -> None:
+    reasons = ["30 records of the measured interval could not be delivered", f"{BROKER_REASON}: it fell behind"]
+    backlog = {"slope_percent": 2.0, "slope_percent_ci": [low, 3.0]}
+    word, reason, _ = judge(summary(verdict="INVALID", sustained=False, reasons=reasons, backlog=backlog), "slope")
+    assert word == verdict
+    assert BROKER_REASON in reason
+    assert reason.startswith(BROKER_REASON) is (verdict == "invalid")
 
 
 def test_the_reason_is_the_one_that_counts() -> None:

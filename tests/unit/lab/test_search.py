@@ -136,6 +136,13 @@ def test_an_invalid_probe_is_repeated_once_and_then_is_the_ceiling() -> None:
     assert answer == Answer("ceiling", 909, None, True, "at least 909 (the generator's ceiling)")
 
 
+def test_a_broker_that_does_not_take_the_load_is_the_ceiling() -> None:
+    refused = Probe(1100, "invalid", by_broker=True)
+    probes = [Probe(909, "sustained"), refused, refused, Probe(909, "sustained", "confirm")]
+    answer = advance(Target(1000, 0.10), probes)
+    assert answer == Answer("ceiling", 909, None, True, "at least 909 (the broker's ceiling)")
+
+
 def test_invalid_from_the_start() -> None:
     answer, probes = search(Target(1000, 0.10), lambda step: "invalid")
     assert answer.outcome == "invalid"
