@@ -37,6 +37,10 @@ _BY_KEY = -1
 _COMPLAIN_EVERY_S = 5.0
 
 
+CLIENT_ID = "streamgauge.load"
+"""So a broker's quotas and logs know the load from the systems under test."""
+
+
 class _Delivery:
     """The delivery callback of all records of one slice.
 
@@ -70,6 +74,7 @@ class KafkaSender:
             {
                 **PRODUCER_SETTINGS,
                 "bootstrap.servers": bootstrap,
+                "client.id": CLIENT_ID,
                 "queue.buffering.max.messages": queue_records,
                 "queue.buffering.max.kbytes": queue_records * RECORD_BYTES_MAX // 1_000,
                 "error_cb": self._complain,
