@@ -23,7 +23,7 @@ from streamgauge.evaluate.metrics import (
 from streamgauge.evaluate.metrics.generator import Lateness, Ledger, LedgerProblem
 from streamgauge.evaluate.metrics.trend import NO_SERIES, Series
 from streamgauge.evaluate.summary import Figures, rounded, summarize, write_measures
-from streamgauge.evaluate.tally import Tally, results
+from streamgauge.evaluate.tally import Tally, results, wrong_after_fault
 from streamgauge.evaluate.visible import Visible
 from streamgauge.rundir import RunDir
 
@@ -120,7 +120,10 @@ def _evaluate(run: RunDir, facts: Facts, tally: Tally, *, recorded: bool) -> dic
     counts = results(tally)
     if tally.repeated_keys:
         invalid.append(f"{tally.repeated_keys} keys of the reference answer are not unique")
-    failed = verdict.failures(counts, facts.manifest["engine"]["delivery"], facts.ended("engine"))
+    engine = facts.manifest["engine"]
+    recounted = wrong_after_fault(tally) if engine.get("recounts_after_failure") else 0
+    failed = verdict.failures(counts, engine["delivery"], facts.ended("engine"), recounted)
+    warnings += verdict.recounting_warnings(counts, recounted)
     last_output_ms = figures.stamps.last_output_ms if figures is not None and recorded else None
     faults = recovery.measure(facts, facts.moments, _recovery(facts, figures) if recorded else None)
     # A system that fell silent is one finding, whether or not a fault made it so.

@@ -36,6 +36,7 @@ def describe(plan: Blueprint) -> dict[str, Any]:
             "versions": dict(versions),
             "delivery": engine.traits.delivery_with(scenario.engine_options),
             "transactional": engine.traits.is_transactional(scenario.engine_options),
+            "recounts_after_failure": engine.traits.recounts_with(scenario.engine_options),
             "options": redact_options(scenario.engine_options),
         },
         "transport": plan.transport.describe(),
