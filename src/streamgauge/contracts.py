@@ -35,6 +35,10 @@ class Engine(ABC):
         """What its processes need in all; a run is refused when the machine has less."""
         return self.traits.memory_mb + int(options.get("heap_mb", 0))
 
+    def runs_here(self, options: Mapping[str, Any]) -> bool:
+        """Whether the processes of its plan do all of its work, and none on another machine does."""
+        return True
+
     def prepare(self, say: Callable[[str], None]) -> None:
         """Make what it needs once on a machine, such as compiled Java; ``say`` tells the user what takes its time.
 

@@ -258,6 +258,8 @@ class Traits:
     """Free ports that its plan needs."""
     transactional: bool = False
     """With exactly-once delivery (option ``delivery``) its results become visible when a transaction commits."""
+    recounts_after_failure: bool = False
+    """With at-least-once delivery, an input that is read again after a failure may change its state a second time."""
     commits_offsets: bool = False
     """It commits how far it has read, under the job's consumer group."""
     batch_limit: str = ""
@@ -277,6 +279,11 @@ class Traits:
     def is_transactional(self, options: Mapping[str, Any]) -> bool:
         """Whether, with these options, results can be read only once their transaction has been committed."""
         return self.transactional and self.delivery_with(options) == "exactly-once"
+
+    def recounts_with(self, options: Mapping[str, Any]) -> bool:
+        """Whether, with these options, results may be wrong after a failure because an input was counted twice."""
+        declared = options.get("recounts_after_failure", self.recounts_after_failure)
+        return bool(declared) and self.delivery_with(options) == "at-least-once"
 
     def may_hide_results(self, options: Mapping[str, Any]) -> bool:
         """As ``is_transactional``, or nobody knows: a program of the user's may write in transactions unasked."""

@@ -33,6 +33,15 @@ FORMAT = 1
 LEDGER_COLUMNS = ("first", "count", "sent_ns", "acked_n", "acked_ns", "errors")
 
 
+def shared_cores(manifest: Mapping[str, Any], outcome: Mapping[str, Any]) -> bool | None:
+    """Whether the engine shared cores with broker or load, as it was seen; None: not known.
+
+    Earlier versions did not look: their manifests say what was assumed.
+    """
+    found: bool | None = (outcome if "shared_cores" in outcome else manifest).get("shared_cores")
+    return found
+
+
 class RunDir:
     """Paths of one run, and the small files in it."""
 

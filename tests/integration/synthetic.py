@@ -57,6 +57,9 @@ class SyntheticRun:
     ended: Sequence[dict[str, Any]] = ()
     load_error: str | None = None
     interrupted: bool = False
+    recounts_after_failure: bool = False
+    fault_s: float | None = None
+    """Of a pause that took effect, since the start of the load."""
     engine_start_s: float | None = None
     """Since the start of the load."""
     broker_ahead_ms: int = 0
@@ -110,6 +113,7 @@ class SyntheticRun:
                 "name": "echo",
                 "version": "1",
                 "delivery": self.delivery,
+                "recounts_after_failure": self.recounts_after_failure,
                 "transactional": self.visible is not None,
                 "options": {},
             },
@@ -131,6 +135,7 @@ class SyntheticRun:
             "drain": self.drain,
             "interrupted": self.interrupted,
             "ends": {},
+            "faults": [] if self.fault_s is None else [_pause(self.fault_s)],
             "ended": list(self.ended),
             "load_error": self.load_error,
             "engine_start_ns": None if (at := self.engine_start_s) is None else START_NS + round(at * NS_PER_S),
@@ -168,6 +173,13 @@ def clock_sample(second: int, step_ms: float = 0.0, bracket_ns: int = 1000) -> d
     """The clock at a second of the run, set forward by ``step_ms`` before."""
     t_ns = START_NS + second * NS_PER_S + round(step_ms * NS_PER_MS)
     return {"t_ns": t_ns, "mono_ns": 5_000 * NS_PER_S + second * NS_PER_S, "bracket_ns": bracket_ns}
+
+
+def _pause(at_s: float) -> dict[str, Any]:
+    at_ns = START_NS + round(at_s * NS_PER_S)
+    moments = {"planned_ns": at_ns, "acted_ns": at_ns, "ended_ns": at_ns + NS_PER_S}
+    described = {"fault": "pause engine for 1s", "verb": "pause", "role": "engine"}
+    return {**described, **moments, "took_effect": True, "why_not": None}
 
 
 def _topic(rows: Sequence[tuple[str, str, int, int]]) -> pa.Table:

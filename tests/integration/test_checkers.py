@@ -20,7 +20,9 @@ from streamgauge.studies import scenario as scenarios
 
 
 def test_an_honest_run_passes(measure: Measure) -> None:
-    _, summary = measure()
+    run, summary = measure()
+    assert run.outcome()["shared_cores"] is True, "nothing is bound to a core"
+    assert set(run.outcome()["cores"]) == {"engine", "load"}, "the broker is not the run's own"
     assert summary["reasons"] == []
     assert summary["verdict"] == "VALID"
     results = summary["results"]

@@ -185,6 +185,28 @@ def test_right_wrong_right_is_counted(judged: Any) -> None:
 
 
 @pytest.mark.parametrize(
+    ("fault_s", "declared", "verdict", "reasons"),
+    [
+        (2.0, True, "VALID", []),
+        (2.0, False, "FAILED", ["2 of 30 results are wrong"]),
+        (None, True, "FAILED", ["2 of 30 results are wrong"]),
+        # Record 22 is due at 2.2 s and answered 42 ms later, record 25 at 2.5 s.
+        (2.4, True, "FAILED", ["2 of 30 results are wrong, 1 of them before the first fault"]),
+    ],
+)
+def test_an_input_counted_twice_after_a_fault(
+    judged: Any, fault_s: float | None, declared: bool, verdict: str, reasons: list[str]
+) -> None:
+    made = SyntheticRun(fault_s=fault_s, recounts_after_failure=declared)
+    for n in (22, 25):
+        made.outputs[n] = Output(n, 20 + n, message(n, amount=8))
+    summary = judged(made)
+    assert summary["results"] == counts(expected=30, matched=28, wrong=2)
+    assert (summary["verdict"], summary["reasons"]) == (verdict, reasons)
+    assert any("wrong after a fault" in said for said in summary["warnings"]) == (declared and fault_s is not None)
+
+
+@pytest.mark.parametrize(
     ("delivery", "verdict"),
     [("at-least-once", "VALID"), ("at-most-once", "FAILED"), ("exactly-once", "FAILED")],
 )

@@ -23,9 +23,9 @@ from streamgauge.evaluate.metrics import (
 from streamgauge.evaluate.metrics.generator import Lateness, Ledger, LedgerProblem
 from streamgauge.evaluate.metrics.trend import NO_SERIES, Series
 from streamgauge.evaluate.summary import Figures, rounded, summarize, write_measures
-from streamgauge.evaluate.tally import Tally, results
+from streamgauge.evaluate.tally import Tally, results, wrong_after_fault
 from streamgauge.evaluate.visible import Visible
-from streamgauge.rundir import RunDir
+from streamgauge.rundir import RunDir, shared_cores
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -120,7 +120,10 @@ def _evaluate(run: RunDir, facts: Facts, tally: Tally, *, recorded: bool) -> dic
     counts = results(tally)
     if tally.repeated_keys:
         invalid.append(f"{tally.repeated_keys} keys of the reference answer are not unique")
-    failed = verdict.failures(counts, facts.manifest["engine"]["delivery"], facts.ended("engine"))
+    engine = facts.manifest["engine"]
+    recounted = wrong_after_fault(tally) if engine.get("recounts_after_failure") else 0
+    failed = verdict.failures(counts, engine["delivery"], facts.ended("engine"), recounted)
+    warnings += verdict.recounting_warnings(counts, recounted)
     last_output_ms = figures.stamps.last_output_ms if figures is not None and recorded else None
     faults = recovery.measure(facts, facts.moments, _recovery(facts, figures) if recorded else None)
     # A system that fell silent is one finding, whether or not a fault made it so.
@@ -314,7 +317,7 @@ def _kind(figures: Figures) -> str:
 
 
 def _evidence(facts: Facts, moments: Moments, figures: Figures) -> sustained.Evidence:
-    engine, shared_cores = facts.manifest["engine"], facts.manifest.get("shared_cores", True)
+    engine, shared = facts.manifest["engine"], shared_cores(facts.manifest, facts.outcome)
     options = engine["options"]
     counts = figures.results
     return sustained.Evidence(
@@ -326,8 +329,8 @@ def _evidence(facts: Facts, moments: Moments, figures: Figures) -> sustained.Evi
         missing_share=(counts["lost"] + counts["unfinished"]) / max(counts["expected"], 1),
         fifths_ms=latency.medians_of_parts_ms(figures.tally, _kind(figures), 5),
         drained_s=lag.drained_s(figures.tally, moments),
-        cpu_share=None if shared_cores else _cpu_share(facts, figures),
-        shared_cores=shared_cores,
+        cpu_share=_cpu_share(facts, figures) if shared is False else None,
+        shared_cores=bool(shared),
         micro_batches=bool(options.get("trigger_ms") or engine.get("transactional"))
         or (engine["name"] == "spark" and not options.get("realtime")),
     )
@@ -336,7 +339,8 @@ def _evidence(facts: Facts, moments: Moments, figures: Figures) -> sustained.Evi
 def _cpu_share(facts: Facts, figures: Figures) -> float | None:
     """CPU seconds of the engine over the interval × the cores given to it."""
     used = figures.resources.get("engine", {}).get("cpu_mean")
-    cores = facts.manifest["engine"]["options"].get("cores") or facts.manifest.get("machine", {}).get("cores")
+    seen = len(facts.outcome.get("cores", {}).get("engine", ()))
+    cores = facts.manifest["engine"]["options"].get("cores") or seen or facts.manifest.get("machine", {}).get("cores")
     return None if used is None or not cores else used / cores
 
 

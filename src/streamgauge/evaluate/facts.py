@@ -27,6 +27,8 @@ class Moments:
     drain_end_ns: int
     burst_end_ns: int | None = None
     """When the last record of a single burst was due."""
+    first_fault_ns: int | None = None
+    """When the first fault that took effect acted."""
 
     @property
     def cut_short(self) -> bool:
@@ -78,6 +80,8 @@ class Facts:
             moments = Moments(*(int(value) for value in values if value is not None))
             if plan.shape == "single-burst":
                 moments = replace(moments, burst_end_ns=moments.load_start_ns + plan.bursts[0].length_ns)
+            acted_ns = [int(fault["acted_ns"]) for fault in outcome.get("faults", ()) if fault["took_effect"]]
+            moments = replace(moments, first_fault_ns=min(acted_ns, default=None))
         return cls(
             manifest=manifest,
             outcome=outcome,

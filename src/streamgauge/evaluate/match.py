@@ -192,6 +192,8 @@ def count(keys: DataFrame, moments: Moments) -> DataFrame:
     drain_end_ms = moments.drain_end_ns // NS_PER_MS
     # What did not come by then takes at least as long.
     until_ms = f.when(matched, f.col("answered_ms")).when(missing, f.lit(drain_end_ms))
+    no_fault = moments.first_fault_ns is None
+    before_fault = f.lit(no_fault) | (f.col("last_wrong_ms") < (moments.first_fault_ns or 0) // NS_PER_MS)
     open_at_end = (f.col("appended_max_ms") < load_end_ms) & (missing | (f.col("answered_ms") >= load_end_ms))
     groups: Sequence[Column] = (
         f.col("fate"),
@@ -218,6 +220,7 @@ def count(keys: DataFrame, moments: Moments) -> DataFrame:
         f.sum("duplicates").alias("duplicates"),
         f.sum("intermediate").alias("intermediate"),
         f.sum("reverted").alias("reverted"),
+        f.count_if((f.col("fate") == tally.WRONG) & before_fault).alias("wrong_before_fault"),
         f.sum("repeated").alias("repeated_keys"),
         rest_of_second("appended_max_ms").alias("appended_rest_ms"),
         rest_of_second("greatest(answered_ms, appended_max_ms)").alias("answered_rest_ms"),

@@ -45,6 +45,7 @@ _INTS = (
     "duplicates",
     "intermediate",
     "reverted",
+    "wrong_before_fault",
     "repeated_keys",
     "appended_rest_ms",
     "answered_rest_ms",
@@ -66,7 +67,8 @@ class Tally:
     answered when the load ended, ``unexpected`` the outputs of keys that the reference does not have. ``in_burst`` is 1
     where all inputs lie in a single burst, ``answered_max_ms`` the moment of the last answer. ``appended_rest_ms`` and
     ``answered_rest_ms`` are the milliseconds that followed in the second of the append, or of the answer, summed over
-    the new inputs.
+    the new inputs. ``wrong_before_fault`` counts the wrong rows whose last output came before the first fault, all of
+    them where there was none.
     """
 
     phase: Ints
@@ -86,6 +88,7 @@ class Tally:
     duplicates: Ints
     intermediate: Ints
     reverted: Ints
+    wrong_before_fault: Ints
     in_burst: Ints
     answered_max_ms: Ints
     appended_rest_ms: Ints
@@ -158,6 +161,13 @@ def _passed_ms(sets: Ints, answered_sets: Ints, answered_ms: Ints) -> Ints:
     # Where nothing is known of the partitions, nothing is certain.
     passed_ms[sets == 0] = np.iinfo(np.int64).min + LATER_MS
     return passed_ms
+
+
+def wrong_after_fault(tally: Tally) -> int:
+    """Expected rows that are wrong and whose last output came after the first fault; 0 where there was none."""
+    expected = tally.expected
+    wrong = int(tally.rows[expected & (tally.fate == WRONG)].sum())
+    return wrong - int(tally.wrong_before_fault[expected].sum())
 
 
 def results(tally: Tally) -> dict[str, int]:

@@ -32,11 +32,17 @@ def decide(invalid: Sequence[str], failed: Sequence[str]) -> Decision:
     return Decision(verdict, [*invalid, *failed])
 
 
-def failures(results: Mapping[str, int], delivery: str, ended: Sequence[Mapping[str, Any]]) -> list[str]:
-    """What the system under test did wrong, measured by the guarantee that it claims."""
+def failures(
+    results: Mapping[str, int], delivery: str, ended: Sequence[Mapping[str, Any]], recounted: int = 0
+) -> list[str]:
+    """What the system under test did wrong, measured by the guarantee that it claims.
+
+    ``recounted``: how many of the wrong results came after a fault, of an engine that may count an input twice then.
+    """
     why = [_last_words(process) for process in ended]
-    if results["wrong"]:
-        why.append(f"{results['wrong']} of {results['expected']} results are wrong")
+    if unexplained := results["wrong"] - recounted:
+        of_them = f", {unexplained} of them before the first fault" if recounted else ""
+        why.append(f"{results['wrong']} of {results['expected']} results are wrong{of_them}")
     if results["unexpected"]:
         why.append(f"{results['unexpected']} results answer no input")
     if results["lost"] and delivery in LOSSLESS:
@@ -69,6 +75,15 @@ def unfinished_warning(results: Mapping[str, int]) -> str:
         f"{results['unfinished']} of {results['expected']} results were not out when the drain ended; "
         "latencies count them as longer than all others"
     )
+
+
+def recounting_warnings(results: Mapping[str, int], recounted: int) -> list[str]:
+    if not recounted:
+        return []
+    return [
+        f"{recounted} of {results['expected']} results are wrong after a fault: the engine may count an input twice "
+        "when it reads it again, which at-least-once delivery allows"
+    ]
 
 
 def exit_code(summary: Mapping[str, Any]) -> int:

@@ -12,7 +12,7 @@ from streamgauge.errors import UsageError
 from streamgauge.evaluate import comparison
 from streamgauge.lab.repetition import p50_ms, read_runs
 from streamgauge.model import LoadPlan, Verdict
-from streamgauge.rundir import RunDir
+from streamgauge.rundir import RunDir, shared_cores
 
 FORMAT = 1
 DECIMALS = 4
@@ -99,7 +99,12 @@ def _manifest(run: RunDir) -> dict[str, Any]:
     manifest = run.manifest()
     scenario = manifest["scenario"]
     load = asdict(LoadPlan.from_json(scenario["load"]))
-    return {**manifest, "scenario": {"keys": "dataset", "generators": 1, "faults": [], **scenario, "load": load}}
+    shared = shared_cores(manifest, run.outcome() if run.outcome_path.is_file() else {})
+    return {
+        **manifest,
+        "shared_cores": shared,
+        "scenario": {"keys": "dataset", "generators": 1, "faults": [], **scenario, "load": load},
+    }
 
 
 def _leaves(manifest: Mapping[str, Any], checked: Sequence[str]) -> Iterator[tuple[str, Any]]:

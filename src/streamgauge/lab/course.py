@@ -100,6 +100,8 @@ class Course:
             self._visibility.end()
             self._lag.end()
             self._outcome.faults = self._faults.end()
+            engine_here = registry.engine(self.scenario.engine).runs_here(self.scenario.engine_options)
+            self._outcome.note_cores(self._sampler.cores, engine_here, own_broker=self.plan.transport.own)
             self.run.write_outcome(asdict(self._outcome))
         return self._evaluate()
 

@@ -36,6 +36,7 @@ def describe(plan: Blueprint) -> dict[str, Any]:
             "versions": dict(versions),
             "delivery": engine.traits.delivery_with(scenario.engine_options),
             "transactional": engine.traits.is_transactional(scenario.engine_options),
+            "recounts_after_failure": engine.traits.recounts_with(scenario.engine_options),
             "options": redact_options(scenario.engine_options),
         },
         "transport": plan.transport.describe(),
@@ -55,8 +56,6 @@ def describe(plan: Blueprint) -> dict[str, Any]:
         "processes": [
             {"role": spec.role, "group": spec.group, "argv": redact_arguments(spec.argv)} for spec in plan.processes
         ],
-        # Load, broker and engine run on the same cores: the engine's share of the CPU says nothing on its own.
-        "shared_cores": True,
         # Names alone: a value may be a secret.
         "environment": {"removed": environment.removed()},
         "command": plan.request.command,

@@ -90,6 +90,10 @@ class Outcome:
     hopeless_latency_ms: float | None = None
     faults: list[dict[str, Any]] = field(default_factory=list)
     """What became of each fault, in the order in which they were asked for."""
+    cores: dict[str, list[int]] = field(default_factory=dict)
+    """The cores that the processes of each group were seen to be allowed."""
+    shared_cores: bool | None = None
+    """Whether the engine shared cores with broker or load; None where that could not be seen."""
 
     def begin_load(self, start_ns: int, load: LoadPlan) -> int:
         """Set the moments that the plan has for a load that starts then; returns the start of the measured interval."""
@@ -99,11 +103,29 @@ class Outcome:
         self.load_end_ns = start_ns + round(load.duration_s * NS_PER_S)
         return self.measured_start_ns
 
+    def note_cores(self, cores: Mapping[str, frozenset[int]], engine_here: bool, *, own_broker: bool) -> None:
+        """What the processes of each group were allowed; see ``shared_cores``."""
+        self.cores = {group: sorted(found) for group, found in cores.items()}
+        self.shared_cores = shared_cores(cores, engine_here=engine_here, own_broker=own_broker)
+
     def note_ends(self, ends: Mapping[str, Mapping[int, int]]) -> None:
         """What counts as input and output."""
         self.ends = {
             name: {str(partition): end for partition, end in partitions.items()} for name, partitions in ends.items()
         }
+
+
+def shared_cores(cores: Mapping[str, frozenset[int]], *, engine_here: bool, own_broker: bool) -> bool | None:
+    """Whether the engine might run on a core that broker or load might use, too; None where that cannot be seen.
+
+    ``engine_here``: all of the engine's processes are among those that were sampled. ``own_broker``: the broker's are.
+    """
+    engine, others = cores.get("engine"), cores.get("load", frozenset()) | cores.get("broker", frozenset())
+    if not engine or not others or not engine_here:
+        return None
+    if engine & others:
+        return True
+    return False if own_broker else None
 
 
 def never_started(role: str, failure: StreamgaugeError) -> dict[str, Any]:

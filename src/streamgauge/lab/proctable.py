@@ -72,6 +72,16 @@ def variable(pid: int, name: str) -> str | None:
     return rest.partition(b"\0")[0].decode("utf-8", "replace") if found else None
 
 
+def cores(pid: int) -> frozenset[int]:
+    """The cores that the process may run on: all where the system binds none, none where there is no such process."""
+    try:
+        if hasattr(os, "sched_getaffinity"):
+            return frozenset(os.sched_getaffinity(pid))
+        return frozenset(range(psutil.cpu_count() or 1)) if psutil.pid_exists(pid) else frozenset()
+    except OSError:
+        return frozenset()
+
+
 def boot() -> str:
     """Names the time since the last start of the machine, where the system does; else empty."""
     try:

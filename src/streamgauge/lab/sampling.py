@@ -22,6 +22,8 @@ class Sampler:
 
     def __init__(self, processes: Callable[[], list[Running]]) -> None:
         self._processes = processes
+        self.cores: dict[str, frozenset[int]] = {}
+        """The cores that the processes of each group might use in any sample; those that only watch are left out."""
         self._leaders: dict[int, Identity] = {}
         self._strangers: set[int] = set()
         self._cpu_s: dict[str, float] = defaultdict(float)
@@ -31,6 +33,10 @@ class Sampler:
         """One line of ``resources.jsonl`` per process of the run."""
         running = self._processes()
         members = self._members({process.pid: process.identity for process in running})
+        for process in running:
+            if not process.spec.watches:
+                found = [proctable.cores(stat.identity.pid) for stat in members[process.pid]]
+                self.cores[process.group] = self.cores.get(process.group, frozenset()).union(*found)
         return [
             {
                 "t_ns": t_ns,

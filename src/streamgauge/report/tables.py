@@ -10,6 +10,7 @@ from typing import Any
 from streamgauge.report.figures import CLOCK_LIMIT_MS, CLOCK_WARNING_MS, clock_steps_ms, late_limits_ms
 from streamgauge.report.source import Source
 from streamgauge.report.text import CLOSED_LOOP, LATENCIES, NONE, RESULTS, bounded, number, rounded, share
+from streamgauge.rundir import shared_cores
 
 PERCENTILES = {"p50": "p50", "p90": "p90", "p99": "p99", "p999": "p99.9", "max": "max", "mean": "mean"}
 
@@ -192,10 +193,12 @@ def machine_rows(source: Source) -> list[tuple[str, str]]:
         ("memory", _with_unit(machine.get("memory_mb"), "MB", 0)),
         ("load at start", number(machine.get("load_at_start"), 2)),
     ]
-    shared = source.manifest.get("shared_cores")
-    if shared is not None:
-        words = "yes: broker, engine and load share the cores" if shared else "no: each role has its own"
-        rows.append(("shared cores", words))
+    words = {
+        True: "yes: the engine shares cores with broker or load",
+        False: "no: the engine has its own",
+        None: "not known",
+    }
+    rows.append(("shared cores", words[shared_cores(source.manifest, source.outcome)]))
     for field, name in (("cpu_busy", "busiest second"), ("steal", "most stolen by the host")):
         values = [sample[field] for sample in source.machine if sample.get(field) is not None]
         if values:

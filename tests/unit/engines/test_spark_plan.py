@@ -107,3 +107,11 @@ def test_consumed_is_what_every_source_has_of_our_topics(ends: list[Any], taken:
     query: Any = SimpleNamespace(lastProgress={"sources": [{"endOffset": end} for end in ends]})
     assert consumed(query, ["flow", "speed"]) == taken
     assert consumed(SimpleNamespace(lastProgress=None), ["flow"]) is None  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("master", "here"),
+    [("", True), ("local[4]", True), ("spark://127.0.0.1:7077", False), ("yarn", False), ("k8s://h:1", False)],
+)
+def test_what_the_executors_of_a_cluster_use_is_not_seen(master: str, here: bool) -> None:
+    assert registry.engine("spark").runs_here({"master": master}) is here

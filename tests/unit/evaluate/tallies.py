@@ -34,6 +34,7 @@ def row(
     answered_ms: int = 0,
     appended_into_ms: int = 0,
     answered_into_ms: int = 0,
+    wrong_before_fault: bool = True,
 ) -> dict[str, Any]:
     """One reference row; its input was appended, and answered, that far into its second."""
     new_inputs = inputs if new_inputs is None else new_inputs
@@ -55,6 +56,7 @@ def row(
         "duplicates": 0,
         "intermediate": 0,
         "reverted": 0,
+        "wrong_before_fault": int(fate == "wrong" and wrong_before_fault),
         "in_burst": in_burst,
         "answered_max_ms": answered_ms,
         "appended_rest_ms": new_inputs * (1000 - appended_into_ms),

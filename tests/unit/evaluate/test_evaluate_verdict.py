@@ -8,15 +8,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tallies import row, tally
 
+from streamgauge import registry
 from streamgauge.errors import EngineFailed, EnvironmentProblem
 from streamgauge.evaluate import evaluate, evaluate_without_spark, needs_spark, process
 from streamgauge.evaluate.metrics import resources
-from streamgauge.evaluate.verdict import decide, exit_code, failures
+from streamgauge.evaluate.tally import Tally, results, wrong_after_fault
+from streamgauge.evaluate.verdict import decide, exit_code, failures, recounting_warnings
 from streamgauge.jvm.spark import connect, jvm_argv
 from streamgauge.lab.outcome import never_started
 from streamgauge.model import Verdict
 from streamgauge.rundir import RunDir
+from streamgauge.studies import scenario as scenarios
 
 NO_RESULTS = {"expected": 9, "wrong": 0, "lost": 0, "duplicates": 0, "unexpected": 0}
 DEAD = {"role": "engine", "group": "engine", "exit_code": 137}
@@ -44,6 +48,55 @@ def test_invalid_comes_before_failed_and_both_are_told() -> None:
 )
 def test_failures_against_the_guarantee(kind: str, delivery: str, fails: bool) -> None:
     assert bool(failures({**NO_RESULTS, kind: 1}, delivery, [])) is fails
+
+
+def wrong_rows(*before_fault: bool) -> Tally:
+    return tally(row(), *(row(fate="wrong", wrong_before_fault=before) for before in before_fault))
+
+
+def judged_wrong(found: Tally, *, recounts: bool = True) -> tuple[list[str], list[str]]:
+    """Reasons and warnings."""
+    counts = results(found)
+    recounted = wrong_after_fault(found) if recounts else 0
+    return failures(counts, "at-least-once", [], recounted), recounting_warnings(counts, recounted)
+
+
+def test_an_input_counted_twice_after_a_fault_is_reported_where_the_engine_declares_it() -> None:
+    assert judged_wrong(wrong_rows(False, False)) == (
+        [],
+        [
+            "2 of 3 results are wrong after a fault: the engine may count an input twice when it reads it again, which "
+            "at-least-once delivery allows"
+        ],
+    )
+    assert judged_wrong(wrong_rows(False, False), recounts=False) == (["2 of 3 results are wrong"], [])
+
+
+def test_wrong_results_before_the_fault_or_without_one_are_failures_in_any_case() -> None:
+    assert judged_wrong(wrong_rows(True, True)) == (["2 of 3 results are wrong"], [])
+    why, said = judged_wrong(wrong_rows(True, False, False))
+    assert why == ["3 of 4 results are wrong, 1 of them before the first fault"]
+    assert said[0].startswith("2 of 4 results are wrong after a fault")
+
+
+@pytest.mark.parametrize(
+    ("engine", "changes", "recounts"),
+    [
+        ("kafka-streams", {}, True),
+        ("kafka-streams", {"delivery": "exactly-once"}, False),
+        ("flink", {}, False),
+        ("spark", {}, False),
+        ("echo", {}, False),
+        ("command", {}, False),
+        ("command", {"recounts_after_failure": "true"}, True),
+        ("command", {"recounts_after_failure": "true", "delivery": "exactly-once"}, False),
+        ("command", {"recounts_after_failure": "true", "delivery": "at-most-once"}, False),
+    ],
+)
+def test_which_engines_may_count_twice(engine: str, changes: dict[str, str], recounts: bool) -> None:
+    """Flink and Spark keep their state in their checkpoints, whatever their sinks promise."""
+    options = scenarios.resolve("ospbench/latency", engine=engine, changes=changes).engine_options
+    assert registry.engine(engine).traits.recounts_with(options) is recounts
 
 
 def test_a_dead_process_is_a_failure() -> None:

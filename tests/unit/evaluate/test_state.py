@@ -13,6 +13,7 @@ from tallies import row, tally
 
 from streamgauge.evaluate import evaluation
 from streamgauge.evaluate.facts import Facts
+from streamgauge.evaluate.metrics import resources
 from streamgauge.evaluate.tally import Tally
 from streamgauge.rundir import RunDir
 
@@ -34,13 +35,16 @@ def results(total_ms: Callable[[int], int]) -> Tally:
 
 @pytest.fixture
 def judged(tmp_path: Path) -> Callable[..., dict[str, Any]]:
-    def judge(found: Tally, *, shape: str = "constant", **manifest: Any) -> dict[str, Any]:
+    def judge(
+        found: Tally, *, shape: str = "constant", outcome: dict[str, Any] | None = None, **manifest: Any
+    ) -> dict[str, Any]:
         shutil.copytree(GOLDEN, tmp_path / "run")
         run = RunDir.open(tmp_path / "run")
         changed = run.manifest()
         changed["scenario"] |= manifest.pop("scenario", {})
         changed["engine"] |= manifest.pop("engine", {})
         run.write_manifest(changed | manifest)
+        run.write_outcome(run.outcome() | (outcome or {}))
         facts = Facts.read(run)
         facts = dataclasses.replace(facts, plan=dataclasses.replace(facts.plan, shape=shape))
         return evaluation._evaluate(run, facts, found, recorded=True)
@@ -78,18 +82,35 @@ def test_too_short_for_a_trend(judged: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("manifest", "note"),
+    ("assumed", "seen", "note"),
     [
-        ({"shared_cores": True}, "not applied: cores shared"),
-        ({"shared_cores": False}, None),
+        (True, {}, "not applied: cores shared"),
+        (False, {}, None),
+        (True, {"shared_cores": False}, None),
+        (False, {"shared_cores": True}, "not applied: cores shared"),
+        (False, {"shared_cores": None}, "not applied: not known"),
     ],
 )
-def test_ospbench_asks_for_the_engines_own_cores(judged: Any, manifest: dict[str, Any], note: str | None) -> None:
-    summary = judged(results(lambda second: 100), scenario={"sustained": "ospbench"}, **manifest)
+def test_ospbench_asks_for_the_engines_own_cores(
+    judged: Any, assumed: bool, seen: dict[str, Any], note: str | None
+) -> None:
+    """Earlier versions assumed it in the manifest."""
+    scenario = {"sustained": "ospbench"}
+    summary = judged(results(lambda second: 100), scenario=scenario, shared_cores=assumed, outcome=seen)
     assert (summary["state"], summary["sustained"]) == ("steady", True)
     assert [text for text in summary["warnings"] if "not applied" in text] == (
         [f"the limit of the rule ospbench on the engine's CPU was {note}"] if note else []
     )
+
+
+def test_the_engines_share_is_of_the_cores_that_it_was_allowed(judged: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """0.9 cores of the one that it was bound to, on a machine with more."""
+    used = {"engine": {"cpu_mean": 0.9, "rss_max_mb": None, "heap_max_mb": None, "gc_ms": None}}
+    monkeypatch.setattr(resources, "by_group", lambda _: used)
+    seen = {"shared_cores": False, "cores": {"engine": [3], "load": [0], "broker": [1]}}
+    summary = judged(results(lambda second: 100), scenario={"sustained": "ospbench"}, outcome=seen)
+    assert summary["sustained"] is False
+    assert any("the engine used 90 % of its cores" in text for text in summary["warnings"])
 
 
 def test_ospbench_sees_results_that_come_late(judged: Any) -> None:

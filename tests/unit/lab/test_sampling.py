@@ -9,6 +9,7 @@ import pytest
 from children import DEADLINE_S, await_true, python
 
 from streamgauge.lab import proctable
+from streamgauge.lab.outcome import shared_cores
 from streamgauge.lab.sampling import MachineSampler, Sampler, machine_sample
 from streamgauge.lab.supervisor import Supervisor
 
@@ -99,6 +100,54 @@ def test_dead_process_keeps_its_cpu_time(supervisor):
     (after,) = sampler.sample(1)
     assert after["cpu_s"] >= before["cpu_s"] >= 0.2
     assert after["rss_mb"] == 0
+
+
+def test_cores_are_those_that_the_processes_are_allowed(supervisor):
+    """Of a whole family, over all samples, without those that only watch."""
+    mine = sorted(os.sched_getaffinity(0))
+    one, other = mine[0], mine[-1]
+    bound = "os.sched_setaffinity(0, [{}])\nsay('ready'); sys.stdin.readline()"
+    bound += "; os.sched_setaffinity(0, [{}]); say('moved'); time.sleep(600)"
+    supervisor.start(python(bound.format(one, other)))
+    supervisor.start(python("say('ready'); time.sleep(600)", role="watcher", watches=True))
+    child = f"\nif os.fork() == 0: os.sched_setaffinity(0, [{other}]); say('ready')\ntime.sleep(600)"
+    supervisor.start(python(f"os.sched_setaffinity(0, [{one}])" + child, role="load", group="load"))
+    sampler = Sampler(supervisor.processes)
+    sampler.sample(0)
+    assert sampler.cores == {"engine": {one}, "load": {one, other}}
+    supervisor.send("engine", "move")
+    supervisor.wait_event("engine", "moved", DEADLINE_S)
+    sampler.sample(1)
+    assert sampler.cores["engine"] == {one, other}
+
+
+def test_a_process_that_is_gone_is_allowed_no_core(supervisor):
+    running = supervisor.start(python("say('ready'); time.sleep(600)"))
+    assert proctable.cores(running.pid) == os.sched_getaffinity(0)
+    os.kill(running.pid, signal.SIGKILL)
+    await_true(lambda: running.exit_code is not None and proctable.read(running.pid) is None)
+    assert proctable.cores(running.pid) == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("engine", "load", "broker", "engine_here", "own_broker", "shared"),
+    [
+        ({0, 1}, {0, 1}, {0, 1}, True, True, True),
+        ({2, 3}, {0}, {1}, True, True, False),
+        ({1, 2}, {0}, {1}, True, True, True),
+        ({0, 2}, {0}, {1}, True, True, True),
+        ({2, 3}, {0}, set(), True, False, None),
+        ({0}, {0}, set(), True, False, True),
+        ({2, 3}, {0}, {1}, False, True, None),
+        (set(), {0}, {1}, True, True, None),
+        ({0}, set(), set(), True, True, None),
+    ],
+)
+def test_cores_are_shared_where_the_engine_may_run_on_one_of_the_others(
+    engine, load, broker, engine_here, own_broker, shared
+):
+    cores = {name: frozenset(of) for name, of in (("engine", engine), ("load", load), ("broker", broker))}
+    assert shared_cores(cores, engine_here=engine_here, own_broker=own_broker) is shared
 
 
 def test_process_seen_before_it_was_listed_is_sampled(supervisor):

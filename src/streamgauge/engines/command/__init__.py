@@ -20,6 +20,10 @@ class CommandOptions(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
     delivery: Delivery = Field("at-least-once", description="the guarantee that the program claims")
+    recounts_after_failure: bool = Field(
+        False,
+        description="whether an input that is read again after a failure may be counted twice (at-least-once only)",
+    )
     ready_timeout_s: Annotated[float, Field(gt=0)] = Field(60.0, description="how long its start may take")
     stop_timeout_s: Annotated[float, Field(gt=0)] = Field(15.0, description="how long its end may take")
 

@@ -95,6 +95,8 @@ class KafkaStreams(Engine):
         limits=(NOTHING_TO_CUSTOMISE,),
         jar_groups=("java", "kafka-streams"),
         transactional=True,
+        # State goes to its changelog as it changes, offsets with the commit.
+        recounts_after_failure=True,
         commits_offsets=True,
         memory_mb=0,  # all of it is the instances'
     )

@@ -105,6 +105,10 @@ class Spark(Engine):
     def versions(self) -> Mapping[str, str]:
         return {"spark": version("pyspark")}
 
+    def runs_here(self, options: Mapping[str, Any]) -> bool:
+        """The executors of a cluster are none of the run's processes, wherever they are."""
+        return not options["master"] or str(options["master"]).startswith("local")
+
     def plan(self, job: Job) -> Sequence[ProcessSpec]:
         connection = job.work_dir / "connection"
         options = job.options
