@@ -120,3 +120,28 @@ def test_an_engine_that_loses_results_has_failed(arguments: tuple[str, ...], whe
     run = tmp_path / "lossy" / "probes" / where
     assert json.loads((run / "summary.json").read_text())["results"]["lost"] > 0
     assert (run / "report.html").is_file()
+
+
+@pytest.mark.timeout(900)
+def test_two_searches_are_put_together_and_compared(tmp_path: Path) -> None:
+    """The least number of partitions: three probes a search, and no drain."""
+    for attempt in range(ATTEMPTS):
+        out = tmp_path / str(attempt)
+        command = (
+            *(STREAMGAUGE, "capacity", "ospbench/throughput", "--engine", "echo", "--set", "stage=ingest", "--json"),
+            *("--rate", "300/s", "--for", "5s", "--warmup", "2s", "--over", "partitions", "--runs", "2"),
+            *("--out", str(out)),
+        )
+        done = subprocess.run(command, text=True, capture_output=True, timeout=700, check=False)
+        if done.returncode != 3:
+            break
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert [search["interval"] for search in found["searches"]] == [[1, None]] * 2
+    assert (found["median"], found["confirmed"], found["validated"]) == (1, True, True)
+    for name in ("", "1", "2"):
+        assert (out / name / "report.html").is_file()
+    compared = streamgauge("compare", str(out), str(out))
+    assert compared.returncode == 0, compared.stderr
+    assert "cannot tell" in compared.stdout
+    assert "A has 2 searches and B has 2 searches; at least 3 a side are needed" in compared.stdout

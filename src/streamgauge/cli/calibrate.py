@@ -46,5 +46,7 @@ def calibrate(
         p50 = "not known" if figures["p50"] is None else f"{figures['p50']:g} ms"
         typer.echo(f"floor    {kind:<7} p50 {p50}, p99 {p99}, at {found['rate_per_s']:,}/s")
     typer.echo(f"ceiling  {found['ceiling_per_s']:,.0f}/s; {found['ceiling_because']}")
+    for attempt in found["repeated"]:
+        typer.echo(f"repeated {attempt['rate_per_s']:,}/s was INVALID at first: {'; '.join(attempt['reasons'])}")
     typer.echo(f"machine  {calibration.machine_key()}")
     typer.echo(f"kept in  {kept}")

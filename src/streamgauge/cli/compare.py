@@ -171,11 +171,12 @@ def _what_searches_would_tell(found: dict[str, Any], made: int) -> str:
 
     needed = found["runs_needed"]
     if made < RUNS_MIN:
-        counts = " and ".join(f"{_searches(len(found[side]['values']))} of {side.upper()}" for side in ("a", "b"))
-        return f"there is {counts}; {RUNS_MIN} a side are needed: streamgauge capacity … --runs {RUNS_MIN}"
+        counts = " and ".join(f"{side.upper()} has {_searches(len(found[side]['values']))}" for side in ("a", "b"))
+        return f"{counts}; at least {RUNS_MIN} a side are needed: streamgauge capacity … --runs {RUNS_MIN}"
     if needed is None:
         return "no number of searches would tell: too near the limit of 5 %, or the edge was not reached"
-    return f"with {made} searches a side; about {needed} would tell: streamgauge capacity … --runs {needed}"
+    more = f"about {needed} would tell (streamgauge capacity … --runs {needed})"
+    return f"with {made} searches a side; {more}, or fewer with a finer --resolution"
 
 
 def _searches(number: int) -> str:

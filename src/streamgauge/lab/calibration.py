@@ -56,11 +56,12 @@ def calibrate(scenario: Scenario, run: Run, say: Callable[[str], None] = lambda 
     rates whose run was VALID and not overloaded. Raises InvalidMeasurement or EngineFailed when there is no floor.
     """
     say(f"floor: {scenario.load.rate_per_s:,}/s")
-    summary = _run_until_valid(scenario, run)
+    repeated: list[dict[str, Any]] = []
+    summary = _run_until_valid(scenario, run, repeated)
     if (problem := _problem(summary)) is not None:
         raise problem
     latencies = summary["latency_ms"]
-    ceiling_per_s, stopped_by = _ceiling(scenario, run, summary["rate_per_s"]["output"], say)
+    ceiling_per_s, stopped_by = _ceiling(scenario, run, summary["rate_per_s"]["output"], say, repeated)
     return {
         "scenario": f"{scenario.study}/{scenario.name}",
         "pipeline": scenario.pipeline,
@@ -70,17 +71,20 @@ def calibrate(scenario: Scenario, run: Run, say: Callable[[str], None] = lambda 
         "floor_ms": {kind: {p: latencies[kind][p] for p in ("p50", "p99")} for kind in ("total", "latest")},
         "ceiling_per_s": ceiling_per_s,
         "ceiling_because": stopped_by,
+        "repeated": repeated,
     }
 
 
-def _ceiling(scenario: Scenario, run: Run, output_per_s: float, say: Callable[[str], None]) -> tuple[float, str]:
+def _ceiling(
+    scenario: Scenario, run: Run, output_per_s: float, say: Callable[[str], None], repeated: list[dict[str, Any]]
+) -> tuple[float, str]:
     """Output of the highest rate that held, and why the next one did not."""
     rate_per_s = max(FIRST_RATE_PER_S, 2 * scenario.load.rate_per_s)
     while rate_per_s <= LAST_RATE_PER_S:
         say(f"ceiling: {rate_per_s:,}/s")
         faster = replace(scenario, load=replace(scenario.load, rate_per_s=rate_per_s))
         try:
-            summary = _run_until_valid(faster, run)
+            summary = _run_until_valid(faster, run, repeated)
         except EnvironmentProblem as problem:
             return output_per_s, f"{rate_per_s:,}/s: {problem.what}"
         if (failure := _problem(summary)) is not None:
@@ -92,11 +96,21 @@ def _ceiling(scenario: Scenario, run: Run, output_per_s: float, say: Callable[[s
     return output_per_s, "no higher rate was tried"
 
 
-def _run_until_valid(scenario: Scenario, run: Run) -> Mapping[str, Any]:
-    for _ in range(ATTEMPTS):
-        summary = run(scenario)
+def _run_until_valid(scenario: Scenario, run: Run, repeated: list[dict[str, Any]]) -> Mapping[str, Any]:
+    """The last attempt; one before it that was INVALID is added to ``repeated`` with its reasons and figures."""
+    summary = run(scenario)
+    for _ in range(ATTEMPTS - 1):
         if summary["verdict"] != Verdict.INVALID.value:
             break
+        repeated.append(
+            {
+                "rate_per_s": scenario.load.rate_per_s,
+                "reasons": list(summary["reasons"]),
+                **{f"total_{p}": summary["latency_ms"]["total"][p] for p in ("p50", "p99")},
+                "rate_output": summary["rate_per_s"]["output"],
+            }
+        )
+        summary = run(scenario)
     return summary
 
 

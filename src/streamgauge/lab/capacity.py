@@ -342,7 +342,10 @@ def judge(
 
 
 def _engine_fell_behind(summary: Mapping[str, Any]) -> bool:
+    """Not if results were lost: they stay in the backlog for good, and it grows although the engine keeps up."""
     interval = summary["backlog"].get("slope_percent_ci")
+    if (summary.get("results") or {}).get("lost"):
+        return False
     return interval is not None and interval[0] >= 100 * sustained.SLOPE_SHARE
 
 

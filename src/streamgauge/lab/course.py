@@ -268,7 +268,7 @@ class Course:
     def _settle_doubt(self) -> None:
         """Give up a run in doubt after all, unless input was consumed whose results are missing: that is evaluated."""
         found = self._sample() if self._doubt is not None else None
-        if self._doubt is None or found is None:
+        if self._doubt is None or found is None or self._visibility.saw_transactions():
             return
         inputs, quiet = self._inputs_of(found), self._outcome.drain == "quiet"
         if not is_missing(inputs, self._heard.consumed, found["output"], quiet=quiet):

@@ -149,11 +149,11 @@ def is_missing(inputs: int, consumed: int | None, output: int, *, quiet: bool) -
 
 
 def _ends(points: Sequence[Point], offered_per_s: float) -> tuple[float, float]:
-    """The median lag of the first third of the looks at which the engine had moved, and of the last."""
+    """The median of the lowest lags of the first third of the looks at which the engine had moved, and of the last."""
     moved = [now for before, now in pairwise(points) if _moved(before, now, offered_per_s)]
     chosen = moved if len(moved) > 1 else points
     third = max(len(chosen) // 3, 1)
-    return median(point.lag for point in chosen[:third]), median(point.lag for point in chosen[-third:])
+    return median(point.least for point in chosen[:third]), median(point.least for point in chosen[-third:])
 
 
 def latency_ms(points: Sequence[Point], offered_per_s: float) -> float:
@@ -292,6 +292,8 @@ class DrainReferee:
     _stalled: bool = False
 
     def look(self, seen: Seen) -> Call | None:
+        # With marks of transactions in it, the end of the output does not count results.
+        self.one_to_one = self.one_to_one and seen.output is not None
         found, unconsumed = point(seen, self.one_to_one), point(seen, one_to_one=False)
         if found is None or not found.done:
             return self._call("hopeless") if seen.measured_s >= self.give_up_s else None

@@ -92,6 +92,14 @@ def test_a_broker_s_ceiling_is_not_the_engine_s_unless_it_fell_behind_too(low: f
     assert reason.startswith(BROKER_REASON) is (verdict == "invalid")
 
 
+def test_lost_results_are_no_sign_of_an_engine_that_fell_behind() -> None:
+    """They stay in the backlog for good."""
+    backlog = {"slope_percent": 5.0, "slope_percent_ci": [4.0, 6.0]}
+    changes = {"verdict": "INVALID", "reasons": [f"{BROKER_REASON}: it fell behind"], "backlog": backlog}
+    assert judge(summary(**changes, results={"lost": 90}), "slope")[0] == "invalid"
+    assert judge(summary(**changes, results={"lost": 0}), "slope")[0] == "not sustained"
+
+
 def test_the_reason_is_the_one_that_counts() -> None:
     found = summary(sustained=False, warnings=["busy machine", "overloaded: the backlog grew"], slo=[MISSED])
     assert judge(found, "slope")[1] == "overloaded: the backlog grew; SLO missed: latency.p99 < 2s, was 2400.0"

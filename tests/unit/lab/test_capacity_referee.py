@@ -409,3 +409,13 @@ def test_a_drain_slower_than_the_load_has_a_rate() -> None:
 )
 def test_what_is_missing_after_the_drain(consumed: int | None, output: int, quiet: bool, missing: bool) -> None:
     assert is_missing(1000, consumed, output, quiet=quiet) is missing
+
+
+def test_nothing_is_checked_where_marks_of_transactions_count_as_output() -> None:
+    """Half-way through the drain a transaction is seen: from then on what was consumed tells."""
+    watching, call, t = DrainReferee(one_to_one=True, watch_s=12.0, give_up_s=60.0), None, 0
+    while call is None and t < 60:
+        taken = min(50_000 * t, 300_000)
+        call = watching.look(Seen(t, 400, 300_000, 300_000, taken, taken + 100 if t < 3 else None, 0.0))
+        t += 1
+    assert call is not None and call.word == "hopeless"
