@@ -1,7 +1,8 @@
 """The journal of one run: what was started, so that it can be ended even when the run itself is dead.
 
 One JSON object a line: the header (run, host, boot, the processes of the command line and its guardian), then
-``work_dir`` for each directory, ``intent`` before each start and ``started`` after it.
+``work_dir`` for each directory, ``intent`` before each start and ``started`` after it, ``guardian`` for one that took
+the place of another.
 """
 
 from __future__ import annotations
@@ -65,6 +66,9 @@ class Journal:
     def started(self, role: str, process: Identity) -> None:
         self._append({"started": role, **_as_json(process)})
 
+    def guardian(self, process: Identity) -> None:
+        self._append({"guardian": _as_json(process)})
+
     def remove(self) -> None:
         """The clean end: nothing is left to be ended."""
         self.path.unlink(missing_ok=True)
@@ -115,12 +119,14 @@ def read_journal(path: Path) -> Record | None:
             record.tokens.add(line["token"])
         elif "started" in line:
             record.leaders.append(_as_identity(line))
+        elif "guardian" in line:
+            record.guardian = _as_identity(line["guardian"])
     return record
 
 
 def _lines(path: Path) -> list[dict[str, Any]]:
     found = []
-    with contextlib.suppress(FileNotFoundError):
+    with contextlib.suppress(OSError):
         for text in path.read_bytes().splitlines():
             with contextlib.suppress(ValueError):
                 found.append(json.loads(text))

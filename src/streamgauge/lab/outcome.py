@@ -90,6 +90,8 @@ class Outcome:
     hopeless_latency_ms: float | None = None
     faults: list[dict[str, Any]] = field(default_factory=list)
     """What became of each fault, in the order in which they were asked for."""
+    warnings: list[str] = field(default_factory=list)
+    """What else happened that a reader should know; none of it spoils the measurement for certain."""
 
     def begin_load(self, start_ns: int, load: LoadPlan) -> int:
         """Set the moments that the plan has for a load that starts then; returns the start of the measured interval."""

@@ -1,0 +1,67 @@
+"""One command at a time uses a directory; a killed one frees it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from streamgauge.errors import UsageError
+from streamgauge.lab import directory_lock
+
+HOLDER = """
+import sys
+from pathlib import Path
+from streamgauge.lab import directory_lock
+with directory_lock.hold(Path(sys.argv[1])):
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+
+
+@pytest.fixture(autouse=True)
+def state(tmp_path, monkeypatch):
+    monkeypatch.setenv("STREAMGAUGE_STATE", str(tmp_path / "state"))
+    return tmp_path / "state"
+
+
+def test_a_directory_in_use_is_refused_until_its_holder_is_killed(tmp_path, state):
+    target = tmp_path / "not there yet"
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLDER, str(target)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as holder:
+        assert holder.stdout.readline() == "held\n"
+        (tmp_path / "link").symlink_to(target)
+        for path in (target, tmp_path / "link", Path(os.path.relpath(target))):
+            with pytest.raises(UsageError, match=f"process {holder.pid} holds it") as told, directory_lock.hold(path):
+                pass
+            assert told.value.exit_code == 2
+        with directory_lock.hold(tmp_path / "another"):
+            pass
+        holder.kill()
+        holder.wait()
+        with directory_lock.hold(target):
+            assert not target.exists()
+    assert list((state / "locks").iterdir()) == []
+
+
+def test_a_lock_that_its_holder_removed_is_not_taken_for_held(tmp_path, state, monkeypatch):
+    """Between opening and locking the file its last holder removes it: the next one has to be locked instead."""
+    locked = []
+    real = directory_lock.fcntl.flock
+
+    def remove_first(handle: int, operation: int) -> None:
+        if not locked:
+            (path,) = (state / "locks").iterdir()
+            path.unlink()
+        locked.append(handle)
+        real(handle, operation)
+
+    monkeypatch.setattr(directory_lock.fcntl, "flock", remove_first)
+    with directory_lock.hold(tmp_path / "out"):
+        assert len(locked) == 2
+        with pytest.raises(UsageError), directory_lock.hold(tmp_path / "out"):
+            pass
