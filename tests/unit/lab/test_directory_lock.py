@@ -11,6 +11,15 @@ import pytest
 
 from streamgauge.errors import UsageError
 from streamgauge.lab import directory_lock
+from streamgauge.lab.blueprint import Request
+from streamgauge.lab.capacity import Hunt, find_capacity
+from streamgauge.lab.capacity_set import find_capacities
+from streamgauge.lab.evaluation import evaluate_again
+from streamgauge.lab.repetition import run_interleaved
+from streamgauge.lab.reproduction import Order, reproduce
+from streamgauge.lab.watch import Nobody
+from streamgauge.rundir import RunDir
+from streamgauge.studies import scenario as scenarios
 
 HOLDER = """
 import sys
@@ -65,3 +74,34 @@ def test_a_lock_that_its_holder_removed_is_not_taken_for_held(tmp_path, state, m
         assert len(locked) == 2
         with pytest.raises(UsageError), directory_lock.hold(tmp_path / "out"):
             pass
+
+
+def interleaved(out: Path) -> None:
+    run_interleaved([Request(scenarios.resolve("ospbench/latency", engine="echo"), out)], 2, Nobody())
+
+
+def search(out: Path) -> None:
+    find_capacity(hunt(out), Nobody())
+
+
+def searches(out: Path) -> None:
+    find_capacities(hunt(out), 3, Nobody())
+
+
+def hunt(out: Path) -> Hunt:
+    return Hunt(Request(scenarios.resolve("ospbench/throughput", engine="echo", changes={"stage": "ingest"}), out), 0.1)
+
+
+def reproduction(out: Path) -> None:
+    reproduce(Order("ospbench", out, engines=("echo",)), Nobody())  # type: ignore[arg-type]
+
+
+def evaluation(out: Path) -> None:
+    evaluate_again(RunDir(out), "local[*]", Nobody())
+
+
+@pytest.mark.parametrize("command", [interleaved, search, searches, reproduction, evaluation])
+def test_every_command_that_writes_holds_its_directory(tmp_path, command):
+    with directory_lock.hold(tmp_path / "out"), pytest.raises(UsageError, match="another command is using"):
+        command(tmp_path / "out")
+    assert not (tmp_path / "out").exists()
