@@ -1,8 +1,8 @@
 """The journal of one run: what was started, so that it can be ended even when the run itself is dead.
 
-One JSON object a line: the header (run, host, boot, the processes of the command line and its guardian), then
-``work_dir`` for each directory, ``intent`` before each start and ``started`` after it, ``guardian`` for one that took
-the place of another.
+One JSON object a line: the header (run, host, boot, namespace, the processes of the command line and its guardian),
+then ``work_dir`` for each directory, ``intent`` before each start and ``started`` after it, ``guardian`` for one that
+took the place of another.
 """
 
 from __future__ import annotations
@@ -46,6 +46,7 @@ class Journal:
                     "run": run,
                     "host": platform.node(),
                     "boot": proctable.boot(),
+                    "namespace": proctable.namespace(),
                     "cli": _as_json(own),
                     "guardian": _as_json(guardian),
                 }
@@ -94,6 +95,8 @@ class Record:
     boot: str
     cli: Identity
     guardian: Identity
+    namespace: str = ""
+    """In which the process numbers mean something; empty where the system, or an older journal, does not tell."""
     work_dirs: list[Path] = field(default_factory=list)
     tokens: set[str] = field(default_factory=set)
     leaders: list[Identity] = field(default_factory=list)
@@ -109,6 +112,7 @@ def read_journal(path: Path) -> Record | None:
             header["boot"],
             _as_identity(header["cli"]),
             _as_identity(header["guardian"]),
+            header.get("namespace", ""),
         )
     except (ValueError, KeyError, TypeError):
         return None

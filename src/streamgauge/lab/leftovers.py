@@ -34,8 +34,9 @@ class Leftover:
         if self.record is None:
             return f"{self.path} is no journal of this version"
         run, cli, guardian = self.record.run, self.record.cli, self.record.guardian
+        where = "machine" if self.record.host != platform.node() else "other container on"
         return {
-            "elsewhere": f"{run} belongs to the machine {self.record.host}",
+            "elsewhere": f"{run} belongs to the {where} {self.record.host}",
             "active": f"{run} is running (process {cli.pid})",
             "ending": f"{run} is being cleaned up by its guardian (process {guardian.pid})",
         }.get(self.state, f"{run} was killed")
@@ -68,7 +69,7 @@ def survey() -> list[Leftover]:
 def _state(record: Record | None) -> Literal["unreadable", "elsewhere", "active", "ending", "dead"]:
     if record is None:
         return "unreadable"
-    if record.host != platform.node():
+    if record.host != platform.node() or record.namespace not in ("", proctable.namespace()):
         return "elsewhere"
     if record.boot != proctable.boot():
         return "dead"
@@ -104,7 +105,9 @@ def interference(warn: Callable[[str], None] = lambda text: None) -> dict[Identi
             continue
         if left.state == "active":
             names.setdefault(left.record.cli, []).append(left.record.run)
-        elif processes := reaping.find(left.record.leaders, left.record.tokens):
+        elif left.record.boot == proctable.boot() and (
+            processes := reaping.find(left.record.leaders, left.record.tokens)
+        ):
             numbers = ", ".join(str(process.pid) for process in sorted(processes, key=lambda process: process.pid))
             found[left.record.cli] = f"processes of the killed run {left.record.run} were still there: {numbers}"
     for cli, runs in names.items():

@@ -123,6 +123,19 @@ def test_what_is_not_ours_to_judge_is_named_once(write, monkeypatch):
     assert len(journals()) == 2
 
 
+def test_a_run_in_another_container_is_not_taken_for_dead(write, sleeper, monkeypatch):
+    """It may share the state directory and the name of the machine, but not the process numbers."""
+    with monkeypatch.context() as elsewhere:
+        elsewhere.setattr(proctable, "namespace", lambda: "pid:[1]")
+        write("contained", DEAD, leader=sleeper)
+    (left,) = leftovers.survey()
+    assert left.state == "elsewhere"
+    assert "other container" in left.text
+    Heard().clear()
+    assert not all_gone([sleeper])
+    assert len(journals()) == 1
+
+
 def test_a_guardian_at_work_is_waited_for(write, sleeper, monkeypatch):
     """Here it ends without having cleaned up, so that the rest is left to us."""
     guardian = subprocess.Popen(
