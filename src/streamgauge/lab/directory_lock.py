@@ -10,7 +10,7 @@ import fcntl
 import hashlib
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from streamgauge import dirs
@@ -36,6 +36,19 @@ def hold(directory: Path) -> Iterator[None]:
         # While it is still held: whoever opened it before sees in `_acquire` that it is not the lock any more.
         path.unlink(missing_ok=True)
         os.close(handle)
+
+
+def remove_stale() -> None:
+    """Remove the files of locks whose holders were killed."""
+    for path in (dirs.state_dir() / "locks").glob("*.lock"):
+        with suppress(OSError):
+            handle = os.open(path, os.O_RDWR)
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                if _is_still_there(handle, path):
+                    path.unlink()
+            finally:
+                os.close(handle)
 
 
 def _acquire(path: Path, directory: Path) -> int:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from streamgauge.lab import proctable, reaping
+from streamgauge.lab import directory_lock, proctable, reaping
 from streamgauge.lab.guardian import clean_up
 from streamgauge.lab.journal import Record, journals, read_journal
 from streamgauge.lab.proctable import Identity
@@ -83,6 +83,7 @@ def clear(say: Callable[[str], None], warn: Callable[[str], None]) -> None:
 
     Active runs are not touched.
     """
+    directory_lock.remove_stale()
     ending = [left.record.guardian for left in survey() if left.state == "ending" and left.record is not None]
     if ending:
         say("waiting for the guardian of a killed run to clean up")

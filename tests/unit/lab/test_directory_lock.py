@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from streamgauge.errors import UsageError
-from streamgauge.lab import directory_lock
+from streamgauge.lab import directory_lock, leftovers
 from streamgauge.lab.blueprint import Request
 from streamgauge.lab.capacity import Hunt, find_capacity
 from streamgauge.lab.capacity_set import find_capacities
@@ -50,10 +50,24 @@ def test_a_directory_in_use_is_refused_until_its_holder_is_killed(tmp_path, stat
             assert told.value.exit_code == 2
         with directory_lock.hold(tmp_path / "another"):
             pass
+        directory_lock.remove_stale()
+        assert len(list((state / "locks").iterdir())) == 1
         holder.kill()
         holder.wait()
         with directory_lock.hold(target):
             assert not target.exists()
+    assert list((state / "locks").iterdir()) == []
+
+
+def test_the_lock_of_a_killed_command_is_removed(tmp_path, state):
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLDER, str(tmp_path / "out")], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as holder:
+        assert holder.stdout.readline() == "held\n"
+        holder.kill()
+        holder.wait()
+    assert len(list((state / "locks").iterdir())) == 1
+    leftovers.clear(print, print)
     assert list((state / "locks").iterdir()) == []
 
 
