@@ -115,7 +115,6 @@ def test_a_dead_guardian_is_replaced_during_the_run(start: Start) -> None:
 
 
 def test_one_command_at_a_time_uses_a_directory(start: Start) -> None:
-    """A second one is refused; elsewhere it runs, and its summary says that it was not alone."""
     started = start(*LONG)
     started.await_text("warm-up")
     for command in (
@@ -130,12 +129,18 @@ def test_one_command_at_a_time_uses_a_directory(start: Start) -> None:
         assert f"process {started.cli.pid} holds it" in refused.stderr
         assert "Traceback" not in refused.stderr
     assert started.cli.poll() is None
-    elsewhere = started.out.with_name("elsewhere")
-    beside = streamgauge("run", "ospbench/latency", *SHORT, "--json", "--out", str(elsewhere), env=started.env)
-    said = json.loads(beside.stdout)["warnings"][0]
+
+
+def test_a_run_beside_another_says_so(start: Start) -> None:
+    started = start(*LONG)
+    started.await_text("warm-up")
+    out = started.out.with_name("beside")
+    done = streamgauge("run", "ospbench/latency", *SHORT, "--json", "--out", str(out), env=started.env)
+    said = json.loads(done.stdout)["warnings"][0]
     assert said.startswith("another run was active on this machine: ")
     assert f"(process {started.cli.pid})" in said
-    assert json.loads((elsewhere / "manifest.json").read_text())["warnings"] == [said]
+    assert json.loads((out / "manifest.json").read_text())["warnings"] == [said]
+    assert started.cli.poll() is None
 
 
 def test_interrupted_while_it_is_evaluated(start: Start) -> None:

@@ -57,9 +57,8 @@ def request(engine: str, out: Path) -> Request:
     return Request(scenarios.resolve("ospbench/latency", engine=engine, changes=changes), out)
 
 
-@pytest.mark.parametrize(
-    ("engine", "group"), [("echo", "broker"), pytest.param("flink", "engine", marks=pytest.mark.full)]
-)
+@pytest.mark.full
+@pytest.mark.parametrize(("engine", "group"), [("echo", "broker"), ("flink", "engine")])
 def test_taken_once(
     engine: str, group: str, steal: list[Thief], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
