@@ -114,6 +114,10 @@ class Transport(ABC):
         """Remove what ``create`` made, where the transport is the user's own."""
 
     @abstractmethod
+    def adopt(self, streams: Sequence[Stream]) -> None:
+        """Let ``remove`` remove streams that an earlier process created."""
+
+    @abstractmethod
     def sender(self, streams: Sequence[Stream], queue_records: int) -> Sender: ...
 
     @abstractmethod

@@ -8,6 +8,7 @@
     ├── InvalidMeasurement  3    the run cannot be trusted
     ├── EngineFailed        4    the system under test died or gave wrong answers
     ├── EnvironmentProblem  5    Java, ports, memory, disk, jars, a broker that does not answer
+    │   └── PortTaken       5    another program took a port between its choice and its use
     └── Interrupted         130  Ctrl-C or SIGTERM
 
 Any other exception is a bug: exit code 70, with the traceback in a file. A closed pipe ends a command silently, with
@@ -89,6 +90,10 @@ class EnvironmentProblem(StreamgaugeError):
     """The machine lacks something: Java, a port, memory, disk, a jar, a broker that answers."""
 
     exit_code = 5
+
+
+class PortTaken(EnvironmentProblem):
+    """Another program took a port before the process that it was chosen for."""
 
 
 class Interrupted(StreamgaugeError):

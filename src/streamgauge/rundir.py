@@ -19,8 +19,10 @@ Format history
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
+import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -31,6 +33,10 @@ from streamgauge.model import JobFile
 FORMAT = 1
 
 LEDGER_COLUMNS = ("first", "count", "sent_ns", "acked_n", "acked_ns", "errors")
+
+
+PARTS = ("samples", "ledger", "recorded", "measures", "logs")
+FILES = ("manifest.json", "outcome.json", "summary.json", "report.html", "job.py")
 
 
 def shared_cores(manifest: Mapping[str, Any], outcome: Mapping[str, Any]) -> bool | None:
@@ -45,8 +51,10 @@ def shared_cores(manifest: Mapping[str, Any], outcome: Mapping[str, Any]) -> boo
 class RunDir:
     """Paths of one run, and the small files in it."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, made: bool = False) -> None:
+        """``made``: this process made the directory itself."""
         self.path = path
+        self._made = made
 
     @classmethod
     def create(cls, path: Path) -> RunDir:
@@ -58,12 +66,29 @@ class RunDir:
                 expected="a new or empty directory",
                 hint="another --out, or remove it yourself",
             )
+        made = not path.exists()
         try:
-            for part in ("samples", "ledger", "recorded", "measures", "logs"):
+            for part in PARTS:
                 (path / part).mkdir(parents=True, exist_ok=True)
         except (NotADirectoryError, FileExistsError) as problem:
             raise UsageError("the run directory cannot be made", where=path, got=problem.strerror) from None
-        return cls(path)
+        return cls(path, made=made)
+
+    def discard(self) -> None:
+        """Remove what the run created: its files, and the directory unless it was there before.
+
+        Nothing is removed behind a symbolic link, and what others have put there stays.
+        """
+        if self.path.is_symlink():
+            return
+        for part in (self.path / name for name in PARTS):
+            if not part.is_symlink():
+                shutil.rmtree(part, ignore_errors=True)
+        for file in (self.path / name for name in FILES):
+            file.unlink(missing_ok=True)
+        if self._made:
+            with contextlib.suppress(OSError):
+                self.path.rmdir()
 
     @classmethod
     def open(cls, path: Path) -> RunDir:

@@ -8,12 +8,15 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import psutil
 import pytest
 from driving import STREAMGAUGE, streamgauge
+
+from streamgauge.lab.journal import read_journal
+from streamgauge.lab.proctable import Identity
 
 GONE_WITHIN_S = 20.0
 
@@ -21,14 +24,15 @@ GONE_WITHIN_S = 20.0
 class Started:
     """A run under way, in temp and state directories of its own."""
 
-    def __init__(self, home: Path, *arguments: str) -> None:
+    def __init__(self, home: Path, *arguments: str, command: Sequence[str] = ("run", "ospbench/latency")) -> None:
         self.temp, self.state = home / "tmp", home / "state"
         self.temp.mkdir()
         self.env = {**os.environ, "TMPDIR": str(self.temp), "STREAMGAUGE_STATE": str(self.state)}
-        self.log = home / "stderr"
+        self.log, self.out = home / "stderr", home / "run"
+        arguments = arguments if command[0] == "calibrate" else ("--out", str(self.out), *arguments)
         with self.log.open("w") as stderr:
             self.cli = subprocess.Popen(
-                [STREAMGAUGE, "run", "ospbench/latency", "--out", str(home / "run"), *arguments],
+                [STREAMGAUGE, *command, *arguments],
                 env=self.env,
                 stdout=subprocess.DEVNULL,
                 stderr=stderr,
@@ -57,8 +61,33 @@ class Started:
             found |= {s.laddr.ip for s in sockets if s.status == psutil.CONN_LISTEN}
         return found
 
-    def assert_nothing_left(self) -> None:
-        assert len(self.seen) >= 4
+    def await_started(self, role: str, timeout_s: float = 120) -> Identity:
+        """The process of a role, once the journal has it."""
+        deadline = time.monotonic() + timeout_s
+        while True:
+            for journal in self.state.rglob("*.jsonl"):
+                for line in filter(None, journal.read_text().splitlines()):
+                    if line.startswith("{") and line.endswith("}") and json.loads(line).get("started") == role:
+                        self.look()
+                        return Identity(json.loads(line)["pid"], json.loads(line)["created"])
+            assert self.cli.poll() is None, self.log.read_text()
+            assert time.monotonic() < deadline, self.log.read_text()
+            time.sleep(0.05)
+
+    def guardian(self) -> Identity:
+        """Of the only supervisor that the command has."""
+        (journal,) = self.state.rglob("*.jsonl")
+        record = read_journal(journal)
+        assert record is not None
+        return record.guardian
+
+    def kill(self) -> None:
+        self.look()
+        self.cli.kill()
+        self.cli.wait()
+
+    def assert_nothing_left(self, least: int = 4) -> None:
+        assert len(self.seen) >= least
         _, alive = psutil.wait_procs(self.seen, timeout=GONE_WITHIN_S)
         assert alive == []
         deadline = time.monotonic() + GONE_WITHIN_S

@@ -13,6 +13,7 @@ def calibrate(
     warmup: Annotated[str, typer.Option(metavar="DURATION", help="Load before each measured interval.")] = "3s",
 ) -> None:
     """Measure the floor of latency and the ceiling of rate through `echo`; later runs near either are marked."""
+    import secrets
     import tempfile
     from collections.abc import Mapping
     from pathlib import Path
@@ -36,8 +37,8 @@ def calibrate(
 
         def run(asked: Scenario) -> Mapping[str, Any]:
             # Fast runs leave gigabytes: none is kept longer than until its figures are known.
-            with tempfile.TemporaryDirectory(prefix="streamgauge-calibrate-") as scratch:
-                return run_experiment(Request(asked, Path(scratch) / "run"), view)[1]
+            out = Path(tempfile.gettempdir()) / f"streamgauge-calibrate-{secrets.token_hex(6)}"
+            return run_experiment(Request(asked, out, temporary=True), view)[1]
 
         found = calibration.calibrate(resolved, run, view.phase)
     kept = calibration.write(found)

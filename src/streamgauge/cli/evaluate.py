@@ -27,16 +27,14 @@ def evaluate(
     from streamgauge import report
     from streamgauge.cli.live import LiveView
     from streamgauge.jvm.spark import check_master
-    from streamgauge.lab.evaluation import evaluate_again, keep_reference
+    from streamgauge.lab.evaluation import evaluate_again
     from streamgauge.lab.supervisor import signals_as_interrupt
     from streamgauge.rundir import RunDir
 
     check_master(master)
     directory = RunDir.open(run)
-    if job is not None:
-        keep_reference(directory, job)
     with signals_as_interrupt(), LiveView() as view:
-        summary = evaluate_again(directory, master, view.phase)
+        summary = evaluate_again(directory, master, view, job)
         view.phase("writing the report")
         report.write(directory)
     finish(directory, summary, as_json)

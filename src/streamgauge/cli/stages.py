@@ -63,13 +63,15 @@ def run_stages(stages: Stages, runs: int, as_json: bool) -> NoReturn:
     """Run them, with a line for each and a table at the end; ends with the first exit code that applies."""
     from streamgauge.cli.live import LiveView
     from streamgauge.evaluate.verdict import exit_code
+    from streamgauge.lab import directory_lock
     from streamgauge.lab.repetition import check_free
     from streamgauge.lab.supervisor import signals_as_interrupt
 
     assert stages.out is not None
-    check_free(stages.out)
     summaries: dict[str, Summary] = {}
     with signals_as_interrupt(), LiveView() as view, ExitStack() as stack:
+        stack.enter_context(directory_lock.hold(stages.out))
+        check_free(stages.out)
         measure = _repeated(runs, view) if runs > 1 else _once(stages, view, stack)
         for number, (stage, request) in enumerate(stages.requests.items(), start=1):
             view.phase(f"{number} of {len(stages.requests)}: stage {stage}")

@@ -22,6 +22,7 @@ from streamgauge.evaluate.metrics import (
 )
 from streamgauge.evaluate.metrics.generator import Lateness, Ledger, LedgerProblem
 from streamgauge.evaluate.metrics.trend import NO_SERIES, Series
+from streamgauge.evaluate.record import check_recorded
 from streamgauge.evaluate.summary import Figures, rounded, summarize, write_measures
 from streamgauge.evaluate.tally import Tally, results, wrong_after_fault
 from streamgauge.evaluate.visible import Visible
@@ -57,6 +58,7 @@ def evaluate(
     from streamgauge.evaluate.match import match
 
     facts = Facts.read(run)
+    check_recorded(run, facts)
     visible = Visible.read(run, facts)
     progress("waiting for Spark")
     session = spark() if callable(spark) else spark
@@ -75,7 +77,8 @@ def evaluate(
 
 def _evaluate(run: RunDir, facts: Facts, tally: Tally, *, recorded: bool) -> dict[str, Any]:
     invalid = [*_doubts(facts), *recovery.reasons(facts)]
-    warnings = [*recovery.warnings(facts), *_environment_warnings(facts)]
+    noted = (*facts.manifest.get("warnings", ()), *facts.outcome.get("warnings", ()))
+    warnings = [*noted, *recovery.warnings(facts), *_environment_warnings(facts)]
     figures: Figures | None = None
     exactness: dict[str, resolution.Resolution] | None = None
     visible = Visible.read(run, facts)

@@ -48,8 +48,8 @@ def plan(
                 java_options=_java_options(records),
             ),
             env=spark.jvm_env(connection_file, work_dir, master),
-            # Written with the first process, so that the JVM finds its directory.
-            files={settings: json.dumps({"connection_file": str(connection_file)})},
+            # Written with the first process, so that the JVM finds its directory, and none of an earlier JVM is read.
+            files={settings: json.dumps({"connection_file": str(connection_file)}), connection_file: ""},
             stop=Stop("stdin"),
         ),
         ProcessSpec(

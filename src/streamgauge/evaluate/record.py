@@ -6,8 +6,12 @@ import shutil
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from streamgauge import registry
+from streamgauge.errors import EnvironmentProblem, UsageError
 from streamgauge.evaluate.facts import Facts
+from streamgauge.model import Stream
 from streamgauge.pipelines.messages import n_seq_in
 from streamgauge.rundir import RunDir
 
@@ -27,7 +31,8 @@ PARQUET = {
 def record(spark: SparkSession, run: RunDir, progress: Callable[[str], None] = lambda text: None) -> None:
     """Write every stream, up to the offsets in the outcome, as Parquet: one file per partition of the topic.
 
-    A stream's directory appears whole or not at all; one that is there already is replaced.
+    A stream's directory appears whole or not at all; one that is there already is replaced. Raises EnvironmentProblem
+    when the broker did not give out all that it holds.
     """
     from pyspark.sql import functions as f
 
@@ -50,3 +55,52 @@ def record(spark: SparkSession, run: RunDir, progress: Callable[[str], None] = l
         if target.exists():
             shutil.rmtree(target)
         part.rename(target)
+    if found := _disagreements(run, facts):
+        raise EnvironmentProblem(
+            "the topics were not recorded completely", where=run.recorded_path, got="; ".join(found)
+        )
+
+
+def check_recorded(run: RunDir, facts: Facts) -> None:
+    """Raises UsageError when the recorded rows are not those that the outcome counts: the engine is not to blame."""
+    if found := _disagreements(run, facts):
+        raise UsageError(
+            "the recorded rows do not agree with outcome.json",
+            where=run.recorded_path,
+            got="; ".join(found),
+            expected="the rows of the run, unchanged",
+            hint="restore the run directory from a copy, or run it again: `command` in its manifest.json",
+        )
+
+
+def _disagreements(run: RunDir, facts: Facts) -> list[str]:
+    """Partitions whose rows are not those below the end that the outcome has; none where it has no ends.
+
+    A topic is new and nothing is removed from it, so there is a row for each offset. In transactions some offsets are
+    taken by markers and aborted records.
+    """
+    engine, found = facts.manifest["engine"], []
+    for stream in (one for one in facts.streams if one.name in facts.outcome.get("ends", {})):
+        # A program of the user's own may write in transactions without a word.
+        with_gaps = stream.role == "output" and (engine.get("transactional") or engine["name"] == "command")
+        ends = {int(partition): int(end) for partition, end in facts.outcome["ends"][stream.name].items()}
+        rows = _rows_by_partition(run, stream)
+        for partition in sorted(ends.keys() | rows.keys()):
+            end, (count, last) = ends.get(partition, 0), rows.get(partition, (0, -1))
+            if count > end or last >= end or (count < end and not with_gaps):
+                found.append(f"{stream.name}, partition {partition}: {count} rows, last offset {last}, end {end}")
+    return found
+
+
+def _rows_by_partition(run: RunDir, stream: Stream) -> dict[int, tuple[int, int]]:
+    """How many rows each partition has, and its last offset."""
+    import pyarrow.dataset as ds
+
+    rows: dict[int, tuple[int, int]] = {}
+    for batch in ds.dataset(run.recorded(stream.name)).scanner(columns=["partition", "offset"]).to_batches():
+        partitions, offsets = (column.to_numpy() for column in batch.columns)
+        for partition in map(int, np.unique(partitions)):
+            own = offsets[partitions == partition]
+            count, last = rows.get(partition, (0, -1))
+            rows[partition] = count + len(own), max(last, int(own.max()))
+    return rows

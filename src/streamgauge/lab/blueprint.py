@@ -42,6 +42,8 @@ class Request:
     bootstrap: str | None = None
     master: str = "local[*]"
     program: tuple[str, ...] = ()
+    temporary: bool = False
+    """Remove the run directory when the run has ended, however it ends."""
     load_first: bool = False
     """Start the load before the engine: the engine finds records that are already there."""
 
@@ -65,6 +67,7 @@ class Blueprint:
     engine: Sequence[ProcessSpec]
     load: Sequence[ProcessSpec]
     evaluator: Sequence[ProcessSpec]
+    broker_ports: tuple[int, ...]
     memory_mb: int
     disk_mb: int
 
@@ -102,7 +105,7 @@ def draw(request: Request, run: str, work_dir: Path) -> Blueprint:
             got=" ".join(request.program),
             hint=f"--engine command -- {' '.join(request.program)}",
         )
-    ports = () if request.bootstrap else _ports(scenario.broker_port)
+    ports: tuple[int, ...] = () if request.bootstrap else _ports(scenario.broker_port)
     transport = registry.transport("kafka").prepare(request.bootstrap, ports)
     pipeline = registry.pipeline(scenario.pipeline)
     streams = (
@@ -154,6 +157,7 @@ def draw(request: Request, run: str, work_dir: Path) -> Blueprint:
             heap_mb,
             records=scenario.load.records,
         ),
+        broker_ports=ports,
         # The evaluator starts when the engine and the load have stopped.
         memory_mb=broker_mb + max(engine_mb + load_mb, heap_mb + 600),
         disk_mb=disk_need_mb(scenario, own_broker=transport.own),

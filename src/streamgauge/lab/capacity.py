@@ -23,6 +23,7 @@ from streamgauge.errors import EXIT_MISSED, EXIT_OK, EngineFailed, InvalidMeasur
 from streamgauge.evaluate import sustained
 from streamgauge.evaluate.metrics.arrival import BROKER_REASON
 from streamgauge.evaluate.verdict import failures
+from streamgauge.lab import directory_lock
 from streamgauge.lab.blueprint import Request
 from streamgauge.lab.capacity_file import CapacityFile
 from streamgauge.lab.evaluation import Evaluator, kept_evaluator
@@ -155,9 +156,15 @@ class Hunt:
 def find_capacity(hunt: Hunt, watch: Watch, show: Callable[[Row], None] = lambda row: None) -> dict[str, Any]:
     """Search below ``hunt.request.out``; returns the content of ``capacity.json``. ``show`` gets every probe's row.
 
-    An unfinished search with the same settings goes on. Raises UsageError when the directory holds anything else,
-    EngineFailed when the system under test failed, and whatever stops a single run; what was found until then stays.
+    An unfinished search with the same settings goes on. Raises UsageError when the directory holds anything else or
+    another command is using it, EngineFailed when the system under test failed, and whatever stops a single run; what
+    was found until then stays.
     """
+    with directory_lock.hold(hunt.request.out):
+        return _find_capacity(hunt, watch, show)
+
+
+def _find_capacity(hunt: Hunt, watch: Watch, show: Callable[[Row], None]) -> dict[str, Any]:
     file = CapacityFile.open(hunt.request.out, hunt.settings())
     for row in file.probes:
         show(row)

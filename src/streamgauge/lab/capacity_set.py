@@ -21,6 +21,7 @@ from typing import Any
 
 from streamgauge.errors import StreamgaugeError, UsageError
 from streamgauge.evaluate.comparison import RUNS_MIN, SEED, bootstrap_interval
+from streamgauge.lab import directory_lock
 from streamgauge.lab.capacity import Hunt, Row, find_capacity
 from streamgauge.lab.capacity_file import FORMAT, NAME
 from streamgauge.lab.resumable import check_same, read
@@ -42,8 +43,14 @@ def find_capacities(
     """``runs`` searches below ``hunt.request.out``, one after another; returns the set's ``capacity.json``.
 
     What is finished is not searched again, and an unfinished search goes on. Raises UsageError when the directory holds
-    anything else or more searches than that, and whatever stops a single search; what was found until then stays.
+    anything else or more searches than that, or another command is using it, and whatever stops a single search; what
+    was found until then stays.
     """
+    with directory_lock.hold(hunt.request.out):
+        return _find_capacities(hunt, runs, watch, show)
+
+
+def _find_capacities(hunt: Hunt, runs: int, watch: Watch, show: Callable[[Row], None]) -> dict[str, Any]:
     out, settings = hunt.request.out, hunt.settings()
     _check(out, settings, runs)
     out.mkdir(parents=True, exist_ok=True)

@@ -11,6 +11,7 @@ from typing import Any
 
 from streamgauge import registry
 from streamgauge.errors import EngineFailed, EnvironmentProblem
+from streamgauge.lab import leftovers, ports
 from streamgauge.lab.blueprint import Blueprint
 from streamgauge.lab.clock import read_clock
 from streamgauge.lab.drain import Quiet
@@ -71,10 +72,11 @@ class Course:
     def measure(self) -> dict[str, Any]:
         """Start everything, drive the load, drain, record, evaluate. Returns the summary.
 
-        Raises EnvironmentProblem when something that is not under test does not start. A system under test that
-        does not start or dies is a finding: the summary says FAILED.
+        Raises EnvironmentProblem when something that is not under test does not start, or a port was taken. A system
+        under test that does not start or dies is a finding: the summary says FAILED.
         """
-        self.run.write_manifest(describe(self.plan))
+        others = leftovers.interference(self._watch.warn)
+        self.run.write_manifest(describe(self.plan, list(others.values())))
         try:
             try:
                 self._start_broker()
@@ -102,14 +104,14 @@ class Course:
             self._outcome.faults = self._faults.end()
             engine_here = registry.engine(self.scenario.engine).runs_here(self.scenario.engine_options)
             self._outcome.note_cores(self._sampler.cores, engine_here, own_broker=self.plan.transport.own)
+            self._outcome.warnings = [*self._supervisor.warnings, *leftovers.newcomers(others)]
             self.run.write_outcome(asdict(self._outcome))
         return self._evaluate()
 
     def _start_broker(self) -> None:
         if self.plan.broker:
             self._watch.phase("starting the Kafka broker")
-            for spec in self.plan.broker:
-                self._supervisor.start(spec)
+            self._supervisor.start_all(self.plan.broker)
         self._watch.phase("creating topics")
         self.plan.transport.create(self.plan.streams)
 
@@ -121,6 +123,7 @@ class Course:
             try:
                 self._supervisor.start(spec, on_event=self._heard.hear_engine)
             except EngineFailed as failure:
+                ports.check_bound(self.run, self.plan.engine, self.plan.job.ports, failure)
                 self._outcome.ended = self._supervisor.ended() or [never_started(spec.role, failure)]
                 raise
 
@@ -141,8 +144,7 @@ class Course:
 
     def _start_load(self) -> None:
         self._watch.phase("preparing the load")
-        for spec in self.plan.load:
-            self._supervisor.start(spec, on_event=self._heard.hear_load)
+        self._supervisor.start_all(self.plan.load, on_event=self._heard.hear_load)
         start_ns = time.time_ns() + round(LEAD_S * NS_PER_S)
         self._tell_load("start", start_ns)
         self._outcome.load_goes_first = len(self._heard.go_first) == len(self.plan.load)
@@ -394,6 +396,6 @@ class Course:
     def _evaluate(self) -> dict[str, Any]:
         if self._outcome.ends and self._outcome.hopeless is None:
             self._watch.phase("recording the topics")
-            self._evaluator.record(self.run, self._watch.phase)
+            self._evaluator.record(self.run, self._watch.phase, self._watch.warn)
         self._supervisor.stop_group("broker")
-        return self._evaluator.evaluate(self.run, self._watch.phase)
+        return self._evaluator.evaluate(self.run, self._watch.phase, self._watch.warn)

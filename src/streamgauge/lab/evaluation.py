@@ -1,25 +1,30 @@
-"""The evaluator's processes, from the lab's side: started when first needed, kept for the next run."""
+"""The evaluator's processes, from the lab's side: started when first needed, kept for the next run, and started again
+when they die or fail."""
 
 from __future__ import annotations
 
 import json
 import secrets
+import shlex
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from streamgauge import jars
-from streamgauge.errors import UsageError
+from streamgauge import jars, registry
+from streamgauge.contracts import Transport
+from streamgauge.errors import EnvironmentProblem, Interrupted, UsageError
 from streamgauge.evaluate import evaluate_without_spark, needs_spark
 from streamgauge.evaluate import process as evaluator
 from streamgauge.jvm.java import find_java
+from streamgauge.lab import directory_lock
 from streamgauge.lab.supervisor import Supervisor
-from streamgauge.model import LoadPlan, ProcessSpec
+from streamgauge.lab.watch import Watch
+from streamgauge.model import LoadPlan, ProcessSpec, Stream
 from streamgauge.pipelines.job_file import inspect
 from streamgauge.rundir import RunDir
 
-ROLE = "evaluate"
+ROLE, GROUP = "evaluate", "evaluate"
 PATIENCE_S = 4 * 3600.0
 """Recording and matching may take as long as they take; a dead evaluator is noticed at once."""
 
@@ -32,7 +37,11 @@ def heap_need_mb(records: int) -> int:
 
 
 class Evaluator:
-    """Records topics and evaluates run directories, one after another, in one Spark session."""
+    """Records topics and evaluates run directories, one after another, in one Spark session.
+
+    When one of its processes has died, or a step failed, both are started again and the step is repeated once. Raises
+    EnvironmentProblem when that fails too, and UsageError, at once, for a mistake of the user's.
+    """
 
     def __init__(self, supervisor: Supervisor, specs: Sequence[ProcessSpec]) -> None:
         self._supervisor = supervisor
@@ -40,21 +49,35 @@ class Evaluator:
         self._started = False
         self._say: Say = lambda text: None
 
-    def record(self, run: RunDir, say: Say) -> None:
+    def record(self, run: RunDir, say: Say, warn: Say = lambda text: None) -> None:
         """Copy the run's topics into its directory."""
-        self._ask("record", "recorded", run, say)
+        self._ask("record", "recorded", run, say, warn)
 
-    def evaluate(self, run: RunDir, say: Say) -> dict[str, Any]:
+    def evaluate(self, run: RunDir, say: Say, warn: Say = lambda text: None) -> dict[str, Any]:
         """Compute measures and summary. A run without records needs no Spark."""
         say("evaluating")
         if needs_spark(run):
-            self._ask("evaluate", "evaluated", run, say)
+            try:
+                self._ask("evaluate", "evaluated", run, say, warn)
+            except EnvironmentProblem as problem:
+                problem.hint = f"{evaluate_command(run)}: nothing that was measured is lost"
+                raise
         else:
             evaluate_without_spark(run)
         return run.summary()
 
-    def _ask(self, request: str, answer: str, run: RunDir, say: Say) -> None:
+    def _ask(self, request: str, answer: str, run: RunDir, say: Say, warn: Say) -> None:
         self._say = say
+        self._supervisor.check_guardian()
+        try:
+            self._ask_once(request, answer, run)
+        except EnvironmentProblem as problem:
+            warn(f"the evaluator is started again, and this step with it: {problem.what}, {problem.got}")
+            self._supervisor.stop_group(GROUP)
+            self._started = False
+            self._ask_once(request, answer, run)
+
+    def _ask_once(self, request: str, answer: str, run: RunDir) -> None:
         if not self._started:
             self._started = True
             for spec in self._specs:
@@ -67,8 +90,33 @@ class Evaluator:
             self._say(str(event.get("message", "")))
 
 
-def evaluate_again(run: RunDir, master: str, say: Say) -> dict[str, Any]:
-    """Evaluate an existing run directory anew, in processes of its own."""
+def evaluate_command(run: RunDir) -> str:
+    """What completes a run that was measured but not evaluated."""
+    return f"streamgauge evaluate {shlex.quote(str(run.path))}"
+
+
+def is_unrecorded(run: RunDir) -> bool:
+    """Whether the run was measured to its end, but its topics were not recorded."""
+    if not run.outcome_path.is_file() or not run.recorded_path.is_dir():
+        return False
+    outcome = run.outcome()
+    measured = bool(outcome.get("ends")) and not outcome.get("hopeless") and not outcome.get("interrupted")
+    return measured and not needs_spark(run)
+
+
+def evaluate_again(run: RunDir, master: str, watch: Watch, job: Path | None = None) -> dict[str, Any]:
+    """Evaluate an existing run directory again, in new processes; with the reference of ``job`` from now on.
+
+    Where recording failed on the user's own Kafka, the topics that were kept there are recorded first and then removed.
+    Raises UsageError for a run that cannot be evaluated or that another command is using, and Interrupted.
+    """
+    with directory_lock.hold(run.path):
+        if job is not None:
+            keep_reference(run, job)
+        return _evaluate_again(run, master, watch)
+
+
+def _evaluate_again(run: RunDir, master: str, watch: Watch) -> dict[str, Any]:
     if not run.outcome_path.is_file():
         raise UsageError("the run was cut off before its outcome was written", where=run.path, hint="run it again")
     outcome = run.outcome()
@@ -79,13 +127,44 @@ def evaluate_again(run: RunDir, master: str, say: Say) -> dict[str, Any]:
             expected="the recorded topics; those of a capacity search's probes are deleted once they are evaluated",
             hint=f"streamgauge report {run.path}, which needs none, or run it again: `command` in its manifest.json",
         )
-    if not needs_spark(run):
+    kept_topics = is_unrecorded(run) and not run.manifest()["transport"]["own"]
+    if not kept_topics and not needs_spark(run):
         evaluate_without_spark(run)
         return run.summary()
     records = LoadPlan.from_json(run.manifest()["scenario"]["load"]).records
     name = f"evaluate-{run.path.name}-{secrets.token_hex(2)}"
-    with kept_evaluator(name, run.path / "logs", master, records) as kept:
-        return kept.evaluate(run, say)
+    try:
+        with kept_evaluator(name, run.path / "logs", master, records) as evaluator:
+            if kept_topics:
+                _record_kept_topics(run, evaluator, watch)
+            return evaluator.evaluate(run, watch.phase, watch.warn)
+    except KeyboardInterrupt:
+        raise Interrupted("interrupted: everything was stopped", where=run.path, hint=evaluate_command(run)) from None
+
+
+def _record_kept_topics(run: RunDir, evaluator: Evaluator, watch: Watch) -> None:
+    manifest = run.manifest()
+    transport: Transport = registry.transport(manifest["transport"]["name"]).attach(manifest["transport"])
+    streams = [Stream(**stream) for stream in manifest["streams"]]
+    if not all(stream.topic.startswith(f"streamgauge.{manifest['run']}.") for stream in streams):
+        raise UsageError(
+            "the manifest names topics that its run did not create",
+            where=run.manifest_path,
+            got=", ".join(stream.topic for stream in streams),
+            expected=f"streamgauge.{manifest['run']}.…",
+        )
+    watch.phase("recording the topics")
+    try:
+        transport.ends(streams)
+    except EnvironmentProblem as problem:
+        problem.hint = "start the broker again; if the topics are gone, the run has to be repeated"
+        raise
+    evaluator.record(run, watch.phase, watch.warn)
+    transport.adopt(streams)
+    try:
+        transport.remove()
+    except EnvironmentProblem as problem:
+        watch.warn(problem.message())
 
 
 def keep_reference(run: RunDir, file: Path) -> None:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import shutil
 import tempfile
 from pathlib import Path
 from typing import Any
 
 from streamgauge import registry
-from streamgauge.errors import EnvironmentProblem, Interrupted, UsageError
-from streamgauge.evaluate import evaluate_without_spark
+from streamgauge.errors import EnvironmentProblem, Interrupted, PortTaken, UsageError
+from streamgauge.evaluate import evaluate_without_spark, needs_spark
 from streamgauge.lab import blueprint as blueprints
+from streamgauge.lab import directory_lock, leftovers
 from streamgauge.lab.blueprint import Blueprint, Request
 from streamgauge.lab.course import Course
-from streamgauge.lab.evaluation import Evaluator
+from streamgauge.lab.evaluation import Evaluator, evaluate_command, is_unrecorded
+from streamgauge.lab.ports import check_bound
 from streamgauge.lab.requirements import check_packages, fetch_jars
 from streamgauge.lab.supervisor import Supervisor
 from streamgauge.lab.watch import Referee, Watch
@@ -28,50 +29,93 @@ def remove_topics(plan: Blueprint, watch: Watch) -> None:
         watch.warn(problem.message())
 
 
-def _run_and_clean_up(
-    request: Request,
-    run: str,
-    directory: RunDir,
-    watch: Watch,
-    evaluator: Evaluator | None,
-    referee: Referee | None,
-) -> dict[str, Any]:
-    plan = None
-    try:
-        with Supervisor(run, directory.path / "logs") as supervisor:
-            plan = blueprints.draw(request, run, supervisor.work_dir)
-            return Course(plan, supervisor, watch, evaluator, referee).measure()
-    finally:
-        # When nobody uses them any more: a broker may make a topic anew for a client that still asks for it.
-        if plan is not None:
-            remove_topics(plan, watch)
-
-
 def run_experiment(
     request: Request, watch: Watch, evaluator: Evaluator | None = None, referee: Referee | None = None
 ) -> tuple[RunDir, dict[str, Any]]:
-    """Lay the run out, check that there is room, run it. Nothing of it is left behind but the run directory."""
-    scenario = request.scenario
-    run = blueprints.run_name(scenario)
-    engine = registry.engine(scenario.engine)
-    check_packages(engine)
-    groups = blueprints.needed_jar_groups(scenario, own_broker=request.bootstrap is None)
-    fetch_jars(groups, watch.phase)
-    engine.prepare(watch.phase)
-    # Laid out once before anything is made, so that a mistake or a lack of room leaves nothing behind.
-    blueprints.check_room(blueprints.draw(request, run, Path(tempfile.gettempdir()) / run))
-    directory = RunDir.create(request.out)
+    """Lay the run out, check that there is room, run it. Nothing of it is left behind but the run directory.
+
+    Raises UsageError when another command uses the directory. What killed runs left behind is cleaned up first. A run
+    that lost a port to another program before it began is started once more.
+    """
+    with directory_lock.hold(request.out):
+        scenario = request.scenario
+        engine = registry.engine(scenario.engine)
+        check_packages(engine)
+        groups = blueprints.needed_jar_groups(scenario, own_broker=request.bootstrap is None)
+        fetch_jars(groups, watch.phase)
+        engine.prepare(watch.phase)
+        leftovers.clear(watch.say, watch.warn)
+        # Laid out once before anything is made, so that a mistake or a lack of room leaves nothing behind.
+        name = blueprints.run_name(scenario)
+        blueprints.check_room(blueprints.draw(request, name, Path(tempfile.gettempdir()) / name))
+        found_there = request.out.exists()
+        try:
+            return _run(request, watch, evaluator, referee)
+        except PortTaken as problem:
+            watch.warn(f"{problem.what}, {problem.where}: the run is started again with other ports")
+            RunDir(request.out, made=not found_there).discard()
+            return _run(request, watch, evaluator, referee)
+
+
+def _run(
+    request: Request, watch: Watch, evaluator: Evaluator | None, referee: Referee | None
+) -> tuple[RunDir, dict[str, Any]]:
+    name = blueprints.run_name(request.scenario)
+    directory, plan = None, None
     try:
-        if scenario.job is not None:
-            directory.keep_job(scenario.job)
-        summary = _run_and_clean_up(request, run, directory, watch, evaluator, referee)
+        with Supervisor(name, request.out / "logs", warn=watch.warn) as supervisor:
+            if request.temporary:
+                supervisor.own(request.out)
+            directory = RunDir.create(request.out)
+            if request.scenario.job is not None:
+                directory.keep_job(request.scenario.job)
+            plan = blueprints.draw(request, name, supervisor.work_dir)
+            return directory, Course(plan, supervisor, watch, evaluator, referee).measure()
     except KeyboardInterrupt:
-        if directory.outcome_path.exists():
-            evaluate_without_spark(directory)
-        raise Interrupted("interrupted: everything was stopped", where=directory.path) from None
-    except UsageError:
-        # A mistake in the user's job file that only running it could show; one in its reference comes after the drain.
-        if not directory.outcome_path.exists() or directory.outcome()["drain_end_ns"] is None:
-            shutil.rmtree(directory.path)
+        raise _interrupted(request) from None
+    except UsageError as problem:
+        # A mistake in the user's job file that only running it could show. What was measured stays.
+        if directory is not None and _has_load(directory):
+            problem.where = problem.where or directory.path
+        elif directory is not None:
+            directory.discard()
         raise
-    return directory, summary
+    except EnvironmentProblem as problem:
+        if plan is not None and directory is not None and not _has_load(directory):
+            check_bound(directory, plan.broker, plan.broker_ports, problem)
+        raise
+    finally:
+        # When nobody uses them any more: a broker may make a topic anew for a client that still asks for it.
+        if plan is not None:
+            _give_back_topics(plan, watch)
+
+
+def _has_load(directory: RunDir) -> bool:
+    return directory.outcome_path.exists() and directory.outcome().get("load_start_ns") is not None
+
+
+def _give_back_topics(plan: Blueprint, watch: Watch) -> None:
+    """Remove the run's topics from the user's own broker, unless they hold what could not be recorded."""
+    directory = RunDir(plan.request.out)
+    if plan.transport.own or not is_unrecorded(directory):
+        remove_topics(plan, watch)
+        return
+    topics = ", ".join(stream.topic for stream in plan.streams)
+    watch.warn(
+        f"the topics of this run were not recorded and stay on {plan.transport.endpoints['bootstrap']}: {topics}; "
+        f"{evaluate_command(directory)} records and then removes them"
+    )
+
+
+def _interrupted(request: Request) -> Interrupted:
+    """What to tell the user; a run that cannot be evaluated any more gets its summary now."""
+    directory, hint = RunDir(request.out), None
+    if directory.outcome_path.exists():
+        outcome = directory.outcome()
+        on_topics = request.bootstrap is not None and is_unrecorded(directory)
+        if not outcome.get("interrupted") and (on_topics or needs_spark(directory)):
+            hint = f"{evaluate_command(directory)}: nothing that was measured is lost"
+        else:
+            directory.write_outcome({**outcome, "interrupted": True})
+            evaluate_without_spark(directory)
+    return Interrupted("interrupted: everything was stopped", where=directory.path, hint=hint)

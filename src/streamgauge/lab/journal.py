@@ -1,7 +1,8 @@
 """The journal of one run: what was started, so that it can be ended even when the run itself is dead.
 
-One JSON object a line: the header (run, host, boot, the processes of the command line and its guardian), then
-``work_dir`` for each directory, ``intent`` before each start and ``started`` after it.
+One JSON object a line: the header (run, host, boot, namespace, the processes of the command line and its guardian),
+then ``work_dir`` for each directory, ``intent`` before each start and ``started`` after it, ``guardian`` for one that
+took the place of another.
 """
 
 from __future__ import annotations
@@ -45,6 +46,7 @@ class Journal:
                     "run": run,
                     "host": platform.node(),
                     "boot": proctable.boot(),
+                    "namespace": proctable.namespace(),
                     "cli": _as_json(own),
                     "guardian": _as_json(guardian),
                 }
@@ -64,6 +66,9 @@ class Journal:
 
     def started(self, role: str, process: Identity) -> None:
         self._append({"started": role, **_as_json(process)})
+
+    def guardian(self, process: Identity) -> None:
+        self._append({"guardian": _as_json(process)})
 
     def remove(self) -> None:
         """The clean end: nothing is left to be ended."""
@@ -90,6 +95,8 @@ class Record:
     boot: str
     cli: Identity
     guardian: Identity
+    namespace: str = ""
+    """In which the process numbers mean something; empty where the system, or an older journal, does not tell."""
     work_dirs: list[Path] = field(default_factory=list)
     tokens: set[str] = field(default_factory=set)
     leaders: list[Identity] = field(default_factory=list)
@@ -105,6 +112,7 @@ def read_journal(path: Path) -> Record | None:
             header["boot"],
             _as_identity(header["cli"]),
             _as_identity(header["guardian"]),
+            header.get("namespace", ""),
         )
     except (ValueError, KeyError, TypeError):
         return None
@@ -115,12 +123,14 @@ def read_journal(path: Path) -> Record | None:
             record.tokens.add(line["token"])
         elif "started" in line:
             record.leaders.append(_as_identity(line))
+        elif "guardian" in line:
+            record.guardian = _as_identity(line["guardian"])
     return record
 
 
 def _lines(path: Path) -> list[dict[str, Any]]:
     found = []
-    with contextlib.suppress(FileNotFoundError):
+    with contextlib.suppress(OSError):
         for text in path.read_bytes().splitlines():
             with contextlib.suppress(ValueError):
                 found.append(json.loads(text))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+from collections.abc import Sequence
 from dataclasses import asdict
 from importlib.metadata import version
 from typing import Any
@@ -14,8 +15,8 @@ from streamgauge.lab.blueprint import Blueprint, needed_jar_groups
 from streamgauge.redaction import redact_arguments, redact_options
 
 
-def describe(plan: Blueprint) -> dict[str, Any]:
-    """The content of manifest.json."""
+def describe(plan: Blueprint, warnings: Sequence[str] = ()) -> dict[str, Any]:
+    """The content of manifest.json; ``warnings`` are those of the summary that are known before the run."""
     scenario = plan.request.scenario
     engine = registry.engine(scenario.engine)
     versions = engine.versions()
@@ -58,5 +59,6 @@ def describe(plan: Blueprint) -> dict[str, Any]:
         ],
         # Names alone: a value may be a secret.
         "environment": {"removed": environment.removed()},
+        "warnings": list(warnings),
         "command": plan.request.command,
     }

@@ -94,6 +94,8 @@ class Outcome:
     """The cores that the processes of each group were seen to be allowed."""
     shared_cores: bool | None = None
     """Whether the engine shared cores with broker or load; None where that could not be seen."""
+    warnings: list[str] = field(default_factory=list)
+    """What else happened that a reader should know; none of it spoils the measurement for certain."""
 
     def begin_load(self, start_ns: int, load: LoadPlan) -> int:
         """Set the moments that the plan has for a load that starts then; returns the start of the measured interval."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from typing import Any
 from streamgauge import report
 from streamgauge.errors import UsageError
 from streamgauge.evaluate.comparison import SEED, bootstrap_interval
+from streamgauge.lab import directory_lock
 from streamgauge.lab.blueprint import Request
 from streamgauge.lab.evaluation import kept_evaluator
 from streamgauge.lab.experiment import run_experiment
@@ -38,8 +40,8 @@ Summary = dict[str, Any]
 def run_repeated(request: Request, runs: int, watch: Watch) -> tuple[Path, Summary]:
     """Run it ``runs`` times below ``request.out``; returns the set's directory and summary.
 
-    Raises UsageError when the directory is taken. What stops one run (no memory, Ctrl-C) stops all; the runs made
-    until then stay.
+    Raises UsageError when the directory is not empty or another command is using it. What stops one run (no memory,
+    Ctrl-C) stops all; the runs made until then stay.
     """
     (summary,) = run_interleaved([request], runs, watch)
     return request.out, summary
@@ -50,6 +52,13 @@ def run_interleaved(requests: Sequence[Request], runs: int, watch: Watch) -> lis
 
     A machine that slows down or warms up over the hours then meets all of them alike.
     """
+    with ExitStack() as locks:
+        for request in requests:
+            locks.enter_context(directory_lock.hold(request.out))
+        return _run_interleaved(requests, runs, watch)
+
+
+def _run_interleaved(requests: Sequence[Request], runs: int, watch: Watch) -> list[Summary]:
     for request in requests:
         check_free(request.out)
     first = requests[0]

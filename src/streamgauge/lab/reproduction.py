@@ -19,6 +19,7 @@ from typing import Any, Protocol, Self
 
 from streamgauge import registry, report
 from streamgauge.errors import EXIT_OK, EngineFailed, InvalidMeasurement, Unsupported, UsageError
+from streamgauge.lab import directory_lock
 from streamgauge.lab.blueprint import Request
 from streamgauge.lab.capacity import Hunt, find_capacity
 from streamgauge.lab.capacity_file import CapacityFile
@@ -199,9 +200,15 @@ def _step(order: Order, experiment: Experiment, engine: str) -> Step:
 def reproduce(order: Order, audience: Audience, hands: Hands | None = None) -> dict[str, Any]:
     """Run what is chosen and not done yet; returns the content of ``reproduction.json``.
 
-    Raises UsageError when ``order.out`` holds anything else than this reproduction, and whatever stops a single run
-    other than its system under test; what was found until then stays, and the same order goes on with it.
+    Raises UsageError when ``order.out`` holds anything else than this reproduction or another command is using it, and
+    whatever stops a single run other than its system under test; what was found until then stays, and the same order
+    goes on with it.
     """
+    with directory_lock.hold(order.out):
+        return _reproduce(order, audience, hands)
+
+
+def _reproduce(order: Order, audience: Audience, hands: Hands | None) -> dict[str, Any]:
     steps = plan(order)
     file = ReproductionFile.open(order.out, order.study, order.described(), order.settings())
     runnable = [step for step in steps if step.chosen and step.request is not None]

@@ -39,15 +39,26 @@ class Supervisor:
     for one that says that it cannot go on with what the user gave it.
     """
 
-    def __init__(self, run: str, log_dir: Path | None = None, temp_root: Path | None = None) -> None:
+    def __init__(
+        self,
+        run: str,
+        log_dir: Path | None = None,
+        temp_root: Path | None = None,
+        warn: Callable[[str], None] = lambda text: None,
+    ) -> None:
         """Makes ``work_dir`` and starts the guardian. Logs go with ``work_dir`` where no ``log_dir`` is to keep them.
 
         Raises EnvironmentProblem.
         """
+        self.warnings: list[str] = []
+        """What was passed to ``warn``."""
+        self._warn = warn
         self._token = secrets.token_hex(16)
         self._tokens: set[str] = set()
         self._running: list[Running] = []
+        self._owned: list[Path] = []
         self._closed = False
+        self._guardian_lost = False
         root = (temp_root or Path(tempfile.gettempdir())).resolve()
         self.work_dir = root / f"{guardian.WORK_DIR_PREFIX}{self._token[:12]}"
         self._log_dir = log_dir or self.work_dir / "logs"
@@ -90,11 +101,37 @@ class Supervisor:
                     self._closed = True
                     self._kill_rest()
                     _, stuck = reaping.reap([], self._tokens)
-                    guardian.remove_work_dir(self.work_dir)
+                    for path in (self.work_dir, *self._owned):
+                        guardian.remove_work_dir(path)
                     if not stuck:
                         with contextlib.suppress(OSError):
                             self._journal.remove()
                     guardian.release(self._guardian)
+
+    def own(self, directory: Path) -> None:
+        """Remove that directory too in the end, however this process ends. Call it before the directory is made."""
+        self._owned.append(directory.absolute())
+        self._journal.work_dir(directory.absolute())
+
+    def check_guardian(self) -> None:
+        """Start another guardian where the first one has died, and warn."""
+        if self._guardian.poll() is None or self._guardian_lost:
+            return
+        said = f"the guardian process {self._guardian.pid} died"
+        with uninterrupted():
+            guardian.release(self._guardian)
+            try:
+                self._guardian = guardian.start(self._journal.path)
+                identity = proctable.identity(self._guardian.pid)
+                assert identity is not None
+                self._journal.guardian(identity)
+                said += f"; process {self._guardian.pid} has taken its place"
+            except (StreamgaugeError, OSError) as problem:
+                self._guardian_lost = True
+                why = str(problem).partition("\n")[0]
+                said += f" and cannot be replaced ({why}): if this command is killed, run `streamgauge clean`"
+        self.warnings.append(said)
+        self._warn(said)
 
     def start(self, spec: ProcessSpec, on_event: OnEvent | None = None) -> Running:
         """Start a process and return when it is usable or, if meant to (``once``), has ended with code 0.
@@ -127,7 +164,8 @@ class Supervisor:
         return [running for running in self._running if not running.stopped and not running.spec.once]
 
     def check(self) -> None:
-        """Raises when a process ended that nobody had asked to end."""
+        """Raises when a process ended that nobody had asked to end. A dead guardian is replaced."""
+        self.check_guardian()
         for running in self._running:
             if running.callback_problem is not None:
                 raise running.callback_problem

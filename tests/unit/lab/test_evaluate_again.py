@@ -9,6 +9,7 @@ from written_runs import write_run
 
 from streamgauge.errors import UsageError
 from streamgauge.lab.evaluation import evaluate_again
+from streamgauge.lab.watch import Nobody
 
 
 def test_without_its_records_a_run_is_not_evaluated_again(tmp_path: Path) -> None:
@@ -16,6 +17,6 @@ def test_without_its_records_a_run_is_not_evaluated_again(tmp_path: Path) -> Non
     before = run.summary_path.read_bytes()
     run.recorded_path.rmdir()
     with pytest.raises(UsageError, match="records of this run were deleted") as told:
-        evaluate_again(run, "local[*]", lambda text: None)
+        evaluate_again(run, "local[*]", Nobody())
     assert "streamgauge report" in told.value.message()
     assert run.summary_path.read_bytes() == before

@@ -118,6 +118,9 @@ class Kafka(Transport):
                 if topic in self._metadata().topics:
                     raise
 
+    def adopt(self, streams: Sequence[Stream]) -> None:
+        self._created = [stream.topic for stream in streams]
+
     def sender(self, streams: Sequence[Stream], queue_records: int) -> Sender:
         from streamgauge.transports.kafka.sender import KafkaSender
 

@@ -1,0 +1,80 @@
+"""One command at a time writes to a directory: a lock that ends with the process that holds it, however it ends.
+
+The lock is a file in the state directory, named after the directory that it stands for, so that a directory can be
+locked before it exists, and nothing is left in a finished one.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from streamgauge import dirs
+from streamgauge.errors import EnvironmentProblem, UsageError
+
+
+@contextmanager
+def hold(directory: Path) -> Iterator[None]:
+    """Raises UsageError when another command holds the directory, EnvironmentProblem when it cannot be locked."""
+    resolved = directory.resolve()
+    path = dirs.state_dir() / "locks" / f"{hashlib.sha256(os.fsencode(resolved)).hexdigest()[:32]}.lock"
+    try:
+        handle = _acquire(path, directory)
+        os.truncate(handle, 0)
+        os.pwrite(handle, f"{os.getpid()} {resolved}\n".encode(errors="surrogateescape"), 0)
+    except OSError as problem:
+        raise EnvironmentProblem(
+            "cannot lock a directory", where=problem.filename or path, got=problem.strerror
+        ) from None
+    try:
+        yield
+    finally:
+        # While it is still held: whoever opened it before sees in `_acquire` that it is not the lock any more.
+        path.unlink(missing_ok=True)
+        os.close(handle)
+
+
+def remove_stale() -> None:
+    """Remove the files of locks whose holders were killed."""
+    for path in (dirs.state_dir() / "locks").glob("*.lock"):
+        with suppress(OSError):
+            handle = os.open(path, os.O_RDWR)
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                if _is_still_there(handle, path):
+                    path.unlink()
+            finally:
+                os.close(handle)
+
+
+def _acquire(path: Path, directory: Path) -> int:
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    while True:
+        handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            holder = os.pread(handle, 32, 0).split(b" ")[0].decode(errors="replace")
+            os.close(handle)
+            raise UsageError(
+                "another command is using this directory",
+                where=directory,
+                got=f"process {holder or 'unknown'} holds it",
+                expected="one command at a time",
+                hint="another --out, or wait until that command has ended",
+            ) from None
+        if _is_still_there(handle, path):
+            return handle
+        os.close(handle)
+
+
+def _is_still_there(handle: int, path: Path) -> bool:
+    """Not when its last holder removed it between our opening and locking it."""
+    try:
+        return os.path.samestat(os.fstat(handle), path.stat())
+    except FileNotFoundError:
+        return False

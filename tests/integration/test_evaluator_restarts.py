@@ -1,0 +1,99 @@
+"""An evaluator whose JVM is killed loses nothing; what cannot be recorded stays on the user's own Kafka."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from confluent_kafka.admin import AdminClient
+from driving import streamgauge
+
+from streamgauge.conformance.suite import Bench
+from streamgauge.errors import EnvironmentProblem
+from streamgauge.evaluate.process import JVM_ROLE
+from streamgauge.lab.blueprint import Request
+from streamgauge.lab.evaluation import Evaluator
+from streamgauge.lab.experiment import run_experiment
+from streamgauge.lab.supervisor import Supervisor
+from streamgauge.lab.watch import Nobody
+from streamgauge.model import ProcessSpec
+from streamgauge.rundir import RunDir
+from streamgauge.studies import scenario as scenarios
+
+GOLDEN = Path(__file__).parents[1] / "golden" / "format-1"
+
+
+class Killer(Nobody):
+    """Kills the evaluator's JVM when a phase is announced that begins with this text."""
+
+    def __init__(self, shared: Bench, when: str) -> None:
+        self.shared, self.when = shared, when
+        self.killed: list[int] = []
+        self.warnings: list[str] = []
+
+    def phase(self, text: str) -> None:
+        jvms = [running for running in self.shared.supervisor.processes() if running.role == JVM_ROLE]
+        if text.startswith(self.when) and jvms and not self.killed:
+            self.killed.append(jvms[0].pid)
+            os.kill(jvms[0].pid, signal.SIGKILL)
+
+    def warn(self, text: str) -> None:
+        self.warnings.append(text)
+
+
+def request(shared: Bench) -> Request:
+    changes = {"warmup_s": "1", "measured_s": "2", "rate_per_s": "200"}
+    scenario = scenarios.resolve("ospbench/latency", engine="echo", changes=changes)
+    return Request(scenario, shared.out("killed"), bootstrap=shared.bootstrap)
+
+
+def test_killed_while_it_matches(shared: Bench, tmp_path: Path) -> None:
+    run = RunDir(Path(shutil.copytree(GOLDEN, tmp_path / "run")))
+    run.summary_path.unlink()
+    killer = Killer(shared, "matching")
+    shared.evaluator.evaluate(run, killer.phase, killer.warn)
+    assert killer.killed
+    assert len(killer.warnings) == 1
+    assert run.summary_path.read_bytes() == (GOLDEN / "summary.json").read_bytes()
+
+
+def test_killed_while_it_records(shared: Bench) -> None:
+    """The broker is still there when the step is repeated."""
+    killer = Killer(shared, "recording speed")
+    _, summary = run_experiment(request(shared), killer, shared.evaluator)
+    assert killer.killed
+    assert len(killer.warnings) == 1
+    assert summary["results"]["matched"] == summary["results"]["expected"] > 0
+    assert not any("ended although nobody" in reason for reason in summary["reasons"])
+
+
+def topics(shared: Bench, run: str) -> list[str]:
+    found = AdminClient({"bootstrap.servers": shared.bootstrap}).list_topics(timeout=20).topics
+    return sorted(topic for topic in found if run in topic)
+
+
+def test_topics_of_the_users_that_cannot_be_recorded_stay_until_they_are(shared: Bench) -> None:
+    asked = request(shared)
+    broken = ProcessSpec(role="evaluate", group="evaluate", argv=[sys.executable, "-c", "raise SystemExit('no Spark')"])
+    killer = Killer(shared, "never")
+    with Supervisor("without-spark") as supervisor, pytest.raises(EnvironmentProblem) as told:
+        run_experiment(asked, killer, Evaluator(supervisor, [broken]))
+    run = RunDir.open(asked.out)
+    name: str = run.manifest()["run"]
+    kept: list[str] = [stream["topic"] for stream in run.manifest()["streams"]]
+    assert topics(shared, name) == sorted(kept)
+    assert told.value.exit_code == 5
+    said = killer.warnings[-1]
+    assert all(topic in said for topic in kept)
+    assert f"streamgauge evaluate {run.path}" in said
+
+    done = streamgauge("evaluate", str(run.path), "--json")
+    summary: dict[str, Any] = json.loads(done.stdout)
+    assert summary["results"]["matched"] == summary["results"]["expected"] > 0, done.stderr
+    assert topics(shared, name) == []

@@ -1,0 +1,187 @@
+"""``kill -9`` at every stage of every command that starts processes: nothing is left, and what is left is found."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+from driving import STREAMGAUGE, streamgauge
+from test_nothing_left import Started
+
+SHORT = ("--engine", "echo", "--for", "3s", "--warmup", "1s")
+LONG = ("--engine", "echo", "--for", "60s", "--warmup", "1s")
+
+Start = Callable[..., Started]
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Start]:
+    """A command under way; one that is still running in the end is killed."""
+    made: list[Started] = []
+
+    def begin(*arguments: str, command: tuple[str, ...] = ("run", "ospbench/latency")) -> Started:
+        made.append(Started(tmp_path, *arguments, command=command))
+        return made[-1]
+
+    yield begin
+    for started in made:
+        if started.cli.poll() is None:
+            started.cli.kill()
+            started.cli.wait()
+
+
+def test_killed_while_it_starts(start: Start) -> None:
+    started = start(*LONG)
+    started.await_started("broker")
+    started.kill()
+    started.assert_nothing_left(least=2)
+
+
+def test_killed_while_it_records(start: Start) -> None:
+    started = start(*SHORT)
+    started.await_text("recording the topics")
+    started.await_started("evaluate-jvm")
+    started.kill()
+    started.assert_nothing_left(least=4)
+    assert json.loads((started.out / "outcome.json").read_text())["ends"]
+
+
+def test_killed_while_it_calibrates(start: Start) -> None:
+    """The run directory of a calibration is nobody's to keep."""
+    started = start("--for", "30s", command=("calibrate",))
+    started.await_text("warm-up")
+    assert [path.name for path in started.temp.iterdir() if "calibrate" in path.name]
+    started.kill()
+    started.assert_nothing_left()
+
+
+SEARCH = (
+    *("--engine", "echo", "--set", "cap_per_s=1000", "--set", "stage=ingest"),
+    *("--rate", "300/s", "--for", "5s", "--warmup", "2s", "--resolution", "25%"),
+)
+
+
+@pytest.mark.parametrize("stage", ["filling the backlog", pytest.param("probe 2:", marks=pytest.mark.full)])
+def test_killed_while_it_searches_a_capacity(start: Start, stage: str) -> None:
+    started = start(*SEARCH, command=("capacity", "ospbench/throughput"))
+    started.await_text(stage)
+    started.kill()
+    started.assert_nothing_left()
+
+
+@pytest.mark.full
+def test_killed_with_flink_under_test(start: Start) -> None:
+    started = start("--engine", "flink", "--for", "60s")
+    started.await_text("warm-up")
+    started.kill()
+    started.assert_nothing_left(least=6)
+
+
+def test_killed_together_with_its_guardian(start: Start, tmp_path: Path) -> None:
+    """Nobody is left to clean up: the next run does, before it measures."""
+    started = start(*LONG)
+    started.await_text("warm-up")
+    started.look()
+    started.cli.send_signal(signal.SIGSTOP)
+    os.kill(started.guardian().pid, signal.SIGKILL)
+    started.cli.kill()
+    started.cli.wait()
+    assert [process for process in started.seen if process.is_running() and process.status() != psutil.STATUS_ZOMBIE]
+    after = streamgauge(
+        *("run", "ospbench/latency", *SHORT, "--json", "--out", str(tmp_path / "next")),
+        env={name: started.env[name] for name in ("TMPDIR", "STREAMGAUGE_STATE")},
+    )
+    assert "cleaned: " in after.stderr
+    assert after.stderr.index("cleaned: ") < after.stderr.index("starting the Kafka broker")
+    assert "active" not in " ".join(json.loads(after.stdout)["warnings"])
+    started.assert_nothing_left()
+
+
+def test_a_dead_guardian_is_replaced_during_the_run(start: Start) -> None:
+    started = start(*LONG)
+    started.await_text("warm-up")
+    first = started.guardian()
+    os.kill(first.pid, signal.SIGKILL)
+    started.await_text("has taken its place")
+    assert started.guardian() != first
+    started.kill()
+    started.assert_nothing_left()
+
+
+def test_one_command_at_a_time_uses_a_directory(start: Start) -> None:
+    started = start(*LONG)
+    started.await_text("warm-up")
+    for command in (
+        ("run", "ospbench/latency", *SHORT, "--out", str(started.out)),
+        ("run", "ospbench/latency", *SHORT, "--runs", "2", "--out", str(started.out)),
+        ("capacity", "ospbench/throughput", *SEARCH, "--out", str(started.out)),
+        ("reproduce", "ospbench", "--out", str(started.out)),
+        ("evaluate", str(started.out)),
+    ):
+        refused = streamgauge(*command, env=started.env)
+        assert refused.returncode == 2, refused.stderr
+        assert f"process {started.cli.pid} holds it" in refused.stderr
+        assert "Traceback" not in refused.stderr
+    assert started.cli.poll() is None
+
+
+def test_a_run_beside_another_says_so(start: Start) -> None:
+    started = start(*LONG)
+    started.await_text("warm-up")
+    out = started.out.with_name("beside")
+    done = streamgauge("run", "ospbench/latency", *SHORT, "--json", "--out", str(out), env=started.env)
+    said = json.loads(done.stdout)["warnings"][0]
+    assert said.startswith("another run was active on this machine: ")
+    assert f"(process {started.cli.pid})" in said
+    assert json.loads((out / "manifest.json").read_text())["warnings"] == [said]
+    assert started.cli.poll() is None
+
+
+def test_interrupted_while_it_is_evaluated(start: Start) -> None:
+    """What was measured is recorded already: one command completes it."""
+    started = start(*SHORT)
+    started.await_text("matching")
+    started.look()
+    started.cli.send_signal(signal.SIGINT)
+    assert started.cli.wait(60) == 130
+    said = started.log.read_text()
+    assert f"streamgauge evaluate {started.out}" in said
+    assert "Traceback" not in said
+    started.assert_nothing_left()
+    done = streamgauge("evaluate", str(started.out), "--json")
+    assert json.loads(done.stdout)["results"]["matched"] == 1600, done.stderr
+
+
+@pytest.mark.full
+@pytest.mark.timeout(600)
+def test_the_evaluators_jvm_is_killed_during_the_second_of_three_runs(tmp_path: Path) -> None:
+    """Three good runs. A set that the machine spoilt (exit code 3) is repeated."""
+    for attempt in range(3):
+        out = tmp_path / str(attempt)
+        env = {**os.environ, "STREAMGAUGE_STATE": str(tmp_path / f"state-{attempt}")}
+        command = [STREAMGAUGE, "run", "ospbench/latency", *SHORT, "--runs", "3", "--json", "--out", str(out)]
+        with subprocess.Popen(command, env=env, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as cli:
+            assert cli.stderr is not None and cli.stdout is not None
+            said, killed = "", False
+            for line in cli.stderr:
+                said += line
+                if "run 2 of 3" in said and "warm-up" in line and not killed:
+                    killed = True
+                    (jvm,) = (child for child in _children(cli.pid) if "evaluate" in " ".join(child.cmdline()[:40]))
+                    jvm.kill()
+            summary = json.loads(cli.stdout.read())
+        if cli.returncode != 3:
+            break
+    assert cli.returncode == 0, said
+    assert "the evaluator is started again" in said
+    assert [row["verdict"] for row in summary["repetitions"]] == ["VALID"] * 3
+
+
+def _children(pid: int) -> list[psutil.Process]:
+    return [child for child in psutil.Process(pid).children(recursive=True) if child.name() == "java"]

@@ -1,0 +1,84 @@
+"""A port that another program takes between its choice and its use: tried again, and never the engine's fault."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from streamgauge.errors import EnvironmentProblem
+from streamgauge.lab import blueprint
+from streamgauge.lab.blueprint import Blueprint, Request
+from streamgauge.lab.experiment import run_experiment
+from streamgauge.lab.watch import Nobody
+from streamgauge.studies import scenario as scenarios
+
+
+class Thief(Nobody):
+    """Takes a port of each run as soon as it is laid out, so many times."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, group: str, times: int) -> None:
+        self.warnings: list[str] = []
+        self.held: list[socket.socket] = []
+        self._group = group
+        self._left = times
+        self._checked = False
+        self._draw = blueprint.draw
+        monkeypatch.setattr(blueprint, "draw", self.draw)
+
+    def draw(self, request: Request, run: str, work_dir: Path) -> Blueprint:
+        plan = self._draw(request, run, work_dir)
+        # The first one is only for a look at the room that it needs.
+        if self._checked and self._left:
+            self._left -= 1
+            taken = socket.socket()
+            taken.bind(("127.0.0.1", (plan.broker_ports if self._group == "broker" else plan.job.ports)[0]))
+            taken.listen()
+            self.held.append(taken)
+        self._checked = True
+        return plan
+
+    def warn(self, text: str) -> None:
+        self.warnings.append(text)
+
+
+@pytest.fixture
+def steal(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Thief]]:
+    thieves: list[Thief] = []
+    yield thieves
+    for taken in (taken for thief in thieves for taken in thief.held):
+        taken.close()
+
+
+def request(engine: str, out: Path) -> Request:
+    changes = {"warmup_s": "1", "measured_s": "2", "rate_per_s": "200"}
+    return Request(scenarios.resolve("ospbench/latency", engine=engine, changes=changes), out)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(("engine", "group"), [("echo", "broker"), ("flink", "engine")])
+def test_taken_once(
+    engine: str, group: str, steal: list[Thief], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    thief = Thief(monkeypatch, group, times=1)
+    steal.append(thief)
+    _, summary = run_experiment(request(engine, tmp_path / "run"), thief)
+    assert summary["results"]["matched"] == summary["results"]["expected"] > 0
+    port = thief.held[0].getsockname()[1]
+    assert f"127.0.0.1:{port}" in thief.warnings[0]
+
+
+@pytest.mark.parametrize(
+    ("engine", "group"), [("echo", "broker"), pytest.param("flink", "engine", marks=pytest.mark.full)]
+)
+def test_taken_twice(
+    engine: str, group: str, steal: list[Thief], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    thief = Thief(monkeypatch, group, times=2)
+    steal.append(thief)
+    with pytest.raises(EnvironmentProblem, match="another program took a port"):
+        run_experiment(request(engine, tmp_path / "run"), thief)
+    assert len(thief.held) == 2
+    assert not (tmp_path / "run" / "summary.json").exists()
