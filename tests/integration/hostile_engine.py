@@ -1,8 +1,8 @@
 """A system under test that publishes every record unchanged, but badly: ``hostile_engine.py BEHAVIOUR VALUE job.json``.
 
-``silent S``: answers for so many seconds and then lives on without a word; ``stuck S``: the same, and it reports what it
-has consumed. ``every S``: publishes what has arrived every so many seconds. ``slow RATE``: of partition 1 of each topic
-it takes so many records a second at most.
+``silent S``: answers for so many seconds and then lives on without a word; ``stuck S``: the same, and it reports what
+it has consumed. ``every S``: publishes what has arrived every so many seconds. ``slow RATE``: of partition 1 of each
+topic it takes so many records a second at most.
 """
 
 import json
