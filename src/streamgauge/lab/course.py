@@ -50,14 +50,11 @@ class Course:
         self.plan = plan
         self.scenario = plan.request.scenario
         self.run = RunDir(plan.request.out)
-        self._supervisor = supervisor
-        self._watch = watch
+        self._supervisor, self._watch, self._referee = supervisor, watch, referee
         self._evaluator = evaluator or Evaluator(supervisor, plan.evaluator)
-        self._referee = referee
         self._sampler = Sampler(supervisor.processes)
-        self._heard = Progress()
+        self._heard, self._outcome = Progress(), Outcome()
         self._commits_offsets = registry.engine(self.scenario.engine).traits.commits_offsets
-        self._outcome = Outcome()
         self._faults = Faults(self.scenario, supervisor, watch.say)
         self._visibility = Visibility.of(plan, self.run)
         unvalidated = self.scenario.job is not None and not self.scenario.job.key
