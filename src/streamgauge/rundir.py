@@ -27,6 +27,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from streamgauge import schemas, stored
 from streamgauge.errors import UsageError
 from streamgauge.model import JobFile
 
@@ -102,7 +103,7 @@ class RunDir:
                 expected="a directory that `streamgauge run` wrote",
                 hint="streamgauge run ospbench/latency",
             )
-        found = run.manifest().get("format")
+        found = _read(run.manifest_path, {}).get("format")
         if found != FORMAT:
             raise UsageError(
                 "the run directory has a format that this version does not read",
@@ -111,6 +112,7 @@ class RunDir:
                 expected=FORMAT,
                 hint="the version of streamgauge that wrote it",
             )
+        run.manifest()
         return run
 
     manifest_path = property(lambda self: self.path / "manifest.json")
@@ -136,13 +138,16 @@ class RunDir:
         return self.path / "measures" / f"{name}.parquet"
 
     def manifest(self) -> dict[str, Any]:
-        return _read_json(self.manifest_path)
+        """Raises UsageError when it is missing or damaged, as the next two do."""
+        return _read(self.manifest_path, schemas.MANIFEST)
 
     def outcome(self) -> dict[str, Any]:
-        return _read_json(self.outcome_path)
+        return _read(self.outcome_path, schemas.OUTCOME)
 
     def summary(self) -> dict[str, Any]:
-        return _read_json(self.summary_path)
+        return _read(
+            self.summary_path, schemas.SUMMARY, hint=f"streamgauge evaluate {self.path}, which writes it again"
+        )
 
     def write_manifest(self, content: Mapping[str, Any]) -> None:
         write_json(self.manifest_path, {"format": FORMAT, **content})
@@ -176,16 +181,22 @@ class RunDir:
             file.writelines(json.dumps(sample, separators=(",", ":")) + "\n" for sample in samples)
 
     def samples(self, kind: str) -> list[dict[str, Any]]:
-        """All samples of a kind, oldest first; a last line cut short by a kill is left out."""
+        """All samples of a kind, oldest first; a last line cut short by a kill is left out.
+
+        Raises UsageError when the file is damaged in any other way.
+        """
         path = self._samples(kind)
         if not path.exists():
             return []
+        *lines, _ = path.read_bytes().split(b"\n")
         found = []
-        for line in path.read_text(encoding="utf-8").splitlines():
+        for number, line in enumerate(lines, start=1):
             try:
-                found.append(json.loads(line))
-            except json.JSONDecodeError:
-                break
+                sample = json.loads(line)
+            except (ValueError, RecursionError) as problem:
+                raise stored.damaged(path, f"line {number} is not JSON: {problem}", None) from None
+            stored.check(path, sample, schemas.SAMPLES[kind], where=f"line {number}")
+            found.append(sample)
         return found
 
     def _samples(self, kind: str) -> Path:
@@ -199,13 +210,8 @@ def write_json(path: Path, content: Mapping[str, Any]) -> None:
     part.replace(path)
 
 
-def _read_json(path: Path) -> dict[str, Any]:
+def _read(path: Path, schema: stored.Schema, hint: str | None = None) -> dict[str, Any]:
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        return stored.read_json(path, schema, hint)
     except FileNotFoundError:
         raise UsageError("the run directory lacks a file", where=path, hint="streamgauge run again") from None
-    except json.JSONDecodeError as problem:
-        raise UsageError("a file of the run directory is no JSON", where=path, got=str(problem)) from None
-    if not isinstance(content, dict):
-        raise UsageError("a file of the run directory is no JSON object", where=path, got=type(content).__name__)
-    return content

@@ -16,13 +16,14 @@ def test_never_overwrites(tmp_path: Path) -> None:
 
 def test_round_trip(tmp_path: Path) -> None:
     run = RunDir.create(tmp_path / "run")
-    run.write_manifest({"run": "a"})
-    assert RunDir.open(run.path).manifest() == {"format": 1, "run": "a"}
+    manifest = RunDir(Path(__file__).parents[1] / "golden" / "format-1").manifest()
+    run.write_manifest({**manifest, "run": "a"})
+    assert RunDir.open(run.path).manifest() == {**manifest, "run": "a"}
 
 
 @pytest.mark.parametrize(
     ("content", "says"),
-    [(None, "not a run directory"), ('{"format": 99}', "does not read"), ("{", "no JSON")],
+    [(None, "not a run directory"), ('{"format": 99}', "does not read"), ("{", "not JSON")],
 )
 def test_refuses_what_it_cannot_read(tmp_path: Path, content: str | None, says: str) -> None:
     if content is not None:
@@ -33,10 +34,11 @@ def test_refuses_what_it_cannot_read(tmp_path: Path, content: str | None, says: 
 
 def test_a_torn_last_sample_is_left_out(tmp_path: Path) -> None:
     run = RunDir.create(tmp_path / "run")
-    run.append_samples("clock", [{"t_ns": 1}, {"t_ns": 2}])
+    samples = [{"t_ns": moment, "mono_ns": moment, "bracket_ns": 1} for moment in (1, 2)]
+    run.append_samples("clock", samples)
     with (run.path / "samples" / "clock.jsonl").open("a") as file:
         file.write('{"t_ns"')
-    assert run.samples("clock") == [{"t_ns": 1}, {"t_ns": 2}]
+    assert run.samples("clock") == samples
 
 
 def test_json_is_written_whole(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ def doctor() -> None:
     from pathlib import Path
 
     from streamgauge import __version__, jars, registry
-    from streamgauge.errors import EnvironmentProblem
+    from streamgauge.errors import EnvironmentProblem, UsageError
     from streamgauge.jvm.java import find_java
     from streamgauge.lab import calibration, machine
     from streamgauge.lab.blueprint import Request, draw
@@ -71,14 +71,13 @@ def doctor() -> None:
         say(enough, f"disk {name}", f"{free:,} MB free in {where}", "" if enough else f"{disk_mb:,} MB are needed")
     say(True, "cores", f"{about['cores']}, load {about['load_at_start']}")
     say(True, "port", f"127.0.0.1:{free_port()} is free")
-    known = calibration.read()
-    # Not a lack: without one, results near the limits of the machine are not marked.
-    say(
-        True,
-        "calibration",
-        _calibration_line(known) if known else "none of this machine",
-        "" if known else "streamgauge calibrate",
-    )
+    try:
+        known = calibration.read()
+        # Not a lack: without one, results near the limits of the machine are not marked.
+        found = _calibration_line(known) if known else "none of this machine"
+        say(True, "calibration", found, "" if known else "streamgauge calibrate")
+    except UsageError as problem:
+        say(False, "calibration", f"{problem.what}: {problem.where}", problem.hint or "")
     for name in registry.names("engines"):
         problems = lacks(registry.engine(name))
         state = "ready" if not problems else "lacks " + "; ".join(problems)

@@ -8,9 +8,14 @@ from typing import Any
 
 from streamgauge.model import NS_PER_MS, NS_PER_S, QUIET_S, QUIET_TRIGGERS, LoadPlan, Stream
 from streamgauge.rundir import RunDir
+from streamgauge.stored import damaged
 
 PARTS = 20
 """The measured interval is cut into this many parts: quarters and fifths are both made of whole ones."""
+
+
+LONGEST_NS = 14 * 24 * 3600 * NS_PER_S
+"""A warm-up and a measured interval take a week each at most."""
 
 
 @dataclass(frozen=True)
@@ -29,6 +34,12 @@ class Moments:
     """When the last record of a single burst was due."""
     first_fault_ns: int | None = None
     """When the first fault that took effect acted."""
+
+    @property
+    def plausible(self) -> bool:
+        """Whether they can be those of a run."""
+        in_order = self.load_start_ns <= self.measured_start_ns <= self.measured_end_ns
+        return in_order and 0 <= max(self.drain_end_ns, self.load_end_ns) - self.load_start_ns <= LONGEST_NS
 
     @property
     def cut_short(self) -> bool:
@@ -78,8 +89,15 @@ class Facts:
         moments = None
         if all(value is not None for value in values):
             moments = Moments(*(int(value) for value in values if value is not None))
+            if not moments.plausible:
+                raise damaged(run.outcome_path, f"the moments {values}", "one after the other, within two weeks")
             if plan.shape == "single-burst":
                 moments = replace(moments, burst_end_ns=moments.load_start_ns + plan.bursts[0].length_ns)
+        if moments is not None and {stream["role"] for stream in manifest["streams"]} != {"input", "output"}:
+            raise damaged(run.manifest_path, "streams without an input or an output", None)
+        if any(fault["took_effect"] and None in (fault["acted_ns"], fault["planned_ns"]) for fault in _faults(outcome)):
+            raise damaged(run.outcome_path, "a fault that took effect at no moment", None)
+        if moments is not None:
             acted_ns = [int(fault["acted_ns"]) for fault in outcome.get("faults", ()) if fault["took_effect"]]
             moments = replace(moments, first_fault_ns=min(acted_ns, default=None))
         return cls(
@@ -106,8 +124,7 @@ class Facts:
     @property
     def faults(self) -> Sequence[Mapping[str, Any]]:
         """What became of each fault that was asked for."""
-        found: Sequence[Mapping[str, Any]] = self.outcome.get("faults", ())
-        return found
+        return _faults(self.outcome)
 
     @property
     def quiet_s(self) -> float:
@@ -119,3 +136,8 @@ class Facts:
     def ended(self, *groups: str) -> list[Mapping[str, Any]]:
         """Processes of these groups that ended although nobody had asked them to."""
         return [process for process in self.outcome.get("ended", ()) if process.get("group") in groups]
+
+
+def _faults(outcome: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    found: Sequence[Mapping[str, Any]] = outcome.get("faults", ())
+    return found

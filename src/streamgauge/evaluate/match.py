@@ -11,6 +11,7 @@ from streamgauge.evaluate import tally
 from streamgauge.evaluate.facts import PARTS, Facts, Moments
 from streamgauge.evaluate.intended import intended
 from streamgauge.evaluate.visible import PLACE, Visible
+from streamgauge.jvm.spark import literal_path
 from streamgauge.model import NS_PER_MS, NS_PER_S
 from streamgauge.rundir import RunDir
 
@@ -47,7 +48,7 @@ def match(
         spark.conf.set(name, value)
     parameters = facts.scenario.get("parameters", {})
     answer = reference(spark, run, facts, pipeline, parameters)
-    output = spark.read.schema(_RECORDED).parquet(str(run.recorded(facts.output.name)))
+    output = spark.read.schema(_RECORDED).parquet(literal_path(run.recorded(facts.output.name)))
     if visible is not None:
         output = visible.stamped(output)
     found = pipeline.decode(output, parameters).withColumnRenamed("appended_ms", "emitted_ms")
@@ -63,7 +64,7 @@ def reference(
     bits = partition_bits(facts)
     inputs = {
         name: spark.read.schema(f"{_RECORDED}, n_seq bigint")
-        .parquet(str(run.recorded(name)))
+        .parquet(literal_path(run.recorded(name)))
         .withColumns({"intended_ns": intended_ns, "partition_bit": bits[name]})
         for name in pipeline.inputs
     }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -24,6 +23,8 @@ from streamgauge.model import NS_PER_S
 from streamgauge.pipelines.job_file import inspect, running
 from streamgauge.pipelines.own import OwnPipeline, Unchecked
 from streamgauge.rundir import RunDir
+from streamgauge.schemas import REFERENCE_FROM
+from streamgauge.stored import read_json
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -92,7 +93,7 @@ def _reference_file(run: RunDir) -> Path:
 def _where_the_reader_has_it(run: RunDir, job: Mapping[str, Any]) -> Path:
     """The path under which he knows the file with the reference: mistakes are told of that one."""
     if run.reference_from_path.is_file():
-        return Path(json.loads(run.reference_from_path.read_text(encoding="utf-8"))["path"])
+        return Path(read_json(run.reference_from_path, REFERENCE_FROM)["path"])
     return Path(job["path"])
 
 

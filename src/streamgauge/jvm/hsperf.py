@@ -101,4 +101,8 @@ def summarise(counters: dict[str, int | str]) -> HeapAndGc | None:
 
 def _path(pid: int) -> Path:
     root = tempfile.gettempdir() if sys.platform == "darwin" else "/tmp"  # noqa: S108 fixed in the JVM
-    return Path(root) / f"hsperfdata_{pwd.getpwuid(os.getuid()).pw_name}" / str(pid)
+    try:
+        user = pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:
+        user = ""  # a JVM of a user without a name keeps its counters to itself
+    return Path(root) / f"hsperfdata_{user}" / str(pid)

@@ -132,6 +132,11 @@ def jvm_env(connection_file: Path, work_dir: Path, master: str) -> dict[str, str
     }
 
 
+def literal_path(path: Path) -> str:
+    """A path for Spark to read, which takes ``[``, ``{``, ``*`` and ``?`` in it for a pattern otherwise."""
+    return re.sub(r"([\\\[\]{}*?])", r"\\\1", str(path))
+
+
 def connect(connection_file: Path, timeout_s: float = 120) -> SparkSession:
     """The session of the JVM that writes ``connection_file``; waits for it at most ``timeout_s``.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import contextlib
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -10,10 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from streamgauge import dirs
-from streamgauge.errors import EngineFailed, EnvironmentProblem, InvalidMeasurement, StreamgaugeError
+from streamgauge.errors import EngineFailed, EnvironmentProblem, InvalidMeasurement, StreamgaugeError, UsageError
 from streamgauge.lab import machine
 from streamgauge.model import Scenario, Verdict
 from streamgauge.rundir import write_json
+from streamgauge.schemas import CALIBRATIONS
+from streamgauge.stored import check, read_json
 
 FORMAT = 1
 ATTEMPTS = 2
@@ -30,16 +32,21 @@ def path() -> Path:
 
 
 def read() -> dict[str, Any] | None:
-    """The calibration of this machine; None when there is none, or none that this version reads."""
-    found = _stored().get(machine_key())
-    return found if isinstance(found, dict) else None
+    """The calibration of this machine; None when there is none, or none that this version reads.
+
+    Raises UsageError when the file is damaged.
+    """
+    return _stored().get(machine_key())
 
 
 def write(calibration: Mapping[str, Any]) -> Path:
-    """Keep it for this machine, beside those of others that share the home directory."""
+    """Keep it for this machine, beside those of others that share the home directory. A damaged file is replaced."""
     target = path()
     target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    write_json(target, {"format": FORMAT, "machines": {**_stored(), machine_key(): dict(calibration)}})
+    others: dict[str, Any] = {}
+    with contextlib.suppress(UsageError):
+        others = _stored()
+    write_json(target, {"format": FORMAT, "machines": {**others, machine_key(): dict(calibration)}})
     return target
 
 
@@ -125,12 +132,14 @@ def _problem(summary: Mapping[str, Any]) -> StreamgaugeError | None:
 
 
 def _stored() -> dict[str, Any]:
-    """By machine. A file that cannot be read is as good as none: it is only ever written anew."""
+    """By machine."""
+    hint = "streamgauge calibrate, which writes it again, or remove it"
     try:
-        content = json.loads(path().read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        content = read_json(path(), {}, hint)
+    except OSError:
         return {}
-    if not isinstance(content, dict) or content.get("format") != FORMAT:
+    if content.get("format") != FORMAT:
         return {}
-    machines = content.get("machines")
-    return machines if isinstance(machines, dict) else {}
+    check(path(), content, CALIBRATIONS, hint)
+    found: dict[str, Any] = content["machines"]
+    return found

@@ -7,7 +7,6 @@ cannot tell.
 
 from __future__ import annotations
 
-import json
 import math
 import statistics
 from collections.abc import Mapping, Sequence
@@ -21,6 +20,8 @@ from streamgauge.lab.capacity import RATE
 from streamgauge.lab.capacity_file import NAME
 from streamgauge.lab.comparison import CHECKED, DECIMALS, FORMAT, check_alike, job_notes
 from streamgauge.rundir import RunDir
+from streamgauge.schemas import COMPARED_CAPACITY
+from streamgauge.stored import Within, check, read_json
 
 CHOSEN_BY_SEARCH = ("scenario.load",)
 """A capacity search chooses the rates and the lengths of its probes itself."""
@@ -111,15 +112,9 @@ def read_searches(path: Path) -> list[Search]:
 
 def _read(path: Path) -> dict[str, Any]:
     where = path / NAME
-    try:
-        found = json.loads(where.read_text(encoding="utf-8"))
-        if "searches" in found:
-            int(found["runs"])
-        else:
-            _, _ = found["interval"]
-    except (OSError, ValueError, KeyError, TypeError) as problem:
-        raise UsageError("the capacity cannot be read", where=where, got=repr(problem)) from None
-    return dict(found)
+    found = read_json(where, {})
+    check(where, found, {"runs": Within(int, 1)} if "searches" in found else COMPARED_CAPACITY)
+    return found
 
 
 def _refuse_unusable(searches: Sequence[Search]) -> None:

@@ -16,6 +16,8 @@ from streamgauge.errors import UsageError
 from streamgauge.lab.resumable import check_same, read
 from streamgauge.lab.search import Answer
 from streamgauge.rundir import write_json
+from streamgauge.schemas import CAPACITY
+from streamgauge.stored import check
 
 FORMAT = 1
 NAME = "capacity.json"
@@ -36,7 +38,7 @@ class CapacityFile:
         """
         path = out / NAME
         if path.is_file():
-            content = read(path, FORMAT)
+            content = read(path, FORMAT, {})
             if "searches" in content:
                 raise UsageError(
                     "the directory holds several searches",
@@ -45,7 +47,8 @@ class CapacityFile:
                     expected=f"--runs {content.get('runs')} to resume them",
                     hint="the same command with --runs, or another --out",
                 )
-            check_same(path, content.get("settings", {}), settings, "search")
+            check(path, content, CAPACITY)
+            check_same(path, content["settings"], settings, "search")
             return cls(path, content)
         if out.exists() and (not out.is_dir() or any(out.iterdir())):
             raise UsageError(

@@ -12,7 +12,6 @@ another one for each n.
 
 from __future__ import annotations
 
-import json
 import statistics
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -28,6 +27,8 @@ from streamgauge.lab.resumable import check_same, read
 from streamgauge.lab.watch import Watch
 from streamgauge.report.capacity import write_capacity
 from streamgauge.rundir import write_json
+from streamgauge.schemas import CAPACITIES, SEARCH
+from streamgauge.stored import check, read_json
 
 GOLDEN = 0.6180339887498949
 """Multiples of it, without their whole part, lie evenly between 0 and 1 however many there are."""
@@ -81,7 +82,7 @@ def _check(out: Path, settings: Mapping[str, Any], runs: int) -> None:
                 hint="another --out, or remove it yourself",
             )
         return
-    content = read(path, FORMAT)
+    content = read(path, FORMAT, {})
     if "searches" not in content:
         raise UsageError(
             "the directory holds a single search",
@@ -89,7 +90,8 @@ def _check(out: Path, settings: Mapping[str, Any], runs: int) -> None:
             got=f"--runs {runs}",
             hint="another --out, or the same command without --runs",
         )
-    check_same(path, content.get("settings", {}), settings, "search")
+    check(path, content, CAPACITIES)
+    check_same(path, content["settings"], settings, "search")
     if runs < content["runs"]:
         raise UsageError(
             "the directory holds more searches",
@@ -108,7 +110,7 @@ def _write_pages(search: Path, settings: Mapping[str, Any], runs: int) -> Conten
 def write_set(out: Path, settings: Mapping[str, Any], runs: int) -> Content:
     """Put the searches ``1`` … ``runs`` of a directory together, as far as they are there; returns the content."""
     files = {str(number): out / str(number) / NAME for number in range(1, runs + 1)}
-    found = {name: json.loads(path.read_text(encoding="utf-8")) for name, path in files.items() if path.is_file()}
+    found = {name: read_json(path, SEARCH) for name, path in files.items() if path.is_file()}
     content = summarize(settings, runs, found)
     write_json(out / NAME, content)
     write_capacity(out)

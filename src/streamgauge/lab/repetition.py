@@ -26,6 +26,8 @@ from streamgauge.model import Verdict
 from streamgauge.report.page import render
 from streamgauge.report.source import read
 from streamgauge.rundir import RunDir, write_json
+from streamgauge.schemas import SET
+from streamgauge.stored import read_json
 
 FORMAT = 1
 SET_FILE = "set.json"
@@ -107,6 +109,7 @@ def read_runs(path: Path) -> list[RunDir]:
     """The runs of a set, or the one run that the directory is. Raises UsageError when it is neither."""
     if not (path / SET_FILE).is_file():
         return [RunDir.open(path)]
+    read_json(path / SET_FILE, SET, hint="streamgauge run --runs N again, or compare its runs one by one")
     numbers = sorted(int(entry.name) for entry in path.iterdir() if entry.is_dir() and entry.name.isdecimal())
     return [RunDir.open(path / str(number)) for number in numbers]
 

@@ -18,6 +18,7 @@ from streamgauge.errors import UsageError
 from streamgauge.lab import machine
 from streamgauge.lab.resumable import check_same, read
 from streamgauge.rundir import write_json
+from streamgauge.schemas import RESUMED_REPRODUCTION
 from streamgauge.studies.description import Study
 
 FORMAT = 1
@@ -49,7 +50,7 @@ class ReproductionFile:
             **{f"machine.{key}": here[key] for key in ("cpu", "cores")},
         }
         if path.is_file():
-            content = read(path, FORMAT)
+            content = read(path, FORMAT, RESUMED_REPRODUCTION)
             check_same(path, content["settings"], settings, "reproduction")
             return cls(path, _completed(content))
         if out.exists() and (not out.is_dir() or any(out.iterdir())):

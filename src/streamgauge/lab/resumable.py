@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from streamgauge.errors import UsageError
+from streamgauge.stored import Schema, check, read_json
 
 
-def read(path: Path, format_: int) -> dict[str, Any]:
-    """Raises UsageError for what is no JSON, or of another format."""
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as problem:
-        raise UsageError(f"{path.name} is no JSON", where=path, got=str(problem)) from None
-    found = content.get("format") if isinstance(content, dict) else None
+def read(path: Path, format_: int, schema: Schema) -> dict[str, Any]:
+    """Raises UsageError for what is damaged, or of another format."""
+    content = read_json(path, {})
+    found = content.get("format")
     if found != format_:
         raise UsageError(
             f"{path.name} has a format that this version does not read", where=path, got=found, expected=format_
         )
-    return dict(content)
+    check(path, content, schema)
+    return content
 
 
 def check_same(path: Path, before: Mapping[str, Any], now: Mapping[str, Any], work: str) -> None:

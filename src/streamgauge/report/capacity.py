@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 from streamgauge.report import text
 from streamgauge.report.draw import Figure, figure, line, logarithmic
 from streamgauge.report.page import as_script_data, csp_hash, packaged
+from streamgauge.schemas import read_capacity
 
 Probe = Mapping[str, Any]
 
@@ -19,7 +19,7 @@ _MARKS = {"valid": "✓", "failed": "✕", "invalid": "!"}
 
 def write_capacity(out: Path) -> Path:
     """Write ``report.html`` beside ``capacity.json``, whole or not at all, and return its path."""
-    page = render(json.loads((out / "capacity.json").read_text(encoding="utf-8")))
+    page = render(read_capacity(out / "capacity.json"))
     target = out / "report.html"
     part = target.with_name(target.name + ".part")
     part.write_text(page, encoding="utf-8")

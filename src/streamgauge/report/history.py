@@ -57,9 +57,8 @@ def find(root: Path, scenario: str | None = None) -> tuple[list[Entry], list[str
     for directory in _run_directories(root):
         try:
             entry = _read(directory)
-        except (UsageError, OSError, KeyError, TypeError, AttributeError, ValueError) as problem:
-            why = problem.what if isinstance(problem, UsageError) else f"{type(problem).__name__}: {problem}"
-            notes.append(f"{directory}: skipped, {why}")
+        except (UsageError, OSError) as problem:
+            notes.append(f"{directory}: skipped, {_why(problem)}")
             continue
         if scenario is None or entry.scenario == scenario:
             entries.append(entry)
@@ -176,6 +175,12 @@ def _read(directory: Path) -> Entry:
     )
 
 
+def _why(problem: UsageError | OSError) -> str:
+    if isinstance(problem, OSError):
+        return problem.strerror or str(problem)
+    return f"{problem.what}: {problem.got}" if problem.got else problem.what
+
+
 def _settings(manifest: Mapping[str, Any]) -> dict[str, str]:
     """What an older version did not know is what is the default now, and that is left out."""
     scenario, options = manifest["scenario"], dict(manifest["engine"].get("options") or {})
@@ -199,7 +204,7 @@ def _moment(run: RunDir, manifest: Mapping[str, Any]) -> datetime:
         return datetime.fromtimestamp(start_ns / NS_PER_S, UTC)
     named = re.search(r"(\d{8}-\d{6})-[0-9a-f]+$", manifest["run"])
     if named is None:
-        raise ValueError("nothing tells when it ran")
+        raise UsageError("nothing tells when it ran", got=f"the name {manifest['run']!r} without a date")
     return datetime.strptime(named[1], "%Y%m%d-%H%M%S").replace(tzinfo=UTC)
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from streamgauge.errors import UsageError
 from streamgauge.model import NS_PER_S
 from streamgauge.rundir import RunDir
+from streamgauge.stored import damaged
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -93,7 +94,7 @@ def read(run: RunDir) -> Source:
     latency = _table(run.measures("latency"), missing)
     samples = {}
     for kind in ("resources", "machine", "clock"):
-        samples[kind] = [sample for sample in run.samples(kind) if isinstance(sample, dict) and "t_ns" in sample]
+        samples[kind] = run.samples(kind)
         if not samples[kind]:
             missing.append(f"samples/{kind}.jsonl: no samples")
     return Source(
@@ -116,13 +117,33 @@ def _table(path: Path, missing: list[str]) -> pa.Table | None:
         table = pq.read_table(path)
     except FileNotFoundError:
         missing.append(f"{name}: not written")
-    except (OSError, pa.ArrowInvalid):
-        missing.append(f"{name}: not readable as Parquet")
+    except (OSError, pa.ArrowException) as problem:
+        raise _damaged(path, f"not readable as Parquet: {str(problem).splitlines()[0]}") from None
     else:
+        _check_types(path, table)
         if table.num_rows:
             return table
         missing.append(f"{name}: no rows")
     return None
+
+
+def _check_types(path: Path, table: pa.Table) -> None:
+    """Raises UsageError for a column that cannot be drawn."""
+    import pyarrow as pa
+
+    lacking = {"seconds": {"second"}, "latency": {"kind", "value_ms", "count"}}[path.stem] - set(table.column_names)
+    if lacking:
+        raise _damaged(path, f"no column {', '.join(sorted(lacking))}")
+    for name, kind in zip(table.column_names, table.schema.types, strict=True):
+        text = name in ("phase", "kind")
+        fits = pa.types.is_string(kind) if text else pa.types.is_integer(kind) or pa.types.is_floating(kind)
+        if not fits and not pa.types.is_null(kind):
+            raise _damaged(path, f"the column {name} holds {kind}")
+
+
+def _damaged(path: Path, got: str) -> UsageError:
+    run = path.parent.parent
+    return damaged(path, got, None, hint=f"streamgauge evaluate {run}, which writes it again")
 
 
 def _columns(table: pa.Table) -> dict[str, Column]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -12,6 +11,8 @@ from typing import Any
 from streamgauge.errors import UsageError
 from streamgauge.report.source import Source, read
 from streamgauge.rundir import RunDir
+from streamgauge.schemas import REPRODUCTION
+from streamgauge.stored import check, read_json
 from streamgauge.studies.description import Experiment, Variant
 
 FORMAT = 1
@@ -158,30 +159,26 @@ def read_reproduction(out: Path) -> Reproduction:
     """Read ``OUT/reproduction.json``. Raises UsageError when it is not there, or not of this format."""
     path = out / NAME
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = read_json(path, {})
     except (FileNotFoundError, NotADirectoryError):
         raise UsageError(
             "not a reproduced study", where=out, got=f"no {NAME}", hint="streamgauge reproduce STUDY"
         ) from None
-    except ValueError as problem:
-        raise UsageError(f"{NAME} is no JSON", where=path, got=str(problem)) from None
-    found = content.get("format") if isinstance(content, dict) else None
+    found = content.get("format")
     if found != FORMAT:
         raise UsageError(f"{NAME} has a format that this version does not read", where=path, got=found, expected=FORMAT)
-    try:
-        return Reproduction(
-            study=str(content["study"]),
-            profile=str(content["profile"]),
-            state=str(content["state"]),
-            started=str(content.get("started") or ""),
-            seconds=content.get("seconds"),
-            version=str(content.get("streamgauge") or ""),
-            machine=content.get("machine") or {},
-            experiments=[_taken(out, row) for row in content["experiments"]],
-            about=content,
-        )
-    except (KeyError, TypeError, AttributeError) as problem:
-        raise UsageError(f"{NAME} lacks a part", where=path, got=f"{type(problem).__name__}: {problem}") from None
+    check(path, content, REPRODUCTION)
+    return Reproduction(
+        study=str(content["study"]),
+        profile=str(content["profile"]),
+        state=str(content["state"]),
+        started=str(content.get("started") or ""),
+        seconds=content.get("seconds"),
+        version=str(content.get("streamgauge") or ""),
+        machine=content.get("machine") or {},
+        experiments=[_taken(out, row) for row in content["experiments"]],
+        about=content,
+    )
 
 
 def _taken(out: Path, row: Mapping[str, Any]) -> Taken:
@@ -213,5 +210,5 @@ def _read(path: Path) -> Source | None:
     """A run that was cleaned up or damaged since leaves a gap, and the rest of the page stands."""
     try:
         return read(RunDir.open(path))
-    except (UsageError, OSError, ValueError):
+    except (UsageError, OSError):
         return None

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from tallies import START_NS, facts
 
+from streamgauge.errors import UsageError
 from streamgauge.evaluate.metrics import generator
 from streamgauge.evaluate.metrics.generator import Generator, Lateness, Ledger, LedgerProblem
 from streamgauge.model import NS_PER_MS, NS_PER_S
@@ -112,5 +113,5 @@ def test_no_ledger_and_a_broken_one(tmp_path: Path) -> None:
     with pytest.raises(LedgerProblem, match="left no ledger"):
         Ledger.read(run)
     run.ledger(0).write_bytes(b"PAR1 and then nothing")
-    with pytest.raises(LedgerProblem, match="cannot be read"):
+    with pytest.raises(UsageError, match="ledger is damaged"):
         Ledger.read(run)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from streamgauge.evaluate.metrics import resources
 from streamgauge.evaluate.tally import Tally, results, wrong_after_fault
 from streamgauge.evaluate.verdict import decide, exit_code, failures, recounting_warnings
 from streamgauge.jvm.spark import connect, jvm_argv
-from streamgauge.lab.outcome import never_started
+from streamgauge.lab.outcome import Outcome, never_started
 from streamgauge.model import Verdict
 from streamgauge.rundir import RunDir
 from streamgauge.studies import scenario as scenarios
@@ -129,16 +130,19 @@ def unstarted(path: Path, **outcome: Any) -> RunDir:
     """A run that ended before its load began."""
     run = RunDir.create(path)
     load = {"rate_per_s": 10, "warmup_s": 1.0, "measured_s": 2.0, "tail_s": 1.0}
-    scenario = {"study": "s", "name": "n", "profile": "p", "pipeline": "ospbench/ingest", "load": load}
+    scenario = {"study": "s", "name": "n", "profile": "p", "stage": "i", "pipeline": "ospbench/ingest", "load": load}
     run.write_manifest(
         {
             "run": "r",
             "scenario": {**scenario, "sustained": "slope"},
             "engine": {"name": "e", "version": "1", "delivery": "at-least-once", "options": {}},
+            "transport": {"name": "kafka"},
             "streams": [{"name": "flow", "topic": "t", "partitions": 1, "role": "input"}],
+            "command": "streamgauge run s/n",
         }
     )
-    run.write_outcome({"load_start_ns": None, "ended": [], "ends": {}, **outcome})
+    ended = [{"exit_code": 1, "log_tail": "", **process} for process in outcome.pop("ended", ())]
+    run.write_outcome({**asdict(Outcome()), "ended": ended, **outcome})
     return run
 
 

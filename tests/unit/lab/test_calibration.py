@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from streamgauge.errors import EngineFailed, EnvironmentProblem, InvalidMeasurement
+from streamgauge.errors import EngineFailed, EnvironmentProblem, InvalidMeasurement, UsageError
 from streamgauge.lab import calibration
 from streamgauge.model import Scenario
 from streamgauge.studies import scenario as scenarios
@@ -93,21 +93,35 @@ def test_without_a_floor_there_is_no_calibration(echo: Scenario, verdict: str, e
         calibration.calibrate(echo, machine.run)
 
 
+def kept(ceiling_per_s: float) -> dict[str, Any]:
+    floor_ms = {kind: {"p50": 2.0, "p99": 5.0} for kind in ("total", "latest")}
+    return {"scenario": "a/b", "at": "2026-01-01", "floor_ms": floor_ms, "ceiling_per_s": ceiling_per_s}
+
+
 def test_kept_per_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     assert calibration.read() is None
-    calibration.write({"ceiling_per_s": 1.0})
+    calibration.write(kept(1.0))
     with monkeypatch.context() as elsewhere:
         elsewhere.setattr(calibration, "machine_key", lambda: "another machine")
         assert calibration.read() is None
-        calibration.write({"ceiling_per_s": 2.0})
-        assert calibration.read() == {"ceiling_per_s": 2.0}
-    assert calibration.read() == {"ceiling_per_s": 1.0}
+        calibration.write(kept(2.0))
+        assert calibration.read() == kept(2.0)
+    assert calibration.read() == kept(1.0)
 
 
-@pytest.mark.parametrize("content", ["", "[]", '{"format": 2, "machines": {}}', '{"format": 1, "machines": 7}', "{"])
-def test_an_unreadable_file_is_no_calibration(content: str) -> None:
+def test_the_file_of_another_version_is_no_calibration() -> None:
+    calibration.path().parent.mkdir()
+    calibration.path().write_text('{"format": 2, "machines": {}}')
+    assert calibration.read() is None
+
+
+@pytest.mark.parametrize(
+    "content", ["", "[]", '{"format": 1, "machines": 7}', "{", '{"format": 1, "machines": {"a": {}}}']
+)
+def test_a_damaged_file_is_refused_and_calibrating_again_replaces_it(content: str) -> None:
     calibration.path().parent.mkdir()
     calibration.path().write_text(content)
-    assert calibration.read() is None
-    calibration.write({"ceiling_per_s": 3.0})
-    assert calibration.read() == {"ceiling_per_s": 3.0}
+    with pytest.raises(UsageError, match=r"calibration.json is damaged(.|\n)*streamgauge calibrate"):
+        calibration.read()
+    calibration.write(kept(3.0))
+    assert calibration.read() == kept(3.0)

@@ -140,7 +140,7 @@ def test_the_least_of_a_resource_is_a_cost(tmp_path: Path) -> None:
         ([None, 100], {"outcome": "missed"}, "b: nothing was sustained"),
         ([1000, 1100], {"confirmed": False, "note": "900: not sustained"}, "b: unconfirmed: 900: not sustained"),
         ([1000, 1100], {"validated": False}, "b: unvalidated: the job file has no reference"),
-        ([1000], {}, "cannot be read"),
+        ([1000], {}, "is damaged"),
     ],
 )
 def test_searches_that_are_refused(tmp_path: Path, interval: list[Any], more: dict[str, Any], says: str) -> None:

@@ -285,7 +285,7 @@ def test_nothing_else_is_overwritten(order: Callable[..., Order]) -> None:
     with pytest.raises(UsageError, match="format"):
         reproduce(order(), Onlooker(), Script())
     (order().out / NAME).write_text("{")
-    with pytest.raises(UsageError, match="no JSON"):
+    with pytest.raises(UsageError, match="is damaged"):
         reproduce(order(), Onlooker(), Script())
 
 

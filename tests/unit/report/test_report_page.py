@@ -146,6 +146,13 @@ def test_missing_part_is_named(valid: RunDir, part: str) -> None:
     assert f"{part}" in Page(valid).text.partition("because the run directory lacks it")[2]
 
 
+@pytest.fixture
+def unchecked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the page itself makes of content that the check of stored files would not let through."""
+    monkeypatch.setattr("streamgauge.stored._problems", lambda *_: iter(()))
+
+
+@pytest.mark.usefixtures("unchecked")
 def test_empty_run_is_only_words(failed: RunDir) -> None:
     for path in (failed.path / "samples", failed.outcome_path):
         shutil.rmtree(path) if path.is_dir() else path.unlink()
@@ -157,9 +164,10 @@ def test_empty_run_is_only_words(failed: RunDir) -> None:
     assert len(page.html) < 100_000, "a page without figures has no use for plotly.js"
 
 
-def test_unreadable_measures_are_named(valid: RunDir) -> None:
+def test_damaged_measures_are_refused_with_the_next_command(valid: RunDir) -> None:
     valid.measures("latency").write_bytes(b"PAR1 cut short")
-    assert "measures/latency.parquet: not readable as Parquet" in Page(valid).text
+    with pytest.raises(UsageError, match=r"latency.parquet is damaged(.|\n)*streamgauge evaluate"):
+        Page(valid)
 
 
 def test_null_percentile_is_a_dash_with_a_note(valid: RunDir) -> None:
@@ -263,6 +271,7 @@ def poisoned(value: Any) -> Any:
     return HOSTILE if isinstance(value, str) else value
 
 
+@pytest.mark.usefixtures("unchecked")
 def test_hostile_strings_stay_text(failed: RunDir, valid: RunDir) -> None:
     for run in (valid, failed):
         tags = [tag for tag, _ in Page(run).tags]

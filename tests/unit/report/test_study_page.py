@@ -250,11 +250,11 @@ def test_a_study_of_which_nothing_ran_is_a_page_of_gaps(tmp_path: Path, study: S
     ("content", "says"),
     [
         (None, "not a reproduced study"),
-        ("{", "is no JSON"),
-        ("[]", "has a format that this version does not read"),
+        ("{", "is damaged"),
+        ("[]", "is damaged"),
         ('{"format": 2}', "has a format that this version does not read"),
-        ('{"format": 1}', "lacks a part"),
-        ('{"format": 1, "study": "x", "profile": "p", "state": "s", "experiments": [{"name": "n"}]}', "lacks a part"),
+        ('{"format": 1}', "is damaged"),
+        ('{"format": 1, "study": "x", "profile": "p", "state": "s", "experiments": [{"name": "n"}]}', "is damaged"),
     ],
 )
 def test_a_file_that_cannot_be_read_is_one_clear_message(tmp_path: Path, content: str | None, says: str) -> None:

@@ -12,6 +12,7 @@ from streamgauge.evaluate.tally import Ints
 from streamgauge.model import NS_PER_MS, NS_PER_S
 from streamgauge.rundir import LEDGER_COLUMNS as COLUMNS
 from streamgauge.rundir import RunDir
+from streamgauge.stored import damaged
 
 LATE_MS, LATE_SHARE = 200.0, 0.25
 OFTEN_MS, OFTEN_SHARE, OFTEN_RECORDS = 20.0, 0.05, 0.01
@@ -19,7 +20,7 @@ SENT_SHARE = 0.999
 
 
 class LedgerProblem(Exception):
-    """The ledger is missing or cannot be read; the text says which."""
+    """The load worker left no ledger."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ class Ledger:
 
     @classmethod
     def read(cls, run: RunDir) -> Ledger:
-        """All workers' slices. Raises LedgerProblem."""
+        """All workers' slices. Raises LedgerProblem when there is none, UsageError when it is damaged."""
         import pyarrow as pa
         import pyarrow.parquet as pq
 
@@ -50,7 +51,10 @@ class Ledger:
             table = pa.concat_tables([pq.read_table(file, columns=list(COLUMNS)) for file in files])
             columns = [np.asarray(table.column(name).to_numpy(), dtype=np.int64) for name in COLUMNS]
         except (OSError, KeyError, ValueError, pa.ArrowException) as problem:
-            raise LedgerProblem(f"the ledger cannot be read: {str(problem).splitlines()[0]}") from None
+            got = f"cannot be read: {str(problem).splitlines()[0]}"
+            raise damaged(run.path / "ledger", got, f"the columns {', '.join(COLUMNS)}, whole numbers") from None
+        if any((column < 0).any() for column in columns):
+            raise damaged(run.path / "ledger", "a number below 0", "counts and moments")
         order = np.argsort(columns[2], kind="stable")
         return cls(*(column[order] for column in columns))
 

@@ -1,0 +1,255 @@
+"""What the readers of each stored file rely on. Files may hold more (docs/reference); older runs lack some keys."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from streamgauge.stored import Exact, MapOf, OneOf, OrNull, Within, check, read_json
+
+_NUMBER = OrNull(float)
+_COUNT = Within(int, 0)
+_SECONDS = Within(float, 0, 1e7)
+_RATE = Within(int, 0, 1e9)
+_MOMENT = OrNull(Within(int, 0, 2**62))
+_VERDICT = OneOf("VALID", "INVALID", "FAILED")
+
+CALIBRATION = {
+    "scenario": str,
+    "at": str,
+    "floor_ms": {"total": {"p50": _NUMBER}, "latest": {"p50": _NUMBER}},
+    "ceiling_per_s": float,
+}
+CALIBRATIONS = {"machines": MapOf(CALIBRATION)}
+
+LOAD = Exact(
+    {
+        "rate_per_s": Within(int, 1, 1e9),
+        "warmup_s": _SECONDS,
+        "measured_s": _SECONDS,
+        "tail_s": _SECONDS,
+        "shape?": OneOf(
+            *("constant", "steps", "ramp", "single-burst", "periodic-burst", "fluctuating", "unlimited"),
+        ),
+        "arrivals?": OneOf("even", "poisson"),
+        "steps_per_s?": [_RATE],
+        "to_per_s?": _RATE,
+        "burst_records?": _RATE,
+        "burst_s?": _SECONDS,
+        "burst_every_s?": _SECONDS,
+        "rising_warmup?": bool,
+        "seed?": _COUNT,
+    }
+)
+MANIFEST = {
+    "run": str,
+    "scenario": {
+        "study": str,
+        "name": str,
+        "profile": str,
+        "stage": str,
+        "pipeline": str,
+        "load": LOAD,
+        "sustained": OrNull(str),
+        "parameters?": MapOf(object),
+        "slo?": [str],
+        "faults?": [{"verb": str, "role": str}],
+        "job?": OrNull({"path": str, "sha256": str}),
+    },
+    "engine": {
+        "name": str,
+        "version": str,
+        "delivery": OneOf("exactly-once", "at-least-once", "at-most-once"),
+        "options": MapOf(object),
+        "transactional?": bool,
+    },
+    "transport": {"name": str},
+    "streams": [Exact({"name": str, "topic": str, "partitions": Within(int, 1), "role": OneOf("input", "output")})],
+    "machine?": {"cores?": OrNull(float)},
+    "processes?": [{"role": str, "group": str}],
+    "shared_cores?": bool,
+    "calibration?": OrNull(CALIBRATION),
+    "environment?": {"removed?": [str]},
+    "provenance?": {"date?": str, "git?": OrNull({"commit": str, "dirty": bool}), "packages?": MapOf(str)},
+    "command": str,
+}
+OUTCOME = {
+    "load_start_ns": _MOMENT,
+    "measured_start_ns": _MOMENT,
+    "measured_end_ns": _MOMENT,
+    "load_end_ns": _MOMENT,
+    "drain_end_ns": _MOMENT,
+    "engine_start_ns?": _MOMENT,
+    "drain": OrNull(str),
+    "interrupted": bool,
+    "ends": MapOf(MapOf(_COUNT)),
+    "ended": [{"role": str, "group": str, "exit_code": OrNull(int), "log_tail": str}],
+    "load_error": OrNull(str),
+    "shared_cores?": OrNull(bool),
+    "hopeless?": OrNull(str),
+    "hopeless_latency_ms?": _NUMBER,
+    "faults?": [
+        {
+            "fault": str,
+            "verb": str,
+            "role": str,
+            "planned_ns": _MOMENT,
+            "acted_ns": _MOMENT,
+            "ended_ns": _MOMENT,
+            "took_effect": bool,
+            "why_not": OrNull(str),
+        }
+    ],
+}
+
+_FIGURES = {f"{name}?": _NUMBER for name in ("count", "p50", "p90", "p99", "p999", "max", "mean")}
+SUMMARY = {
+    "run": str,
+    "engine": {"name": str, "version": str},
+    "job?": OrNull({"name": str, "sha256": str}),
+    "verdict": _VERDICT,
+    "validated?": bool,
+    "state": OrNull(OneOf("steady", "drifting", "overloaded")),
+    "sustained": OrNull(bool),
+    "reasons": [str],
+    "warnings": [str],
+    "results": MapOf(_NUMBER),
+    "latency_ms": {f"{kind}?": OrNull(_FIGURES) for kind in ("total", "latest", "average", "generator_share")},
+    "rate_per_s": {"offered": _NUMBER, "achieved": _NUMBER, "worst_second?": _NUMBER, "output": _NUMBER},
+    "generator": OrNull(
+        {
+            **{f"{name}?": _NUMBER for name in ("late_p50_ms", "late_p99_ms", "late_max_ms", "errors")},
+            **{f"{name}?": OrNull(Within(float, 0)) for name in ("late_p99_limit_ms", "late_max_limit_ms")},
+        }
+    ),
+    "backlog": OrNull({"end": _NUMBER, "slope_per_s": _NUMBER, "slope_ci?": OrNull([float, float])}),
+    "trend?": {"total_ms_per_s?": _NUMBER, "total_ci?": OrNull([float, float])},
+    "burst?": OrNull(MapOf(object)),
+    "clock?": {"step_max_ms?": _NUMBER, "broker_offset_ms?": OrNull([_NUMBER, _NUMBER])},
+    "resources?": MapOf(MapOf(_NUMBER)),
+    "repetitions?": [MapOf(object)],
+    "slo": [MapOf(object)],
+    "faults?": [MapOf(object)],
+}
+
+_T = {"t_ns": Within(int, 0, 2**62)}
+SAMPLES = {
+    "resources": {
+        **_T,
+        "role": str,
+        "group": str,
+        **{
+            f"{name}?": _NUMBER
+            for name in ("cpu_s", "rss_mb", "heap_used_mb", "heap_committed_mb", "gc_count", "gc_ms")
+        },
+    },
+    "machine": {
+        **_T,
+        **{
+            f"{name}?": _NUMBER
+            for name in ("load1", "cpu_busy", "steal", "psi_cpu_some", "psi_io_some", "psi_memory_some")
+        },
+    },
+    "clock": {**_T, "mono_ns": int, "bracket_ns": int},
+    "positions": {**_T, "appended": MapOf(_COUNT), "consumed": OrNull(_COUNT)},
+    "visible": {**_T, "since_ns": _COUNT, "partition": _COUNT, "end": Within(int, 0, 2**40)},
+}
+
+SET = {"runs": Within(int, 1), "median": str}
+
+CAPACITY = {
+    "scenario": str,
+    "engine": str,
+    "rule": OrNull(str),
+    "slo": [str],
+    "resolution": float,
+    "over": str,
+    "unit": str,
+    "outcome": OrNull(str),
+    "interval": [_NUMBER, _NUMBER],
+    "confirmed": bool,
+    "note": str,
+    "best_latency_ms": OrNull({"p50": _NUMBER, "p99": _NUMBER}),
+    "guess": OrNull(Within(int, 1)),
+    "probes": [
+        {
+            "value": Within(int, 1),
+            "purpose": str,
+            "verdict": str,
+            "reason": str,
+            "weak": bool,
+            "seconds": float,
+            "seconds_saved": float,
+            "directory": str,
+            "total_p50": _NUMBER,
+            "total_p99": _NUMBER,
+        }
+    ],
+    "seconds": float,
+    "seconds_saved": float,
+    "settings": MapOf(object),
+}
+SEARCH = {
+    **{key: CAPACITY[key] for key in ("outcome", "interval", "confirmed", "note", "seconds")},
+    "validated?": OrNull(bool),
+    "best_latency_ms?": CAPACITY["best_latency_ms"],
+}
+"""What a set of searches takes from each."""
+CAPACITIES = {
+    **{key: CAPACITY[key] for key in ("scenario", "engine", "rule", "slo", "resolution", "over", "unit")},
+    **{key: CAPACITY[key] for key in ("outcome", "confirmed", "note", "seconds", "settings")},
+    "runs": Within(int, 1),
+    "median": _NUMBER,
+    "interval": {"best": OrNull([float, float])},
+    "searches": [{"directory": str, **SEARCH}],
+}
+COMPARED_CAPACITY = {
+    "unit?": str,
+    "over?": str,
+    "outcome?": OrNull(str),
+    "interval": [_NUMBER, _NUMBER],
+    "settings?": MapOf(object),
+}
+REPRODUCTION = {
+    "study": str,
+    "title": str,
+    "profile": str,
+    "state": OneOf("unfinished", "finished"),
+    "seconds?": _NUMBER,
+    "machine?": MapOf(object),
+    "experiments": [
+        {
+            "name": str,
+            "scenario": str,
+            "stage": str,
+            "variant": OneOf("built-in", "customised", "real-time"),
+            "purpose": OneOf("run", "capacity"),
+            "engine": str,
+            "runs?": Within(int, 1),
+            "state": OneOf("pending", "done", "not run"),
+            "reason": str,
+            "attempts": [
+                {
+                    "directory": str,
+                    "verdict": _VERDICT,
+                    "reasons": [str],
+                    "run?": Within(int, 1),
+                    "p50_ms?": MapOf(_NUMBER),
+                }
+            ],
+            "verdict?": OrNull(_VERDICT),
+            "directory": OrNull(str),
+            "summary": OrNull({f"{key.removesuffix('?')}?": value for key, value in SUMMARY.items()}),
+            "capacity": OrNull(CAPACITY),
+        }
+    ],
+}
+RESUMED_REPRODUCTION = {**REPRODUCTION, "settings": MapOf(object)}
+REFERENCE_FROM = {"path": str}
+
+
+def read_capacity(path: Path) -> dict[str, Any]:
+    """``capacity.json`` of a search, or of a set of them. Raises UsageError when it is damaged."""
+    content = read_json(path, {})
+    check(path, content, CAPACITIES if "searches" in content else CAPACITY)
+    return content
