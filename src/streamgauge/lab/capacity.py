@@ -238,7 +238,7 @@ def _first_guess(hunt: Hunt, watch: Watch) -> int:
         burst_records=backlog,
         burst_s=burst_s,
         warmup_s=burst_s,
-        measured_s=DRAIN_GIVEN_UP_S + watched_s,
+        measured_s=DRAIN_GIVEN_UP_S + 2 * watched_s,
     )
     one_to_one = is_one_to_one(scenario)
     referee = DrainReferee(one_to_one, watched_s, DRAIN_GIVEN_UP_S)

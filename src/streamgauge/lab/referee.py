@@ -300,7 +300,8 @@ class DrainReferee:
         self._points.append(found)
         if unconsumed is not None:
             self._unanswered.append((unconsumed.done, unconsumed.done - found.done))
-        watched = found.at_s - self._points[0].at_s >= self.watch_s
+        lasted_s = found.at_s - self._points[0].at_s
+        watched = lasted_s >= self.watch_s and not self._is_nearly_done(lasted_s)
         # Of a system that does not report what it consumed, a stall may be the end of a batch.
         consumed = watched if unconsumed is None else unconsumed.lag < seen.offered_per_s
         self._stalled = consumed and self._is_stalled()
@@ -313,6 +314,13 @@ class DrainReferee:
     def _call(self, word: Literal["hopeless", "check"]) -> Call:
         reason = "the backlog was only drained to see how fast that goes"
         return Call(word if self.one_to_one else "hopeless", reason)
+
+    def _is_nearly_done(self, lasted_s: float) -> bool:
+        """Whether what is left will be gone in as long again, and can be checked then. It is waited for only once."""
+        fallen = self._points[0].lag - self._points[-1].lag
+        return (
+            self.one_to_one and lasted_s < 2 * self.watch_s and self._points[-1].lag * lasted_s < fallen * self.watch_s
+        )
 
     def _unanswered_share(self) -> float:
         """Of the records consumed between the first third of the looks and the last: how many have no result."""

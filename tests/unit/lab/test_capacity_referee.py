@@ -419,3 +419,11 @@ def test_nothing_is_checked_where_marks_of_transactions_count_as_output() -> Non
         call = watching.look(Seen(t, 400, 300_000, 300_000, taken, taken + 100 if t < 3 else None, 0.0))
         t += 1
     assert call is not None and call.word == "hopeless"
+
+
+@pytest.mark.parametrize(("backlog", "word", "seconds"), [(900_000, "check", 22), (3_000_000, "hopeless", 14)])
+def test_a_drain_that_is_nearly_done_goes_on_to_its_end(backlog: int, word: str, seconds: int) -> None:
+    """After 12 s of watching a third is left, or four fifths. Three looks show that nothing more comes."""
+    watching, call = drain_losing(0.001, 50_000, backlog)
+    assert call is not None and call.word == word
+    assert watching._points[-1].at_s == pytest.approx(seconds, abs=1)
