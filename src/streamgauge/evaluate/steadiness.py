@@ -10,7 +10,10 @@ import numpy as np
 from streamgauge.evaluate.metrics.trend import LEAST_SECONDS, Series
 
 DRIFT_SHARE = 0.25
-"""Of its level: a latency that certainly moved, and by more than this over the measured interval, drifts."""
+"""Of its level: a latency that moved by more than this over the measured interval drifts, if that is certain."""
+CERTAIN_SHARE = 0.10
+"""Certain is a 95 % interval that begins beyond this. With zero in its place, one stationary run of 30 s in ten would be
+called drifting (bench/verdicts.py); so it is one in twenty."""
 DRIFT_MS = 2.0
 """Less than this is not told from the broker's stamps of whole milliseconds."""
 
@@ -32,7 +35,8 @@ def judge(medians: Series) -> Steadiness:
     span_s = float(medians.seconds[-1] - medians.seconds[0] + 1)
     level_ms = max(abs(float(np.median(medians.values))), 1e-9)
     change_ms, low_ms, high_ms = (per_s * span_s for per_s in (slope.per_s, slope.low, slope.high))
-    certain = low_ms > 0 or high_ms < 0
+    moved = low_ms > 0 or high_ms < 0
+    certain = moved and min(abs(low_ms), abs(high_ms)) > CERTAIN_SHARE * level_ms
     drifting = certain and abs(change_ms) > max(DRIFT_SHARE * level_ms, DRIFT_MS)
     state: Literal["steady", "drifting"] = "drifting" if drifting else "steady"
     share = change_ms / level_ms
@@ -43,8 +47,8 @@ def judge(medians: Series) -> Steadiness:
     went = f"{'rose' if change_ms > 0 else 'fell'} by {100 * abs(share):.0f} % {figures}"
     if drifting:
         return Steadiness(state, f"the median latency {went}: the run had not settled")
-    if certain:
-        return Steadiness(state, f"the median latency {went}, too little to matter")
+    if moved:
+        return Steadiness(state, f"the median latency {went}: not enough to call it drift")
     return Steadiness(state, f"no drift of the median latency: {_percent(share)} {figures}")
 
 
