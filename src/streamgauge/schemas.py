@@ -63,7 +63,7 @@ MANIFEST = {
         "options": MapOf(object),
         "transactional?": bool,
     },
-    "transport": {"name": str},
+    "transport": {"name": str, "own": bool},
     "streams": [Exact({"name": str, "topic": str, "partitions": Within(int, 1), "role": OneOf("input", "output")})],
     "machine?": {"cores?": OrNull(float)},
     "processes?": [{"role": str, "group": str}],

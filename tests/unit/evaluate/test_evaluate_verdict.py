@@ -136,7 +136,7 @@ def unstarted(path: Path, **outcome: Any) -> RunDir:
             "run": "r",
             "scenario": {**scenario, "sustained": "slope"},
             "engine": {"name": "e", "version": "1", "delivery": "at-least-once", "options": {}},
-            "transport": {"name": "kafka"},
+            "transport": {"name": "kafka", "own": True},
             "streams": [{"name": "flow", "topic": "t", "partitions": 1, "role": "input"}],
             "command": "streamgauge run s/n",
         }
