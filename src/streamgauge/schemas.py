@@ -38,6 +38,7 @@ LOAD = Exact(
         "burst_s?": _SECONDS,
         "burst_every_s?": _SECONDS,
         "rising_warmup?": bool,
+        "poisson_blocks?": OneOf("drawn", "fixed"),
         "seed?": _COUNT,
     }
 )

@@ -1,0 +1,39 @@
+"""The schemas know what this version writes."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, fields
+from pathlib import Path
+
+import pytest
+
+from streamgauge import registry, schemas
+from streamgauge.errors import Unsupported
+from streamgauge.lab import blueprint, manifest
+from streamgauge.lab.outcome import Outcome
+from streamgauge.model import LoadPlan, Stream
+from streamgauge.stored import check
+from streamgauge.studies import scenario as scenarios
+
+
+def test_an_exact_object_has_the_fields_of_its_class() -> None:
+    (stream,) = schemas.MANIFEST["streams"]  # type: ignore[misc]
+    for schema, kind in ((schemas.LOAD, LoadPlan), (stream, Stream)):
+        assert {key.removesuffix("?") for key in schema.keys} == {field.name for field in fields(kind)}
+
+
+@pytest.mark.parametrize("engine", registry.names("engines"))
+@pytest.mark.parametrize("name", scenarios.names())
+def test_the_manifest_of_every_scenario_passes(name: str, engine: str, tmp_path: Path) -> None:
+    try:
+        scenario = scenarios.resolve(name, engine=engine)
+    except Unsupported:
+        pytest.skip("the engine does not run it")
+    request = blueprint.Request(scenario, tmp_path / "out", program=("cat",) if engine == "command" else ())
+    written = json.loads(json.dumps(manifest.describe(blueprint.draw(request, "run", tmp_path / "work"))))
+    check(tmp_path, written, schemas.MANIFEST)
+
+
+def test_an_outcome_passes(tmp_path: Path) -> None:
+    check(tmp_path, asdict(Outcome()), schemas.OUTCOME)
