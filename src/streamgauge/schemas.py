@@ -123,10 +123,10 @@ SUMMARY = {
             **{f"{name}?": OrNull(Within(float, 0)) for name in ("late_p99_limit_ms", "late_max_limit_ms")},
         }
     ),
-    "backlog": OrNull({"end": _NUMBER, "slope_per_s": _NUMBER, "slope_ci?": OrNull([float, float])}),
-    "trend?": {"total_ms_per_s?": _NUMBER, "total_ci?": OrNull([float, float])},
+    "backlog": OrNull({"end": _NUMBER, "slope_per_s": _NUMBER, "slope_ci?": OrNull([object, object])}),
+    "trend?": {"total_ms_per_s?": _NUMBER, "total_ci?": OrNull([object, object])},
     "burst?": OrNull(MapOf(object)),
-    "clock?": {"step_max_ms?": _NUMBER, "broker_offset_ms?": OrNull([_NUMBER, _NUMBER])},
+    "clock?": {"step_max_ms?": _NUMBER, "broker_offset_ms?": OrNull([object, object])},
     "resources?": MapOf(MapOf(_NUMBER)),
     "repetitions?": [MapOf(object)],
     "slo": [MapOf(object)],
