@@ -19,7 +19,7 @@ def repeating(request: Request) -> str:
     safe = replace(scenario, engine_options=redact_options(scenario.engine_options))
     words = ["streamgauge", "run", f"{scenario.study}/{scenario.name}"]
     words += ["--engine", scenario.engine, "--profile", scenario.profile]
-    # A port is that of a broker of ours.
+    # The port can be set for an embedded broker only.
     unused = {"broker_port"} if request.bootstrap else set()
     for key, value in pinned(safe).items():
         words += [] if key in unused else ["--set", f"{key}={value}"]
