@@ -98,8 +98,8 @@ class Distribution:
         shown = self._shown()
         found: dict[str, float | int | None] = {"count": self.count, "missing": self.missing, **shown}
         if self.missing:
-            bounds = self.at_least()._shown()
-            found |= {f"{name}_at_least": bounds[name] for name, value in shown.items() if value is None}
+            bounds = self.at_least()._shown().items()
+            found |= {f"{name}_at_least": bound for name, bound in bounds if bound is not None and shown[name] is None}
         return found
 
     def _shown(self) -> dict[str, float | None]:
