@@ -81,8 +81,9 @@ def _disagreements(run: RunDir, facts: Facts) -> list[str]:
     """
     engine, found = facts.manifest["engine"], []
     for stream in (one for one in facts.streams if one.name in facts.outcome.get("ends", {})):
-        # A program of the user's own may write in transactions without a word.
-        with_gaps = stream.role == "output" and (engine.get("transactional") or engine["name"] == "command")
+        # A program or job of the user's own may write in transactions without a word.
+        of_user = engine["name"] == "command" or facts.scenario.get("job") is not None
+        with_gaps = stream.role == "output" and (engine.get("transactional") or of_user)
         ends = {int(partition): int(end) for partition, end in facts.outcome["ends"][stream.name].items()}
         rows = _rows_by_partition(run, stream)
         for partition in sorted(ends.keys() | rows.keys()):
