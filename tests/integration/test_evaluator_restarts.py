@@ -59,7 +59,7 @@ def test_killed_while_it_matches(shared: Bench, tmp_path: Path) -> None:
     killer = Killer(shared, "matching")
     shared.evaluator.evaluate(run, killer.phase, killer.warn)
     assert killer.killed
-    assert len(killer.warnings) == 1
+    assert sum("started again" in text for text in killer.warnings) == 1
     assert run.summary_path.read_bytes() == (GOLDEN / "summary.json").read_bytes()
 
 
@@ -68,7 +68,7 @@ def test_killed_while_it_records(shared: Bench) -> None:
     killer = Killer(shared, "recording speed")
     _, summary = run_experiment(request(shared), killer, shared.evaluator)
     assert killer.killed
-    assert len(killer.warnings) == 1
+    assert sum("started again" in text for text in killer.warnings) == 1
     assert summary["results"]["matched"] == summary["results"]["expected"] > 0
     assert not any("ended although nobody" in reason for reason in summary["reasons"])
 
