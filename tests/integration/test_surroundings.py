@@ -91,10 +91,11 @@ def test_without_home_and_name_the_variables_are_named(tmp_path: Path) -> None:
     assert "there is no home directory" in done.stderr and "STREAMGAUGE_STATE" in done.stderr
 
 
-def test_a_run_of_a_user_without_home_and_name(tmp_path: Path) -> None:
+def test_a_run_of_a_user_without_home_and_name_is_refused_before_anything_starts(tmp_path: Path) -> None:
     env: dict[str, Any] = {"STREAMGAUGE_CACHE": str(dirs.cache_dir()), "STREAMGAUGE_STATE": str(tmp_path / "state")}
     out = tmp_path / "run"
     words = ("run", "ospbench/latency", "--engine", "echo", *SHORT, "--out", str(out))
     done = nameless(STREAMGAUGE, *words, env=env, cwd=tmp_path)
-    assert done.returncode in (0, 3), done.stderr + done.stdout
-    assert json.loads((out / "summary.json").read_text())["results"]["matched"] > 0
+    assert done.returncode == 5, done.stderr + done.stdout
+    assert "Spark needs a user with a name" in done.stderr and "54321" in done.stderr
+    assert not out.exists()

@@ -9,6 +9,7 @@ input closes.
 from __future__ import annotations
 
 import os
+import pwd
 import re
 import struct
 import sys
@@ -83,6 +84,7 @@ def jvm_argv(
     ``java_options`` win over what is chosen here. Its standard input must be a pipe: the JVM ends when that
     closes.
     """
+    check_user_has_name()
     loopback = {"spark.driver.host": LOOPBACK, "spark.driver.bindAddress": LOOPBACK}
     settings = {
         # Executors elsewhere call the driver back: Spark finds the address that they can reach.
@@ -130,6 +132,18 @@ def jvm_env(connection_file: Path, work_dir: Path, master: str) -> dict[str, str
         "SPARK_LOCAL_DIRS": str(work_dir),
         "PYSPARK_PYTHON": sys.executable,
     }
+
+
+def check_user_has_name() -> None:
+    """Raises EnvironmentProblem for a user whom no Spark can log in: its JVM dies with a trace of Ivy or Hadoop."""
+    try:
+        pwd.getpwuid(os.getuid())
+    except KeyError:
+        raise EnvironmentProblem(
+            "Spark needs a user with a name",
+            got=f"user {os.getuid()} has no entry in the password database",
+            hint="run as another user, or add an entry to /etc/passwd",
+        ) from None
 
 
 def literal_path(path: Path) -> str:
