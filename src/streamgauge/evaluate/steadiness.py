@@ -12,8 +12,8 @@ from streamgauge.evaluate.metrics.trend import LEAST_SECONDS, Series
 DRIFT_SHARE = 0.25
 """Of its level: a latency that moved by more than this over the measured interval drifts, if that is certain."""
 CERTAIN_SHARE = 0.10
-"""Certain is a 95 % interval that begins beyond this. With zero in its place, 10 % of the stationary runs of 30 s would be
-called drifting instead of 6 % (bench/verdicts.py)."""
+"""Certain is a 95 % interval that begins beyond this. With zero in its place, 10 % of the stationary runs of 30 s would
+be called drifting instead of 6 % (bench/verdicts.py)."""
 DRIFT_MS = 2.0
 """Less than this is not told from the broker's stamps of whole milliseconds."""
 
