@@ -122,6 +122,7 @@ def test_an_engine_that_loses_results_has_failed(arguments: tuple[str, ...], whe
     assert (run / "report.html").is_file()
 
 
+@pytest.mark.full
 @pytest.mark.timeout(900)
 def test_two_searches_are_put_together_and_compared(tmp_path: Path) -> None:
     """The least number of partitions: three probes a search, and no drain."""
