@@ -104,6 +104,7 @@ class SyntheticRun:
                 "study": "ospbench",
                 "name": "latency",
                 "profile": "laptop",
+                "stage": self.pipeline.partition("/")[2],
                 "pipeline": self.pipeline,
                 "parameters": self.parameters,
                 "sustained": self.sustained,
@@ -119,6 +120,7 @@ class SyntheticRun:
             },
             "transport": {"name": "kafka", "own": True, "bootstrap": "127.0.0.1:1"},
             "streams": [{"name": name, "topic": name, "partitions": 2, "role": role} for name, role in streams],
+            "command": "streamgauge run ospbench/latency",
         }
 
     def _outcome(self) -> dict[str, Any]:
