@@ -131,12 +131,13 @@ def _write_rest(
             "run": run.path.name,
             "scenario": {
                 "study": "ospbench", "name": "bench", "profile": "laptop", "pipeline": pipeline,
-                "parameters": {}, "sustained": "slope",
+                "stage": pipeline.partition("/")[2], "parameters": {}, "sustained": "slope",
                 "load": {
                     "rate_per_s": load.rate_per_s, "warmup_s": WARMUP_S, "measured_s": MEASURED_S, "tail_s": TAIL_S,
                 },
             },
             "engine": {"name": "bench", "version": "0", "delivery": "at-most-once", "options": {}},
+            "transport": {"name": "kafka", "own": True}, "command": "",
             "streams": [
                 {"name": name, "topic": name, "partitions": PARTITIONS, "role": role} for name, role in streams
             ],
@@ -145,7 +146,7 @@ def _write_rest(
     at = {"load_start_ns": 0, "measured_start_ns": WARMUP_S, "measured_end_ns": WARMUP_S + MEASURED_S}
     at |= {"load_end_ns": WARMUP_S + MEASURED_S + TAIL_S, "drain_end_ns": 50}
     moments = {name: START_NS + second * NS_PER_S for name, second in at.items()}
-    run.write_outcome({**moments, "drain": "quiet", "ended": [], "load_error": None})
+    run.write_outcome({**moments, "drain": "quiet", "interrupted": False, "ends": {}, "ended": [], "load_error": None})
 
 
 @contextmanager
