@@ -7,7 +7,7 @@ from streamgauge.studies import scenario as scenarios
 def test_the_laptop_is_the_default() -> None:
     found = scenarios.resolve("ospbench/latency")
     assert (found.profile, found.engine, found.stage) == ("laptop", "spark", "ingest")
-    assert (found.load.rate_per_s, found.load.warmup_s, found.load.measured_s) == (400, 20.0, 30.0)
+    assert (found.load.rate_per_s, found.load.warmup_s, found.load.measured_s) == (400, 40.0, 30.0)
     assert found.load.tail_s == pytest.approx(0.5)
     assert found.scaled["measured_s"] == (30.0, 1500.0)
     assert "rate_per_s" not in found.scaled
@@ -72,12 +72,12 @@ def test_every_value_can_be_set() -> None:
             "burst_s must be shorter than burst_every_s",
         ),
         (
-            {"shape": "single-burst", "burst_records": "5", "burst_s": "51"},
-            "burst_s must not be longer than warm-up and measured interval together (50 s)",
+            {"shape": "single-burst", "burst_records": "5", "burst_s": "71"},
+            "burst_s must not be longer than warm-up and measured interval together (70 s)",
         ),
         (
-            {"shape": "periodic-burst", "burst_records": "5", "burst_s": "2", "burst_every_s": "51"},
-            "burst_every_s must not be longer than warm-up and measured interval together (50 s)",
+            {"shape": "periodic-burst", "burst_records": "5", "burst_s": "2", "burst_every_s": "71"},
+            "burst_every_s must not be longer than warm-up and measured interval together (70 s)",
         ),
         ({"conf": "a", "spark.ui.enabled": "true"}, "conf"),
         ({"shape": "unlimited", "arrivals": "poisson"}, "shape unlimited has no arrivals to spread"),
