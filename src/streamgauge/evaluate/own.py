@@ -81,7 +81,7 @@ def pipeline_of(run: RunDir, facts: Facts, spark: SparkSession) -> Iterator[Pipe
             where=problem.where,
             got=problem.got,
             expected=problem.expected,
-            hint=f"mend it; the run is kept: streamgauge evaluate {run.path} --job {original.name}",
+            hint=f"fix it; the run is kept: streamgauge evaluate {run.path} --job {original.name}",
         ) from problem
 
 

@@ -61,7 +61,8 @@ class Course:
         self._lag = LagMeter(self._look_at_lag, wanted=referee is not None or unvalidated)
         self._lags = Lags()
         self._one_to_one = is_one_to_one(self.scenario)
-        self._quiet = Quiet(self.scenario.trigger_s)
+        has_output = any(stream.role == "output" for stream in plan.streams)
+        self._quiet = Quiet(self.scenario.trigger_s, has_output=has_output)
         self._doubt: Call | None = None
         """Why a referee wants to know whether results are missing."""
         self._last: tuple[float, int, int] = (time.monotonic(), 0, 0)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-NOTHING_MEASURED = "mend the file and run again; nothing was measured"
+NOTHING_MEASURED = "fix the file and run again; nothing was measured"
 
 _for_good = ExitStack()
 """The query needs what the file defines as long as this process lives."""
