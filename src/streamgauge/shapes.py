@@ -224,7 +224,8 @@ class LoadPlan:
         rising = n_seq[order]
         blocks, begins = np.unique(np.searchsorted(firsts, rising, side="right") - 1, return_index=True)
         found = np.zeros(len(n_seq), np.int64)
-        for block, begin, end in zip(blocks.tolist(), begins, [*begins[1:], len(rising)], strict=True):
+        ends = np.append(begins[1:], len(rising))[: len(begins)]
+        for block, begin, end in zip(blocks.tolist(), begins, ends, strict=True):
             found[order[begin:end]] = self._random_block(block)[rising[begin:end] - firsts[block]]
         return found
 

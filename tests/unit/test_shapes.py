@@ -193,3 +193,9 @@ def test_bursts_and_the_busiest_second() -> None:
     assert (max(single.per_second()), max(periodic.per_second())) == (2500, 1100)
     for shape in ("constant", "steps", "ramp", "fluctuating"):
         assert (make(shape).bursts, make(shape).busiest_per_s) == ((), 400)
+
+
+def test_no_records_have_no_moments() -> None:
+    """Of a load whose worker left no ledger."""
+    plan = LoadPlan(1000, 1.0, 10.0, 1.0, arrivals="poisson")
+    assert plan.offsets_ns(np.zeros(0, np.int64)).tolist() == []

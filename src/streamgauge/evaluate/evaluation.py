@@ -24,7 +24,7 @@ from streamgauge.evaluate.metrics.generator import Lateness, Ledger, LedgerProbl
 from streamgauge.evaluate.metrics.trend import NO_SERIES, Series
 from streamgauge.evaluate.record import check_recorded
 from streamgauge.evaluate.summary import Figures, rounded, summarize, write_measures
-from streamgauge.evaluate.tally import Tally, results, wrong_after_fault
+from streamgauge.evaluate.tally import PARTITIONS_MAX, Tally, results, wrong_after_fault
 from streamgauge.evaluate.visible import Visible
 from streamgauge.rundir import RunDir, shared_cores
 
@@ -127,13 +127,15 @@ def _evaluate(run: RunDir, facts: Facts, tally: Tally, *, recorded: bool) -> dic
     recounted = wrong_after_fault(tally) if engine.get("recounts_after_failure") else 0
     failed = verdict.failures(counts, engine["delivery"], facts.ended("engine"), recounted)
     warnings += verdict.recounting_warnings(counts, recounted)
-    last_output_ms = figures.stamps.last_output_ms if figures is not None and recorded else None
+    last_output_ms = _last_output_ms(figures, visible) if figures is not None and recorded else None
     faults = recovery.measure(facts, facts.moments, _recovery(facts, figures) if recorded else None)
     # A system that fell silent is one finding, whether or not a fault made it so.
     silent = recovery.failures(faults, counts["unfinished"]) or verdict.silence(facts, counts, last_output_ms)
     failed += silent
     if counts["unfinished"] and not silent:
         warnings.append(verdict.unfinished_warning(counts))
+        if sum(stream.partitions for stream in facts.inputs) > PARTITIONS_MAX:
+            warnings.append(f"the inputs have more than {PARTITIONS_MAX} partitions: unfinished results may be lost")
     warnings += recovery.silent_warnings(faults)
     state, state_reason, finding = _state(facts, figures, validated)
     if finding.why:
@@ -221,7 +223,7 @@ def _measure(
         latest_known=latest_known,
         generator=made,
         stamps=stamps,
-        shortfall=arrival.measure(facts, moments, made, stamps) if recorded else None,
+        shortfall=arrival.measure(facts, moments, made, stamps, bound.ahead_ms if bound else 0.0) if recorded else None,
         backlog=backlog,
         backlog_end=lag.backlog_at_end(tally),
         backlog_measured=backlog_measured,
@@ -279,6 +281,12 @@ def _warnings(run: RunDir, facts: Facts, moments: Moments, figures: Figures) -> 
         rate_per_s=figures.generator.sent / moments.observed_s if moments.observed_s else None,
     )
     return said
+
+
+def _last_output_ms(figures: Figures, visible: Visible | None) -> float | None:
+    """By the clock of this machine: the broker's own stamps are put right by what is known of its clock."""
+    found, bound = figures.stamps.last_output_ms, figures.broker_bound
+    return found if found is None or visible is not None or bound is None else found - bound.ahead_ms
 
 
 def _drift_warnings(facts: Facts, figures: Figures | None, sentence: str | None) -> list[str]:
@@ -352,4 +360,4 @@ def _environment_warnings(facts: Facts) -> list[str]:
     if not names:
         return []
     kept = "; your own program keeps them" if facts.manifest["engine"]["name"] == "command" else ""
-    return [f"set in the environment and not passed on, so that they change nothing: {', '.join(names)}{kept}"]
+    return [f"environment variables that are not passed on, so that they change nothing: {', '.join(names)}{kept}"]

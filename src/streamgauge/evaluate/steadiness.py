@@ -14,6 +14,8 @@ DRIFT_SHARE = 0.25
 CERTAIN_SHARE = 0.10
 """Certain is a 95 % interval that begins beyond this. With zero in its place, 10 % of the stationary runs of 30 s would
 be called drifting instead of 6 % (bench/verdicts.py)."""
+STAMP_MS = 1.0
+"""The broker stamps whole milliseconds: no latency has a lower level."""
 DRIFT_MS = 2.0
 """Less than this is not told from the broker's stamps of whole milliseconds."""
 
@@ -30,10 +32,10 @@ def judge(medians: Series) -> Steadiness:
     """From the median latency of each second: drifting when its trend is certain and large enough to matter."""
     slope = medians.slope()
     if slope is None:
-        too_short = f"too short to tell whether the latency drifted: {LEAST_SECONDS} whole seconds are needed"
-        return Steadiness("steady", f"the measured interval is {too_short}")
+        few = f"only {len(medians)} whole seconds of the measured interval have results, {LEAST_SECONDS} are needed"
+        return Steadiness("steady", f"drift was not judged: {few}")
     span_s = float(medians.seconds[-1] - medians.seconds[0] + 1)
-    level_ms = max(abs(float(np.median(medians.values))), 1e-9)
+    level_ms = max(abs(float(np.median(medians.values))), STAMP_MS)
     change_ms, low_ms, high_ms = (per_s * span_s for per_s in (slope.per_s, slope.low, slope.high))
     moved = low_ms > 0 or high_ms < 0
     certain = moved and min(abs(low_ms), abs(high_ms)) > CERTAIN_SHARE * level_ms
@@ -53,4 +55,4 @@ def judge(medians: Series) -> Steadiness:
 
 
 def _percent(share: float) -> str:
-    return f"{100 * share:+.0f} %"
+    return f"{round(100 * share):+d} %"

@@ -193,7 +193,7 @@ def apply(rule: str | None, evidence: Evidence) -> Finding:
     if evidence.missing_share > MISSING_SHARE:
         return Finding(
             False,
-            f"overloaded: {_percent(evidence.missing_share)} of the expected results did not come out; the limit is "
+            f"not sustained: {_percent(evidence.missing_share)} of the expected results did not come out; the limit is "
             f"{_percent(MISSING_SHARE)}",
         )
     if evidence.median_ms is None:

@@ -52,7 +52,7 @@ def failures(
     return why
 
 
-def silence(facts: Facts, results: Mapping[str, int], last_output_ms: int | None) -> list[str]:
+def silence(facts: Facts, results: Mapping[str, int], last_output_ms: float | None) -> list[str]:
     """Why a system that lives has failed all the same: it fell silent before its results were out.
 
     Silent: no output for longer than the quiet time of the run, up to the end of the drain.

@@ -48,6 +48,8 @@ DRAIN_WATCHED_S = 30.0
 DRAIN_GIVEN_UP_S = 60.0
 """Seconds without a result after which the scenario's own rate is the first guess."""
 MOST_OF_A_PARAMETER = 1000
+NOT_SUSTAINED = ("overloaded", "not sustained")
+"""How the warning begins that says why a rate was not."""
 
 Row = dict[str, Any]
 
@@ -335,10 +337,12 @@ def judge(
         return "not sustained", given_up, given_up_weakly
     missed = [_missed(slo) for slo in summary["slo"] if not slo["passed"]]
     if summary["sustained"] is False:
-        overloaded = [text for text in summary["warnings"] if text.startswith("overloaded")] or summary["warnings"]
-        return "not sustained", "; ".join([*overloaded[:1], *missed]), False
+        why = [text for text in summary["warnings"] if text.startswith(NOT_SUSTAINED)] or summary["warnings"]
+        return "not sustained", "; ".join([*why[:1], *missed]), False
     if missed:
         return "not sustained", "; ".join(missed), False
+    if rule is None and (share := _missing_share(summary)) > sustained.MISSING_SHARE:
+        return "not sustained", f"{100 * share:.1f} % of the expected results did not come out", False
     if summary["sustained"] or rule is None:
         return "sustained", "", False
     slope_percent = summary["backlog"]["slope_percent"]
@@ -349,11 +353,14 @@ def judge(
 
 
 def _engine_fell_behind(summary: Mapping[str, Any]) -> bool:
-    """Not if results were lost: they stay in the backlog for good, and it grows although the engine keeps up."""
     interval = summary["backlog"].get("slope_percent_ci")
-    if (summary.get("results") or {}).get("lost"):
-        return False
     return interval is not None and interval[0] >= 100 * sustained.SLOPE_SHARE
+
+
+def _missing_share(summary: Mapping[str, Any]) -> float:
+    results = summary.get("results") or {}
+    missing = (results.get("lost") or 0) + (results.get("unfinished") or 0)
+    return missing / max(results.get("expected") or 0, 1)
 
 
 def _missed(slo: Mapping[str, Any]) -> str:

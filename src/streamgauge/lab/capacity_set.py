@@ -13,7 +13,7 @@ another one for each n.
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -117,13 +117,22 @@ def write_set(out: Path, settings: Mapping[str, Any], runs: int) -> Content:
     return content
 
 
+def _interval(best: Sequence[float]) -> list[float] | None:
+    return list(bootstrap_interval(best)) if len(best) >= RUNS_MIN else None
+
+
 def summarize(settings: Mapping[str, Any], runs: int, searches: Mapping[str, Content]) -> Content:
-    """The content of a set's file. ``median`` and ``interval`` are of the best sustained values of all searches."""
+    """The content of a set's file. ``median`` and ``interval`` are of the best sustained values.
+
+    There is no interval where some search found no edge: a lower bound, or only those that found something, tell too
+    little.
+    """
     rows: list[dict[str, Any]] = [
         {"directory": name, **{key: found.get(key) for key in LISTED}} for name, found in searches.items()
     ]
     outcomes = {row["outcome"] for row in rows} | ({None} if len(rows) < runs else set())
     best = [row["interval"][0] for row in rows if row["outcome"] in ("found", "ceiling")]
+    every_edge = all(row["outcome"] == "found" for row in rows)
     validated = {row["validated"] for row in rows}
     return {
         "format": FORMAT,
@@ -132,7 +141,10 @@ def summarize(settings: Mapping[str, Any], runs: int, searches: Mapping[str, Con
         "runs": runs,
         "outcome": min(outcomes, key=_WORST_FIRST.index),
         "median": statistics.median(best) if best else None,
-        "interval": {"best": list(bootstrap_interval(best)) if len(best) >= RUNS_MIN else None, "seed": SEED},
+        "interval": {
+            "best": list(bootstrap_interval(best)) if every_edge and len(best) >= RUNS_MIN else None,
+            "seed": SEED,
+        },
         "confirmed": bool(rows) and all(row["confirmed"] for row in rows),
         "validated": False if False in validated else True if validated == {True} else None,
         "note": "; ".join(f"search {row['directory']}: {row['note']}" for row in rows if row["note"]),

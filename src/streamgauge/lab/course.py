@@ -259,6 +259,7 @@ class Course:
             return self._quiet.is_quiet(time.monotonic(), behind=behind) and not self._visibility.hides_results()
 
         self._watch.phase("draining")
+        self._quiet.begin_drain(time.monotonic())
         if self.plan.broker and not self._lives("broker"):
             deadline = 0.0  # nobody will ever answer
         quiet = self._each_second(until=is_quiet, deadline=deadline, phase=lambda _: "draining")

@@ -19,6 +19,7 @@ class Quiet:
         self._ends: dict[int, int] = {}
         self._moved_s: dict[int, float] = {}
         self._longest_gap_s = 0.0
+        self._most_lag = 0
         self._longest_wait_s = 0.0
         self._began: tuple[float, int] | None = None
         self._done = 0
@@ -45,12 +46,19 @@ class Quiet:
             self._silent_since_s = now_s
         if done and self._began is None:
             self._began = (now_s, done)
-        # An engine that takes nothing at the moment has no speed: how long its records wait cannot be said.
-        if judged and lag and done and done > self._done and self._began is not None:
+        if judged and lag:
+            self._most_lag = max(self._most_lag, lag)
+        # By the speed that is known by now: the first looks of a cold engine show hardly any, and one that takes
+        # nothing at the moment shows none.
+        if done and done > self._done and self._began is not None:
             began_s, first = self._began
             if now_s > began_s and done > first:
-                self._longest_wait_s = max(self._longest_wait_s, lag * (now_s - began_s) / (done - first))
+                self._longest_wait_s = self._most_lag * (now_s - began_s) / (done - first)
         self._done = done or 0
+
+    def begin_drain(self, now_s: float) -> None:
+        """Until now input was still coming: the silence counts from here."""
+        self._silent_since_s = now_s
 
     def unknown(self) -> None:
         """A transport that did not answer says nothing about the engine: the silence counts from its next answer."""

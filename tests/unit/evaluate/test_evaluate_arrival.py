@@ -72,7 +72,20 @@ def test_what_is_not_certain_is_a_warning() -> None:
     assert found is not None
     doubtful = dataclasses.replace(found, slope=dataclasses.replace(found.slope, low=-5.0, high=25.0))
     assert doubtful.reasons() == []
-    assert doubtful.warnings()[0].startswith("whether the broker took the whole load is undecided")
+    assert doubtful.warnings()[0].startswith("cannot tell whether the broker took the whole load")
+
+
+def test_under_a_ramp_a_broker_s_clock_is_no_shortfall() -> None:
+    """It is a second ahead and takes everything; the rate rises from 1,000 to 4,000."""
+    known, moments = facts(rate_per_s=RATE, measured_s=MEASURED_S)
+    known = dataclasses.replace(known, plan=dataclasses.replace(known.plan, shape="ramp", to_per_s=4 * RATE))
+    due = [known.plan.count_before(round((second - 0.5) * NS_PER_S)) for second in range(moments.seconds)]
+    none = np.zeros(moments.seconds, np.int64)
+    stamps = Stamps(none, none, 0, none, appended_level=np.array(due, np.float64))
+    sent = generated(known, moments)
+    blamed, fair = (arrival.measure(known, moments, sent, stamps, ahead_ms) for ahead_ms in (0.0, 1000.0))
+    assert blamed is not None and blamed.reasons()
+    assert fair is not None and fair.reasons() == []
 
 
 def test_the_time_of_a_broker_s_fault_is_exempt() -> None:

@@ -156,8 +156,8 @@ def test_the_output_of_one_partition_does_not_hide_the_outage_of_another() -> No
     )
     assert (found.outage_s, found.gap_before_s) == (pytest.approx(0.1), pytest.approx(0.1))
     assert found.first_output_s == pytest.approx(0.05)
-    # The third is silent from 8.4 s to the end of the drain at 27 s; the fourth has one output before the fault.
-    assert (found.outage_worst_s, found.gap_before_worst_s) == (pytest.approx(18.6), pytest.approx(0.1))
+    # The third is silent from 8.4 s to the end of the load at 22 s; the fourth has one output before the fault.
+    assert (found.outage_worst_s, found.gap_before_worst_s) == (pytest.approx(13.6), pytest.approx(0.1))
     assert (found.partitions, found.partitions_judged) == (4, 3)
     assert (found.partitions_affected, found.partitions_silent) == (2, 1)
 
@@ -171,6 +171,12 @@ def test_a_partition_is_measured_by_its_own_gaps() -> None:
     assert (unhurt.partitions_affected, unhurt.outage_worst_s) == (0, pytest.approx(3.0))
 
 
+def test_the_quiet_time_of_the_drain_is_no_outage() -> None:
+    """The load ends at 22 s, the last output comes before; five quiet seconds follow, after a fault without effect."""
+    found = recovered(of_partitions(outputs((1, 21.95)), outputs((1, 21.95))), 8.45)
+    assert (found.partitions_affected, found.partitions_silent) == (0, 0)
+
+
 def test_partitions_without_output_before_the_fault_are_not_judged() -> None:
     found = recovered(of_partitions(outputs((9, 26)), outputs((9, 9))), 8.45)
     assert (found.partitions, found.partitions_judged, found.partitions_affected) == (2, 0, 0)
@@ -181,7 +187,7 @@ def test_a_warning_names_the_partitions_that_stay_silent() -> None:
     part = silent(first_output_s=0.05, partitions=4, partitions_silent=1)
     assert recovery.silent_warnings(
         [part, silent(partitions=4, partitions_silent=4), silent(partitions_silent=None)]
-    ) == ["nothing came out any more of 1 of the 4 output partitions after the fault 'kill engine at 5s'"]
+    ) == ["1 of 4 output partitions produced no output any more after the fault 'kill engine at 5s'"]
 
 
 def test_gaps() -> None:

@@ -92,12 +92,10 @@ def test_a_broker_s_ceiling_is_not_the_engine_s_unless_it_fell_behind_too(low: f
     assert reason.startswith(BROKER_REASON) is (verdict == "invalid")
 
 
-def test_lost_results_are_no_sign_of_an_engine_that_fell_behind() -> None:
-    """They stay in the backlog for good."""
-    backlog = {"slope_percent": 5.0, "slope_percent_ci": [4.0, 6.0]}
-    changes = {"verdict": "INVALID", "reasons": [f"{BROKER_REASON}: it fell behind"], "backlog": backlog}
-    assert judge(summary(**changes, results={"lost": 90}), "slope")[0] == "invalid"
-    assert judge(summary(**changes, results={"lost": 0}), "slope")[0] == "not sustained"
+@pytest.mark.parametrize(("lost", "verdict"), [(11, "not sustained"), (10, "sustained")])
+def test_without_a_rule_missing_results_count_all_the_same(lost: int, verdict: str) -> None:
+    found = summary(sustained=None, results={"expected": 1000, "lost": lost, "unfinished": 0})
+    assert judge(found, None)[0] == verdict
 
 
 def test_the_reason_is_the_one_that_counts() -> None:

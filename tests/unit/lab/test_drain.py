@@ -58,6 +58,22 @@ def test_an_engine_that_has_stopped_does_not_wait_ever_longer() -> None:
     assert quiet.quiet_s == 5.0
 
 
+def test_a_cold_start_does_not_make_a_wait_of_minutes() -> None:
+    """Its first looks show hardly any speed: 1, 60, 900 and then 1,000 a second, with 2,000 waiting."""
+    quiet = Quiet(trigger_s=0.0)
+    for second, done in enumerate([1, 60, 900, *range(1900, 60_000, 1000)]):
+        quiet.see(second, {0: done}, lag=2000, done=done, judged=True)
+    assert quiet.quiet_s == 5.0
+
+
+def test_silence_before_the_end_of_the_load_does_not_end_the_drain() -> None:
+    quiet = Quiet(trigger_s=0.0)
+    fed(quiet, 60)
+    quiet.begin_drain(66.0)
+    assert not quiet.is_quiet(66.0, behind=False)
+    assert quiet.is_quiet(71.0, behind=False)
+
+
 def test_without_an_answer_the_silence_begins_anew() -> None:
     quiet = Quiet(trigger_s=0.0)
     fed(quiet, 10)

@@ -12,7 +12,7 @@ from streamgauge.evaluate.metrics.generator import Generator
 from streamgauge.evaluate.metrics.throughput import Stamps
 from streamgauge.evaluate.metrics.trend import Series, Slope
 from streamgauge.evaluate.tally import Floats
-from streamgauge.model import NS_PER_S
+from streamgauge.model import NS_PER_MS, NS_PER_S
 
 SHORTFALL_SHARE = 0.01
 """Of the offered rate: what has not arrived must grow by less."""
@@ -42,7 +42,7 @@ class Shortfall:
     def warnings(self) -> list[str]:
         if self.slope.low >= self.limit_per_s or self.slope.high < self.limit_per_s:
             return []
-        return [f"whether the broker took the whole load is undecided: what had not arrived {self._grew()}"]
+        return [f"cannot tell whether the broker took the whole load: offered − appended {self._grew()}"]
 
     def _grew(self) -> str:
         return (
@@ -51,7 +51,9 @@ class Shortfall:
         )
 
 
-def measure(facts: Facts, moments: Moments, found: Generator, stamps: Stamps) -> Shortfall | None:
+def measure(
+    facts: Facts, moments: Moments, found: Generator, stamps: Stamps, broker_ahead_ms: float = 0.0
+) -> Shortfall | None:
     """None where there is no schedule to fall behind, or too little of the measured interval to judge."""
     if not facts.plan.scheduled or not moments.observed_s:
         return None
@@ -59,18 +61,20 @@ def measure(facts: Facts, moments: Moments, found: Generator, stamps: Stamps) ->
     seconds = [second for second in moments.measured_seconds() if second not in exempt]
     offered = _offered_level(facts, moments)
     sent = np.cumsum(found.sent_per_second) - found.sent_per_second / 2
-    slope = Series.of((offered - stamps.appended_level).tolist(), seconds).slope()
+    # By the broker's clock, which stamps what arrived: under a rising load, a constant offset would look like growth.
+    by_then = _offered_level(facts, moments, round(broker_ahead_ms * NS_PER_MS)) if broker_ahead_ms else offered
+    slope = Series.of((by_then - stamps.appended_level).tolist(), seconds).slope()
     of_sending = Series.of((offered - sent).tolist(), seconds).slope()
     if slope is None or of_sending is None:
         return None
     return Shortfall(slope, of_sending, SHORTFALL_SHARE * found.offered / moments.observed_s)
 
 
-def _offered_level(facts: Facts, moments: Moments) -> Floats:
-    """How many records were due, on average over each second."""
+def _offered_level(facts: Facts, moments: Moments, ahead_ns: int = 0) -> Floats:
+    """How many records were due, on average over each second of a clock that is so far ahead."""
     plan, step_ns = facts.plan, NS_PER_S // _LOOKS_PER_S
     looks = moments.seconds * _LOOKS_PER_S
-    due = [min(plan.count_before(look * step_ns + step_ns // 2), plan.records) for look in range(looks)]
+    due = [min(plan.count_before(look * step_ns + step_ns // 2 - ahead_ns), plan.records) for look in range(looks)]
     found: Floats = np.array(due, np.float64).reshape(moments.seconds, _LOOKS_PER_S).mean(axis=1)
     return found
 

@@ -27,6 +27,11 @@ class Bound:
     high_ms: float
 
     @property
+    def ahead_ms(self) -> float:
+        """By how much the broker's clock is ahead, at best guess; 0 where the two may be the same."""
+        return 0.0 if self.agrees else (self.low_ms + self.high_ms) / 2
+
+    @property
     def agrees(self) -> bool:
         """Whether the two clocks may be the same within a millisecond."""
         return self.low_ms <= OFFSET_TOLERANCE_MS and self.high_ms >= -OFFSET_TOLERANCE_MS

@@ -121,8 +121,8 @@ def warnings(facts: Facts) -> list[str]:
 def silent_warnings(measured: Sequence[Mapping[str, Any]]) -> list[str]:
     """Faults after which a part of the output stayed silent while the rest went on."""
     return [
-        f"nothing came out any more of {fault['partitions_silent']} of the {fault['partitions']} output partitions "
-        f"after the fault {fault['fault']!r}"
+        f"{fault['partitions_silent']} of {fault['partitions']} output partitions produced no output any more after "
+        f"the fault {fault['fault']!r}"
         for fault in measured
         if fault["partitions_silent"] and fault["first_output_s"] is not None
     ]
@@ -207,7 +207,9 @@ def _by_partition(seen: Seen, moments: Moments, at_ns: int, first_ns: int, until
 
     A partition with fewer than two outputs before the first fault is not judged: it may be silent by nature.
     """
-    at_ms, until_ms, over_ms = (ns / NS_PER_MS for ns in (at_ns, until_ns, moments.drain_end_ns))
+    # Nothing is owed after the load: the quiet time of the drain is no outage.
+    over_ns = min(moments.drain_end_ns, moments.load_end_ns)
+    at_ms, until_ms, over_ms = (ns / NS_PER_MS for ns in (at_ns, until_ns, over_ns))
     judged = [
         (longest_gap_after(outputs_ms, at_ms, until_ms, over_ms), usual_ms)
         for outputs_ms in seen.partitions_ms

@@ -59,7 +59,7 @@ def warnings(
         if kind in unknown_kinds or not clock_ms or p50_ms is None or clock_ms <= CLOCK_SHARE * p50_ms:
             continue
         said.append(
-            f"how far the clocks of broker and load worker are apart is known to {clock_ms:.1f} ms only, which is more "
+            f"the offset between the clocks of broker and load worker is known only to within {clock_ms:.1f} ms, more "
             f"than {100 * CLOCK_SHARE:g} % of the median {kind} latency ({p50_ms:.1f} ms)"
         )
     return said

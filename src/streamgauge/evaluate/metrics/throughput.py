@@ -131,8 +131,8 @@ def in_seconds_of_load(backlog: Series, facts: Facts, moments: Moments) -> Serie
     """
     offered = offered_per_second(facts, moments)[np.asarray(backlog.seconds, np.int64)].astype(np.float64)
     if not facts.plan.scheduled:
-        # Without a schedule there is no rate but the mean one.
-        offered[:] = facts.plan.rate_per_s
+        # Without a schedule there is no rate but the mean one: all records leave in the measured interval.
+        offered[:] = facts.plan.records / (moments.observed_s or 1.0)
     some = offered > 0
     return Series(backlog.seconds[some], backlog.values[some] / offered[some])
 
