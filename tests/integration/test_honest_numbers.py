@@ -41,7 +41,7 @@ def test_a_program_that_falls_silent_half_way(measure: Measure, behaviour: str, 
 
 
 def test_a_program_that_publishes_every_098_seconds_keeps_up(measure: Measure) -> None:
-    _, summary = measure("command", program=hostile("every", 0.98), measured_s=40, sustained="slope")
+    _, summary = measure("command", program=hostile("every", 0.98), measured_s=25, sustained="slope")
     assert (summary["verdict"], summary["reasons"]) == ("VALID", [])
     assert (summary["sustained"], exit_code(summary)) == (True, 0)
 

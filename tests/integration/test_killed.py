@@ -83,6 +83,7 @@ def test_killed_with_flink_under_test(start: Start) -> None:
     started.assert_nothing_left(least=6)
 
 
+@pytest.mark.full
 def test_killed_together_with_its_guardian(start: Start, tmp_path: Path) -> None:
     """Nobody is left to clean up: the next run does, before it measures."""
     started = start(*LONG)
@@ -131,6 +132,7 @@ def test_one_command_at_a_time_uses_a_directory(start: Start) -> None:
     assert started.cli.poll() is None
 
 
+@pytest.mark.full
 def test_a_run_beside_another_says_so(start: Start) -> None:
     started = start(*LONG)
     started.await_text("warm-up")
