@@ -24,9 +24,9 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
         run = SYNTHETIC[f"write_{kind}"](tmp_path_factory.mktemp("runs") / kind)
         found[kind] = report.write(run).as_uri()
     hostile = SYNTHETIC["write_valid"](tmp_path_factory.mktemp("runs") / "hostile")
-    hostile.write_manifest(
-        {**SYNTHETIC["manifest"](), "engine": {"title": HOSTILE, "version": HOSTILE}, HOSTILE: HOSTILE}
-    )
+    manifest = SYNTHETIC["manifest"]()
+    engine = {**manifest["engine"], "title": HOSTILE, "version": HOSTILE}
+    hostile.write_manifest({**manifest, "engine": engine, HOSTILE: HOSTILE})
     samples = [{**sample, "role": HOSTILE} for sample in hostile.samples("resources")]
     (hostile.path / "samples" / "resources.jsonl").unlink()
     hostile.append_samples("resources", samples)
