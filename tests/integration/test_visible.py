@@ -254,8 +254,8 @@ def test_latency_counts_until_a_result_is_visible(spark: Any, tmp_path: Path) ->
     assert summary["visible_resolution_ms"] == {"p50": 20.0, "p99": None, "max": 20.0}
     seconds = pq.read_table(tmp_path / "run/measures/seconds.parquet").to_pylist()
     assert [row["output"] for row in seconds][:6] == [0, 10, 10, 10, 10, 0]
-    # At the end of each second its ten records wait: the commit of the second before it has come.
-    assert [row["backlog"] for row in seconds][:6] == [10, 10, 10, 10, 0, 0]
+    # On average 5.47 of its own ten records wait in a second, and until 0.5 and 0.6 s five and five of the one before.
+    assert [row["backlog"] for row in seconds][:6] == pytest.approx([5.47, 10.97, 10.97, 10.97, 5.5, 0])
 
 
 def test_results_that_never_became_visible_are_none(spark: Any, tmp_path: Path) -> None:
