@@ -33,6 +33,6 @@ def _user_dir(own: str, xdg: str, linux: str, macos: str) -> Path:
         raise EnvironmentProblem(
             "there is no home directory",
             got=f"no HOME, and user {os.getuid()} has no entry in the password database",
-            hint="set HOME, or STREAMGAUGE_CACHE and STREAMGAUGE_STATE, to a directory of yours",
+            hint="set HOME, or STREAMGAUGE_CACHE and STREAMGAUGE_STATE, to a directory that you can write to",
         ) from None
     return home / (macos if sys.platform == "darwin" else linux) / "streamgauge"

@@ -66,10 +66,16 @@ def test_a_partition_without_its_file_is_refused(run: RunDir) -> None:
         check(run)
 
 
-@pytest.mark.parametrize("engine", [{"transactional": True}, {"name": "command"}])
-def test_transactions_leave_gaps_in_the_output_alone(run: RunDir, engine: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    ("engine", "scenario"),
+    [({"transactional": True}, {}), ({"name": "command"}, {}), ({}, {"job": {"path": "my.py", "sha256": "1a2b"}})],
+)
+def test_transactions_leave_gaps_in_the_output_alone(
+    run: RunDir, engine: dict[str, Any], scenario: dict[str, Any]
+) -> None:
     manifest = run.manifest()
-    run.write_manifest({**manifest, "engine": manifest["engine"] | engine})
+    changed = {"engine": manifest["engine"] | engine, "scenario": manifest["scenario"] | scenario}
+    run.write_manifest({**manifest, **changed})
     rewrite(run, "output", lambda table: table.slice(3))
     check(run)
     rewrite(run, "flow", lambda table: table.slice(3))
