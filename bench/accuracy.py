@@ -15,9 +15,9 @@ import sys
 from typing import Any
 
 from streamgauge.conformance.suite import Bench, bench
-from streamgauge.lab.blueprint import Request
-from streamgauge.lab.experiment import run_experiment
-from streamgauge.lab.watch import Nobody
+from streamgauge.run.plan import Request
+from streamgauge.run.reporter import NullReporter
+from streamgauge.run.runner import run_scenario
 from streamgauge.studies import scenario as scenarios
 
 CASES: dict[str, tuple[dict[str, str], float, float]] = {
@@ -34,8 +34,8 @@ def measure(shared: Bench, options: dict[str, str]) -> dict[str, Any]:
     changes = {"rate_per_s": "200", "warmup_s": "2", "measured_s": "12", "sustained": "none", **options}
     scenario = scenarios.resolve("ospbench/latency", engine="echo", changes=changes)
     for _ in range(3):
-        _, summary = run_experiment(
-            Request(scenario, shared.out("accuracy"), bootstrap=shared.bootstrap), Nobody(), shared.evaluator
+        _, summary = run_scenario(
+            Request(scenario, shared.out("accuracy"), bootstrap=shared.bootstrap), NullReporter(), shared.evaluator
         )
         if summary["verdict"] == "VALID":
             break

@@ -27,9 +27,9 @@ import psutil
 
 from streamgauge import jars, registry
 from streamgauge.datasets.traffic import Traffic
-from streamgauge.lab.ports import free_ports
-from streamgauge.lab.supervisor import Supervisor
 from streamgauge.model import Job, ProcessSpec, Stream
+from streamgauge.processes.ports import free_ports
+from streamgauge.processes.supervisor import Supervisor
 from streamgauge.studies import scenario as scenarios
 from streamgauge.transports.kafka import Kafka
 

@@ -15,9 +15,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from streamgauge.lab.blueprint import Request
-from streamgauge.lab.capacity import Hunt, find_capacity
-from streamgauge.lab.watch import Nobody
+from streamgauge.campaigns.capacity import CapacitySearch, find_capacity
+from streamgauge.run.plan import Request
+from streamgauge.run.reporter import NullReporter
 from streamgauge.studies import scenario as scenarios
 
 OFF = 0.05
@@ -34,7 +34,7 @@ def search(out: Path, cap_per_s: int, resolution: float, seconds: float, seed: i
         "measured_s": str(seconds),
     }
     scenario = scenarios.resolve("ospbench/throughput", engine="echo", changes=changes)
-    return find_capacity(Hunt(Request(scenario, out), resolution), Nobody(), show)
+    return find_capacity(CapacitySearch(Request(scenario, out), resolution), NullReporter(), show)
 
 
 def show(row: Mapping[str, Any]) -> None:

@@ -14,17 +14,17 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from streamgauge.lab.blueprint import Request
-from streamgauge.lab.comparison import compare
-from streamgauge.lab.repetition import run_interleaved
-from streamgauge.lab.watch import Nobody
+from streamgauge.campaigns.comparison import compare
+from streamgauge.campaigns.repetition import run_interleaved
+from streamgauge.run.plan import Request
+from streamgauge.run.reporter import NullReporter
 from streamgauge.studies import scenario as scenarios
 
 SETS = {"first": "250", "second": "250", "slow": "275"}
 SHORT = {"rate_per_s": "200", "warmup_s": "2", "measured_s": "10", "sustained": "none"}
 
 
-class Aloud(Nobody):
+class Aloud(NullReporter):
     def phase(self, text: str) -> None:
         if text.startswith("run "):
             print(text, flush=True)

@@ -25,10 +25,10 @@ from streamgauge import jars, registry
 from streamgauge.datasets.traffic import Traffic
 from streamgauge.engines import java
 from streamgauge.engines.flink import cluster
-from streamgauge.lab.ports import free_ports
-from streamgauge.lab.process import Running
-from streamgauge.lab.supervisor import Supervisor
 from streamgauge.model import Job, ProcessSpec, Stream
+from streamgauge.processes.ports import free_ports
+from streamgauge.processes.process import Running
+from streamgauge.processes.supervisor import Supervisor
 from streamgauge.studies import scenario as scenarios
 from streamgauge.transports.kafka import Kafka
 

@@ -38,9 +38,9 @@ from streamgauge import jars
 from streamgauge.datasets.traffic import Traffic
 from streamgauge.errors import StreamgaugeError
 from streamgauge.jvm.java import find_java
-from streamgauge.lab.ports import free_ports
-from streamgauge.lab.supervisor import Supervisor
 from streamgauge.model import NS_PER_MS, NS_PER_S, LoadPlan, Stream
+from streamgauge.processes.ports import free_ports
+from streamgauge.processes.supervisor import Supervisor
 from streamgauge.transports.kafka import Kafka
 from streamgauge.transports.kafka.sender import PRODUCER_SETTINGS
 

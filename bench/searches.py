@@ -14,9 +14,9 @@ import random
 import sys
 from collections import Counter
 
+from streamgauge.campaigns.capacity_set import GOLDEN
+from streamgauge.campaigns.search import Next, Probe, Target, advance
 from streamgauge.evaluate import comparison
-from streamgauge.lab.capacity_set import GOLDEN
-from streamgauge.lab.search import Next, Probe, Target, advance
 
 CAPACITY_PER_S = 20_000.0
 DRAINED = (0.8, 1.25)

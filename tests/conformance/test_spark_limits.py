@@ -13,8 +13,8 @@ from streamgauge.datasets.traffic import Traffic
 from streamgauge.engines.spark import Spark
 from streamgauge.engines.spark.limits import CHAINED, LIMITS
 from streamgauge.errors import StreamgaugeError
-from streamgauge.lab.supervisor import Supervisor
 from streamgauge.model import Job, Limit, Stream
+from streamgauge.processes.supervisor import Supervisor
 from streamgauge.transports.kafka import Kafka
 
 SPARKS_OWN = [limit for limit in LIMITS if "keeps no state" not in limit.reason]

@@ -16,10 +16,10 @@ from streamgauge.conformance.suite import Bench
 from streamgauge.evaluate import process
 from streamgauge.jvm.java import find_java
 from streamgauge.jvm.spark import connect
-from streamgauge.lab.blueprint import Request
-from streamgauge.lab.experiment import run_experiment
-from streamgauge.lab.faults import parse as parse_fault
-from streamgauge.lab.watch import Nobody
+from streamgauge.run.faults import parse as parse_fault
+from streamgauge.run.plan import Request
+from streamgauge.run.reporter import NullReporter
+from streamgauge.run.runner import run_scenario
 from streamgauge.rundir import RunDir
 from streamgauge.studies import scenario as scenarios
 
@@ -47,7 +47,7 @@ def measure(shared: Bench) -> Measure:
         scenario = replace(scenario, faults=tuple(parse_fault(fault) for fault in faults))
         while True:
             request = Request(scenario, shared.out(engine), bootstrap=shared.bootstrap, program=program)
-            directory, summary = run_experiment(request, Nobody(), shared.evaluator)
+            directory, summary = run_scenario(request, NullReporter(), shared.evaluator)
             attempts -= 1
             if summary["verdict"] != "INVALID" or not attempts:
                 return directory, summary

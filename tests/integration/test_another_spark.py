@@ -12,9 +12,9 @@ from driving import streamgauge
 
 from streamgauge.jvm.java import find_java
 from streamgauge.jvm.spark import spark_home
-from streamgauge.lab.ports import free_port
-from streamgauge.lab.supervisor import Supervisor
 from streamgauge.model import ProcessSpec, Ready
+from streamgauge.processes.ports import free_port
+from streamgauge.processes.supervisor import Supervisor
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "format-1"
 

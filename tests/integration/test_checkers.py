@@ -11,10 +11,10 @@ from driving import Measure
 
 from streamgauge.conformance.suite import Bench
 from streamgauge.evaluate.verdict import exit_code
-from streamgauge.lab.blueprint import Request, draw, run_name
-from streamgauge.lab.course import Course
-from streamgauge.lab.supervisor import Supervisor
-from streamgauge.lab.watch import Nobody, Tick
+from streamgauge.processes.supervisor import Supervisor
+from streamgauge.run.measurement import Measurement
+from streamgauge.run.plan import Request, draw, run_name
+from streamgauge.run.reporter import NullReporter, Tick
 from streamgauge.rundir import RunDir
 from streamgauge.studies import scenario as scenarios
 
@@ -51,7 +51,7 @@ def test_what_was_injected_is_what_is_counted(measure: Measure, option: str, wor
     assert str(2500 // 7) in " ".join(summary["reasons"])
 
 
-class Stall(Nobody):
+class Stall(NullReporter):
     """Stops the load worker for 300 ms of every second of the measured interval."""
 
     def __init__(self, supervisor: Supervisor) -> None:
@@ -75,10 +75,10 @@ def test_a_stalled_generator_is_no_measurement(shared: Bench) -> None:
     run, name = RunDir.create(request.out), run_name(scenario)
     with Supervisor(name, run.path / "logs") as supervisor:
         plan = draw(request, name, supervisor.work_dir)
-        watch = Stall(supervisor)
-        summary = Course(plan, supervisor, watch, shared.evaluator).measure()
+        reporter = Stall(supervisor)
+        summary = Measurement(plan, supervisor, reporter, shared.evaluator).measure()
     plan.transport.remove()
-    assert watch.stalls >= 3
+    assert reporter.stalls >= 3
     assert summary["verdict"] == "INVALID"
     assert exit_code(summary) == 3
     assert "generator" in summary["reasons"][0]

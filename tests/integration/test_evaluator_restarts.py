@@ -17,19 +17,19 @@ from driving import streamgauge
 from streamgauge.conformance.suite import Bench
 from streamgauge.errors import EnvironmentProblem
 from streamgauge.evaluate.process import JVM_ROLE
-from streamgauge.lab.blueprint import Request
-from streamgauge.lab.evaluation import Evaluator
-from streamgauge.lab.experiment import run_experiment
-from streamgauge.lab.supervisor import Supervisor
-from streamgauge.lab.watch import Nobody
 from streamgauge.model import ProcessSpec
+from streamgauge.processes.supervisor import Supervisor
+from streamgauge.run.evaluation import Evaluator
+from streamgauge.run.plan import Request
+from streamgauge.run.reporter import NullReporter
+from streamgauge.run.runner import run_scenario
 from streamgauge.rundir import RunDir
 from streamgauge.studies import scenario as scenarios
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "format-1"
 
 
-class Killer(Nobody):
+class Killer(NullReporter):
     """Kills the evaluator's JVM when a phase is announced that begins with this text."""
 
     def __init__(self, shared: Bench, when: str) -> None:
@@ -66,7 +66,7 @@ def test_killed_while_it_matches(shared: Bench, tmp_path: Path) -> None:
 def test_killed_while_it_records(shared: Bench) -> None:
     """The broker is still there when the step is repeated."""
     killer = Killer(shared, "recording speed")
-    _, summary = run_experiment(request(shared), killer, shared.evaluator)
+    _, summary = run_scenario(request(shared), killer, shared.evaluator)
     assert killer.killed
     assert sum("started again" in text for text in killer.warnings) == 1
     assert summary["results"]["matched"] == summary["results"]["expected"] > 0
@@ -83,7 +83,7 @@ def test_topics_of_the_users_that_cannot_be_recorded_stay_until_they_are(shared:
     broken = ProcessSpec(role="evaluate", group="evaluate", argv=[sys.executable, "-c", "raise SystemExit('no Spark')"])
     killer = Killer(shared, "never")
     with Supervisor("without-spark") as supervisor, pytest.raises(EnvironmentProblem) as told:
-        run_experiment(asked, killer, Evaluator(supervisor, [broken]))
+        run_scenario(asked, killer, Evaluator(supervisor, [broken]))
     run = RunDir.open(asked.out)
     name: str = run.manifest()["run"]
     kept: list[str] = [stream["topic"] for stream in run.manifest()["streams"]]

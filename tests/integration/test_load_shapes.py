@@ -12,11 +12,11 @@ from driving import Measure
 
 from streamgauge.conformance.suite import Bench
 from streamgauge.evaluate.metrics.generator import Ledger
-from streamgauge.lab import course
-from streamgauge.lab.blueprint import Request
-from streamgauge.lab.experiment import run_experiment
-from streamgauge.lab.watch import Call, Nobody, Seen
 from streamgauge.model import LoadPlan
+from streamgauge.run import measurement as course
+from streamgauge.run.plan import Request
+from streamgauge.run.reporter import Call, NullReporter, Seen
+from streamgauge.run.runner import run_scenario
 from streamgauge.rundir import RunDir
 from streamgauge.studies import scenario as scenarios
 
@@ -124,7 +124,7 @@ def test_an_engine_that_starts_under_load_is_sampled_meanwhile(shared: Bench) ->
     program = (sys.executable, "-c", READY_WHEN_SAMPLED, str(out / "samples" / "machine.jsonl"))
     scenario = scenarios.resolve("ospbench/latency", engine="command", changes=changes)
     request = Request(scenario, out, bootstrap=shared.bootstrap, program=program)
-    run, _ = run_experiment(request, Nobody(), shared.evaluator)
+    run, _ = run_scenario(request, NullReporter(), shared.evaluator)
     assert [process["exit_code"] for process in run.outcome()["ended"]] == [3]
 
 
@@ -142,7 +142,7 @@ def ended(shared: Bench, word: str) -> tuple[RunDir, dict[str, object]]:
     changes = {"warmup_s": "1", "measured_s": "60", "rate_per_s": "500", "out_of_order_ms": "1000"}
     scenario = scenarios.resolve("ospbench/latency", engine="echo", changes=changes)
     request = Request(scenario, shared.out(word), bootstrap=shared.bootstrap)
-    return run_experiment(request, Nobody(), shared.evaluator, EndsIt(word))
+    return run_scenario(request, NullReporter(), shared.evaluator, EndsIt(word))
 
 
 @pytest.mark.full

@@ -15,8 +15,8 @@ import psutil
 import pytest
 from driving import STREAMGAUGE, streamgauge
 
-from streamgauge.lab.journal import read_journal
-from streamgauge.lab.proctable import Identity
+from streamgauge.processes.journal import read_journal
+from streamgauge.processes.proctable import Identity
 
 GONE_WITHIN_S = 20.0
 

@@ -10,10 +10,10 @@ import pytest
 from driving import streamgauge
 
 from streamgauge.conformance.suite import Bench
-from streamgauge.lab.blueprint import Request
-from streamgauge.lab.experiment import run_experiment
-from streamgauge.lab.watch import Nobody
 from streamgauge.pipelines.job_file import inspect
+from streamgauge.run.plan import Request
+from streamgauge.run.reporter import NullReporter
+from streamgauge.run.runner import run_scenario
 from streamgauge.rundir import RunDir
 from streamgauge.studies import scenario as scenarios
 
@@ -41,7 +41,7 @@ def run_job(shared: Bench) -> RunJob:
         scenario = scenarios.resolve("ospbench/latency", engine="spark", changes=short, job=inspect(file))
         for _ in range(3):
             request = Request(scenario, shared.out("job"), bootstrap=shared.bootstrap)
-            directory, summary = run_experiment(request, Nobody(), shared.evaluator)
+            directory, summary = run_scenario(request, NullReporter(), shared.evaluator)
             if summary["verdict"] != "INVALID":
                 break
         return directory, summary

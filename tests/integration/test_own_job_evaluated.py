@@ -13,8 +13,8 @@ from synthetic import START_NS, Output, SyntheticRun
 from streamgauge.engines.spark.own_job import messages
 from streamgauge.errors import UsageError
 from streamgauge.evaluate import evaluate
-from streamgauge.lab.evaluation import keep_reference
 from streamgauge.model import NS_PER_S
+from streamgauge.run.evaluation import keep_reference
 
 
 def ids(made: SyntheticRun) -> None:

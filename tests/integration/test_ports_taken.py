@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 from streamgauge.errors import EnvironmentProblem
-from streamgauge.lab import blueprint
-from streamgauge.lab.blueprint import Blueprint, Request
-from streamgauge.lab.experiment import run_experiment
-from streamgauge.lab.watch import Nobody
+from streamgauge.run import plan as plans
+from streamgauge.run.plan import Request, RunPlan
+from streamgauge.run.reporter import NullReporter
+from streamgauge.run.runner import run_scenario
 from streamgauge.studies import scenario as scenarios
 
 
-class Thief(Nobody):
+class Thief(NullReporter):
     """Takes a port of each run as soon as it is laid out, so many times."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, group: str, times: int) -> None:
@@ -25,10 +25,10 @@ class Thief(Nobody):
         self._group = group
         self._left = times
         self._checked = False
-        self._draw = blueprint.draw
-        monkeypatch.setattr(blueprint, "draw", self.draw)
+        self._draw = plans.draw
+        monkeypatch.setattr(plans, "draw", self.draw)
 
-    def draw(self, request: Request, run: str, work_dir: Path) -> Blueprint:
+    def draw(self, request: Request, run: str, work_dir: Path) -> RunPlan:
         plan = self._draw(request, run, work_dir)
         # The first one is only for a look at the room that it needs.
         if self._checked and self._left:
@@ -64,7 +64,7 @@ def test_taken_once(
 ) -> None:
     thief = Thief(monkeypatch, group, times=1)
     steal.append(thief)
-    _, summary = run_experiment(request(engine, tmp_path / "run"), thief)
+    _, summary = run_scenario(request(engine, tmp_path / "run"), thief)
     assert summary["results"]["matched"] == summary["results"]["expected"] > 0
     port = thief.held[0].getsockname()[1]
     assert any(f"127.0.0.1:{port}" in text for text in thief.warnings)
@@ -79,6 +79,6 @@ def test_taken_twice(
     thief = Thief(monkeypatch, group, times=2)
     steal.append(thief)
     with pytest.raises(EnvironmentProblem, match="another program took a port"):
-        run_experiment(request(engine, tmp_path / "run"), thief)
+        run_scenario(request(engine, tmp_path / "run"), thief)
     assert len(thief.held) == 2
     assert not (tmp_path / "run" / "summary.json").exists()

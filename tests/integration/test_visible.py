@@ -20,8 +20,8 @@ from synthetic import START_NS, Output, SyntheticRun, message
 from streamgauge.conformance.suite import Bench
 from streamgauge.errors import EnvironmentProblem
 from streamgauge.evaluate import evaluate
-from streamgauge.lab.visibility import Visibility
 from streamgauge.model import NS_PER_MS, Stream
+from streamgauge.run.visibility import Visibility
 from streamgauge.rundir import RunDir
 from streamgauge.transports.kafka import Kafka
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import json
-import runpy
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,19 +13,19 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
+from written_runs import write_run
 
+from streamgauge.campaigns.capacity import CapacitySearch
+from streamgauge.campaigns.capacity_file import CapacityFile
+from streamgauge.campaigns.repetition import write_set
+from streamgauge.campaigns.reproduction import Order
+from streamgauge.campaigns.reproduction_file import ReproductionFile
+from streamgauge.campaigns.search import Answer
 from streamgauge.cli.main import app
 from streamgauge.errors import UsageError
-from streamgauge.lab.blueprint import Request
-from streamgauge.lab.capacity import Hunt
-from streamgauge.lab.capacity_file import CapacityFile
-from streamgauge.lab.repetition import write_set
-from streamgauge.lab.reproduction import Order
-from streamgauge.lab.reproduction_file import ReproductionFile
-from streamgauge.lab.search import Answer
+from streamgauge.run.plan import Request
 from streamgauge.studies import scenario as scenarios
 
-write_run: Any = runpy.run_path(str(Path(__file__).parent / "lab" / "written_runs.py"))["write_run"]
 GOLDEN = Path(__file__).parents[1] / "golden" / "format-1"
 
 WHOLE_FILE: dict[str, Callable[[bytes], bytes]] = {
@@ -90,7 +89,7 @@ def history(path: Path) -> list[str]:
 def capacity(path: Path) -> list[str]:
     out = path / "run"
     scenario = scenarios.resolve("ospbench/throughput", engine="echo", changes={"stage": "parse"})
-    file = CapacityFile.open(out, Hunt(Request(scenario, out), 0.1).settings())
+    file = CapacityFile.open(out, CapacitySearch(Request(scenario, out), 0.1).settings())
     file.set_guess(1000)
     row = {"value": 900, "rate": 900, "purpose": "confirm", "verdict": "sustained", "reason": "", "weak": False}
     file.add({**row, "seconds": 40.0, "seconds_saved": 0.0, "directory": "p", "total_p50": 2.0, "total_p99": None})

@@ -8,12 +8,13 @@ from pathlib import Path
 import pytest
 
 from streamgauge import registry
+from streamgauge.campaigns.capacity import CapacitySearch
 from streamgauge.cli.compare import request_of
 from streamgauge.cli.request import build
 from streamgauge.errors import UsageError
-from streamgauge.lab import blueprint, manifest
-from streamgauge.lab.capacity import Hunt
 from streamgauge.redaction import REDACTED, redact_arguments, redact_options
+from streamgauge.run import manifest
+from streamgauge.run import plan as plans
 from streamgauge.studies.scenario import Values
 
 SECRET = "hunter2"
@@ -62,7 +63,7 @@ def test_none_of_our_own_names_is_taken_for_a_secret() -> None:
     assert redact_options(options) == options
 
 
-def requests_with_secrets(out: Path) -> list[blueprint.Request]:
+def requests_with_secrets(out: Path) -> list[plans.Request]:
     return [
         build("ospbench/latency", engine="spark", settings=[f"spark.x.password={SECRET}", "spark.y=1"], out=out),
         build("ospbench/latency", engine="command", program=["cat", "--token", SECRET, f"u://a:{SECRET}@b"], out=out),
@@ -72,10 +73,10 @@ def requests_with_secrets(out: Path) -> list[blueprint.Request]:
 @pytest.mark.parametrize("number", [0, 1])
 def test_no_secret_reaches_manifest_or_command_and_the_engine_has_it(number: int, tmp_path: Path) -> None:
     request = requests_with_secrets(tmp_path / "out")[number]
-    plan = blueprint.draw(request, "run", tmp_path / "work")
+    plan = plans.draw(request, "run", tmp_path / "work")
     text = repr(manifest.describe(plan))
     assert SECRET not in text and REDACTED in text
-    assert SECRET not in repr(Hunt(request, 0.1).settings())
+    assert SECRET not in repr(CapacitySearch(request, 0.1).settings())
     told = [*(word for spec in plan.engine for word in spec.argv), *(t for s in plan.engine for t in s.files.values())]
     assert any(SECRET in word for word in told), "the engine needs the true value"
 

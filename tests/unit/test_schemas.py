@@ -10,9 +10,10 @@ import pytest
 
 from streamgauge import registry, schemas
 from streamgauge.errors import Unsupported
-from streamgauge.lab import blueprint, manifest
-from streamgauge.lab.outcome import Outcome
 from streamgauge.model import LoadPlan, Stream
+from streamgauge.run import manifest
+from streamgauge.run import plan as plans
+from streamgauge.run.outcome import Outcome
 from streamgauge.stored import check
 from streamgauge.studies import scenario as scenarios
 
@@ -30,8 +31,8 @@ def test_the_manifest_of_every_scenario_passes(name: str, engine: str, tmp_path:
         scenario = scenarios.resolve(name, engine=engine)
     except Unsupported:
         pytest.skip("the engine does not run it")
-    request = blueprint.Request(scenario, tmp_path / "out", program=("cat",) if engine == "command" else ())
-    written = json.loads(json.dumps(manifest.describe(blueprint.draw(request, "run", tmp_path / "work"))))
+    request = plans.Request(scenario, tmp_path / "out", program=("cat",) if engine == "command" else ())
+    written = json.loads(json.dumps(manifest.describe(plans.draw(request, "run", tmp_path / "work"))))
     check(tmp_path, written, schemas.MANIFEST)
 
 

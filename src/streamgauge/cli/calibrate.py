@@ -20,11 +20,11 @@ def calibrate(
     from typing import Any
 
     from streamgauge.cli.live import LiveView
-    from streamgauge.lab import calibration
-    from streamgauge.lab.blueprint import Request
-    from streamgauge.lab.experiment import run_experiment
-    from streamgauge.lab.supervisor import signals_as_interrupt
+    from streamgauge.machine import calibration
     from streamgauge.model import Scenario
+    from streamgauge.processes.supervisor import signals_as_interrupt
+    from streamgauge.run.plan import Request
+    from streamgauge.run.runner import run_scenario
     from streamgauge.studies import scenario as scenarios
 
     changes = {
@@ -38,7 +38,7 @@ def calibrate(
         def run(asked: Scenario) -> Mapping[str, Any]:
             # Fast runs leave gigabytes: none is kept longer than until its figures are known.
             out = Path(tempfile.gettempdir()) / f"streamgauge-calibrate-{secrets.token_hex(6)}"
-            return run_experiment(Request(asked, out, temporary=True), view)[1]
+            return run_scenario(Request(asked, out, temporary=True), view)[1]
 
         found = calibration.calibrate(resolved, run, view.phase)
     kept = calibration.write(found)

@@ -13,7 +13,7 @@ from streamgauge.cli.layout import echo_json
 from streamgauge.cli.request import takes_request
 
 if TYPE_CHECKING:
-    from streamgauge.lab.blueprint import Request
+    from streamgauge.run.plan import Request
 
 _ROW = "{value:>12}  {purpose:<8} {verdict:<14} {p50:>9} {p99:>9} {seconds:>8} {saved:>8}  {reason}"
 _HEAD = _ROW.format(
@@ -48,11 +48,11 @@ def capacity(
     as_json: Annotated[bool, typer.Option("--json", help="Print capacity.json alone on stdout.")] = False,
 ) -> None:
     """Find the highest rate that is sustained. Pass the same --out to resume an interrupted search."""
+    from streamgauge.campaigns.capacity import CapacitySearch, exit_code, find_capacity
+    from streamgauge.campaigns.capacity_set import find_capacities
     from streamgauge.cli.live import LiveView
     from streamgauge.errors import Interrupted, StreamgaugeError, UsageError
-    from streamgauge.lab.capacity import Hunt, exit_code, find_capacity
-    from streamgauge.lab.capacity_set import find_capacities
-    from streamgauge.lab.supervisor import signals_as_interrupt
+    from streamgauge.processes.supervisor import signals_as_interrupt
     from streamgauge.report.capacity import write_capacity
 
     if request.scenario.faults:
@@ -63,7 +63,7 @@ def capacity(
         )
     if rule is not None:
         request = replace(request, scenario=replace(request.scenario, sustained=_rule(rule)))
-    hunt = Hunt(request, parse_resolution(resolution), over)
+    hunt = CapacitySearch(request, parse_resolution(resolution), over)
 
     class View(LiveView):
         """The live view of each probe, and a line that stays for every one that has ended."""

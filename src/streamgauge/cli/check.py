@@ -30,7 +30,7 @@ def engine(
     """Run an engine through every check that its traits call for, on a real broker."""
     from streamgauge import registry
     from streamgauge.conformance.suite import bench, check_engine
-    from streamgauge.lab.supervisor import signals_as_interrupt
+    from streamgauge.processes.supervisor import signals_as_interrupt
 
     known = registry.engine(name).traits.pipelines
     for asked in pipeline or ():

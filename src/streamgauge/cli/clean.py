@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import typer
 
-from streamgauge.lab import directory_lock
-from streamgauge.lab.leftovers import survey
+from streamgauge.processes import directory_lock
+from streamgauge.processes.leftovers import survey
 
 
 def clean() -> None:

@@ -14,7 +14,7 @@ from streamgauge.cli.layout import echo_json
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from streamgauge.lab.blueprint import Request
+    from streamgauge.run.plan import Request
     from streamgauge.rundir import RunDir
 
 _COLOURS = {"faster": "green", "slower": "red", "same": "green", "cannot tell": "yellow"}
@@ -34,8 +34,8 @@ def compare(
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Where --run writes; new or empty.")] = None,
 ) -> None:
     """Compare B with A: the ratio of their medians, its interval, and the word that it allows."""
+    from streamgauge.campaigns.comparison import compare as judge
     from streamgauge.errors import EXIT_MISSED, UsageError
-    from streamgauge.lab.comparison import compare as judge
 
     if out is not None and not again:
         raise UsageError("--out is for --run", expected="both or neither")
@@ -51,12 +51,12 @@ def compare(
 
 def _run_again(a: Path, b: Path, runs: int, out: Path) -> tuple[Path, Path]:
     """Repeat the commands of both; returns the two new sets."""
+    from streamgauge.campaigns.capacity_comparison import is_capacity
+    from streamgauge.campaigns.comparison import CHECKED, check_alike
+    from streamgauge.campaigns.repetition import read_runs, run_interleaved
     from streamgauge.cli.live import LiveView
     from streamgauge.errors import UsageError
-    from streamgauge.lab.capacity_comparison import is_capacity
-    from streamgauge.lab.comparison import CHECKED, check_alike
-    from streamgauge.lab.repetition import read_runs, run_interleaved
-    from streamgauge.lab.supervisor import signals_as_interrupt
+    from streamgauge.processes.supervisor import signals_as_interrupt
 
     if searched := [str(path) for path in (a, b) if is_capacity(path)]:
         raise UsageError(

@@ -20,10 +20,11 @@ def doctor() -> None:
     from streamgauge import __version__, jars, registry
     from streamgauge.errors import EnvironmentProblem, UsageError
     from streamgauge.jvm.java import find_java
-    from streamgauge.lab import calibration, machine
-    from streamgauge.lab.blueprint import Request, draw
-    from streamgauge.lab.ports import free_port
-    from streamgauge.lab.requirements import jar_groups, lacks
+    from streamgauge.machine import calibration
+    from streamgauge.machine import description as machine
+    from streamgauge.processes.ports import free_port
+    from streamgauge.run.plan import Request, draw
+    from streamgauge.run.requirements import jar_groups, lacks
     from streamgauge.studies import scenario as scenarios
 
     fine = True

@@ -27,8 +27,8 @@ def evaluate(
     from streamgauge import report
     from streamgauge.cli.live import LiveView
     from streamgauge.jvm.spark import check_master
-    from streamgauge.lab.evaluation import evaluate_again
-    from streamgauge.lab.supervisor import signals_as_interrupt
+    from streamgauge.processes.supervisor import signals_as_interrupt
+    from streamgauge.run.evaluation import evaluate_again
     from streamgauge.rundir import RunDir
 
     check_master(master)

@@ -38,7 +38,7 @@ def fetch(
     from rich.console import Console
 
     from streamgauge import jars, registry
-    from streamgauge.lab.requirements import without_package
+    from streamgauge.run.requirements import without_package
 
     known, engines = jars.groups(), registry.names("engines")
     left_out = {} if groups else without_package()

@@ -10,7 +10,7 @@ from streamgauge.cli.layout import wrapped
 def list_everything() -> None:
     """List scenarios, pipelines and engines."""
     from streamgauge import registry
-    from streamgauge.lab.requirements import lacks
+    from streamgauge.run.requirements import lacks
     from streamgauge.studies import scenario as scenarios
 
     typer.echo("Every value and option below is set with --set KEY=VALUE.\n\nscenarios")

@@ -12,7 +12,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from streamgauge import environment
-from streamgauge.lab.watch import Tick
+from streamgauge.run.reporter import Tick
 
 LINE_EVERY_S = 5.0
 

@@ -13,17 +13,17 @@ import typer
 from streamgauge.cli.request import takes_request
 
 if TYPE_CHECKING:
-    from streamgauge.lab.blueprint import Request
     from streamgauge.model import LoadPlan
+    from streamgauge.run.plan import Request
 
 
 @takes_request
 def plan(request: Request) -> None:
     """Print what `run` would start, with every value resolved, and the memory and disk it would need."""
     from streamgauge import jars
-    from streamgauge.lab import machine
-    from streamgauge.lab.blueprint import draw, needed_jar_groups, run_name
+    from streamgauge.machine import description as machine
     from streamgauge.redaction import redact_arguments, redact_options
+    from streamgauge.run.plan import draw, needed_jar_groups, run_name
 
     resolved = request.scenario
     load = resolved.load

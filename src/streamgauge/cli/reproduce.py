@@ -17,7 +17,7 @@ WIDE = 200
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from streamgauge.lab.reproduction import Step
+    from streamgauge.campaigns.reproduction import Step
 
 
 def reproduce(
@@ -50,12 +50,12 @@ def reproduce(
     as_json: Annotated[bool, typer.Option("--json", help="Print reproduction.json alone on stdout.")] = False,
 ) -> None:
     """Run what a published study ran, and write one report with its tables and figures."""
+    from streamgauge.campaigns import reproduction
+    from streamgauge.campaigns.reproduction_file import NAME, Row
     from streamgauge.cli.live import LiveView
     from streamgauge.cli.request import check_bootstrap, refuse_redacted
     from streamgauge.errors import Interrupted
-    from streamgauge.lab import reproduction
-    from streamgauge.lab.reproduction_file import NAME, Row
-    from streamgauge.lab.supervisor import signals_as_interrupt
+    from streamgauge.processes.supervisor import signals_as_interrupt
     from streamgauge.studies import scenario as scenarios
 
     refuse_redacted(settings or [])
@@ -160,7 +160,7 @@ def duration(seconds: float) -> str:
 
 def _print_plan(steps: Sequence[Step], done: Mapping[str, str]) -> None:
     from streamgauge import registry
-    from streamgauge.lab.requirements import lacks
+    from streamgauge.run.requirements import lacks
 
     chosen = [step for step in steps if step.chosen]
     table = _table("experiment", "engine", "about", "")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 import typer
 
 if TYPE_CHECKING:
-    from streamgauge.lab.blueprint import Request
+    from streamgauge.run.plan import Request
 
 LOCAL = "local[*]"
 
@@ -86,9 +86,9 @@ def build(
     """The request. Raises UsageError for anything that cannot be meant."""
     from streamgauge.errors import UsageError
     from streamgauge.jvm.spark import check_master
-    from streamgauge.lab.blueprint import Request
-    from streamgauge.lab.faults import parse as parse_fault
     from streamgauge.pipelines.job_file import inspect
+    from streamgauge.run.faults import parse as parse_fault
+    from streamgauge.run.plan import Request
     from streamgauge.studies import scenario as scenarios
 
     refuse_redacted([*(settings or ()), *(program or ()), master])

@@ -13,7 +13,7 @@ from streamgauge.cli.result import AsJson, finish, print_result
 from streamgauge.cli.stages import Stages, build_stages, run_stages
 
 if TYPE_CHECKING:
-    from streamgauge.lab.blueprint import Request
+    from streamgauge.run.plan import Request
 
 Runs = Annotated[int, typer.Option("--runs", min=1, metavar="N", help="Repeat it, in fresh processes each time.")]
 
@@ -23,8 +23,8 @@ def run(stages: Stages, as_json: AsJson = False, runs: Runs = 1) -> None:
     """Run a scenario and say whether its numbers can be trusted, then what they are."""
     from streamgauge import report
     from streamgauge.cli.live import LiveView
-    from streamgauge.lab.experiment import run_experiment
-    from streamgauge.lab.supervisor import signals_as_interrupt
+    from streamgauge.processes.supervisor import signals_as_interrupt
+    from streamgauge.run.runner import run_scenario
 
     if stages.out is not None:
         run_stages(stages, runs, as_json)
@@ -32,17 +32,17 @@ def run(stages: Stages, as_json: AsJson = False, runs: Runs = 1) -> None:
     if runs > 1:
         _run_repeated(request, runs, as_json)
     with signals_as_interrupt(), LiveView() as view:
-        directory, summary = run_experiment(request, view)
+        directory, summary = run_scenario(request, view)
         view.phase("writing the report")
         report.write(directory)
     finish(directory, summary, as_json)
 
 
 def _run_repeated(request: Request, runs: int, as_json: bool) -> None:
+    from streamgauge.campaigns.repetition import run_repeated
     from streamgauge.cli.live import LiveView
     from streamgauge.evaluate.verdict import exit_code
-    from streamgauge.lab.repetition import run_repeated
-    from streamgauge.lab.supervisor import signals_as_interrupt
+    from streamgauge.processes.supervisor import signals_as_interrupt
     from streamgauge.rundir import RunDir
 
     with signals_as_interrupt(), LiveView() as view:

@@ -16,7 +16,7 @@ from streamgauge.cli.request import build
 
 if TYPE_CHECKING:
     from streamgauge.cli.live import LiveView
-    from streamgauge.lab.blueprint import Request
+    from streamgauge.run.plan import Request
 
 ALL = "all"
 _FIGURES = tuple((kind, name) for kind in ("total", "latest") for name in ("p50", "p99"))
@@ -61,11 +61,11 @@ def build_stages(**given: Any) -> Stages:
 
 def run_stages(stages: Stages, runs: int, as_json: bool) -> NoReturn:
     """Run them, with a line for each and a table at the end; ends with the first exit code that applies."""
+    from streamgauge.campaigns.repetition import check_free
     from streamgauge.cli.live import LiveView
     from streamgauge.evaluate.verdict import exit_code
-    from streamgauge.lab import directory_lock
-    from streamgauge.lab.repetition import check_free
-    from streamgauge.lab.supervisor import signals_as_interrupt
+    from streamgauge.processes import directory_lock
+    from streamgauge.processes.supervisor import signals_as_interrupt
 
     assert stages.out is not None
     summaries: dict[str, Summary] = {}
@@ -102,8 +102,8 @@ def line(summary: Mapping[str, Any]) -> str:
 
 def _once(stages: Stages, view: LiveView, stack: ExitStack) -> Callable[[Request], Summary]:
     from streamgauge import report
-    from streamgauge.lab.evaluation import kept_evaluator
-    from streamgauge.lab.experiment import run_experiment
+    from streamgauge.run.evaluation import kept_evaluator
+    from streamgauge.run.runner import run_scenario
 
     assert stages.out is not None
     most = max(request.scenario.load.records for request in stages.requests.values())
@@ -112,7 +112,7 @@ def _once(stages: Stages, view: LiveView, stack: ExitStack) -> Callable[[Request
     evaluator = stack.enter_context(kept)
 
     def measure(request: Request) -> Summary:
-        run, summary = run_experiment(request, view, evaluator)
+        run, summary = run_scenario(request, view, evaluator)
         report.write(run)
         return summary
 
@@ -120,7 +120,7 @@ def _once(stages: Stages, view: LiveView, stack: ExitStack) -> Callable[[Request
 
 
 def _repeated(runs: int, view: LiveView) -> Callable[[Request], Summary]:
-    from streamgauge.lab.repetition import run_repeated
+    from streamgauge.campaigns.repetition import run_repeated
 
     return lambda request: run_repeated(request, runs, view)[1]
 

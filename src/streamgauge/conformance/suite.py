@@ -17,18 +17,18 @@ from streamgauge.conformance import checks
 from streamgauge.conformance.checks import Ended, Observed, Planned
 from streamgauge.contracts import Engine
 from streamgauge.errors import Unsupported
-from streamgauge.lab import blueprint as blueprints
-from streamgauge.lab import proctable, reaping
-from streamgauge.lab.blueprint import Request
-from streamgauge.lab.course import Course
-from streamgauge.lab.evaluation import Evaluator
-from streamgauge.lab.experiment import remove_topics
-from streamgauge.lab.process import Running
-from streamgauge.lab.proctable import Identity
-from streamgauge.lab.requirements import fetch_jars
-from streamgauge.lab.supervisor import Supervisor
-from streamgauge.lab.watch import Nobody, Tick
 from streamgauge.model import LoadPlan, Scenario
+from streamgauge.processes import proctable, reaping
+from streamgauge.processes.process import Running
+from streamgauge.processes.proctable import Identity
+from streamgauge.processes.supervisor import Supervisor
+from streamgauge.run import plan as plans
+from streamgauge.run.evaluation import Evaluator
+from streamgauge.run.measurement import Measurement
+from streamgauge.run.plan import Request
+from streamgauge.run.reporter import NullReporter, Tick
+from streamgauge.run.requirements import fetch_jars
+from streamgauge.run.runner import remove_topics
 from streamgauge.rundir import RunDir
 from streamgauge.studies import scenario as scenarios
 from streamgauge.studies.description import SETTINGS
@@ -67,19 +67,19 @@ class Bench:
 def bench(directory: Path | None = None) -> Iterator[Bench]:
     """Start the shared broker and evaluator; the evaluator's Spark starts when first needed."""
     scenario = scenarios.resolve("ospbench/latency", engine="echo")
-    groups = blueprints.needed_jar_groups(scenario, own_broker=True)
+    groups = plans.needed_jar_groups(scenario, own_broker=True)
     fetch_jars(groups, lambda _: None)
     name = f"conformance-{secrets.token_hex(3)}"
     with Supervisor(name) as supervisor:
         home = directory or supervisor.work_dir
-        plan = blueprints.draw(Request(scenario, home / "bench"), name, supervisor.work_dir)
+        plan = plans.draw(Request(scenario, home / "bench"), name, supervisor.work_dir)
         supervisor.start_all(plan.broker)
         evaluator = Evaluator(supervisor, plan.evaluator)
         yield Bench(supervisor, evaluator, plan.transport.endpoints["bootstrap"], home)
 
 
 @dataclass
-class _Onlooker(Nobody):
+class _Onlooker(NullReporter):
     """Notes the engine's processes and sockets while they live."""
 
     supervisor: Supervisor
@@ -170,7 +170,7 @@ def observe(
 
 
 def _observe_once(shared: Bench, engine: Engine, scenario: Scenario, program: tuple[str, ...]) -> Observed:
-    groups = blueprints.needed_jar_groups(scenario, own_broker=True)
+    groups = plans.needed_jar_groups(scenario, own_broker=True)
     fetch_jars(groups, lambda _: None)
     engine.prepare(lambda _: None)
     request = Request(
@@ -181,12 +181,12 @@ def _observe_once(shared: Bench, engine: Engine, scenario: Scenario, program: tu
         load_first=True,
     )
     run = RunDir.create(request.out)
-    name = blueprints.run_name(request.scenario)
+    name = plans.run_name(request.scenario)
     with Supervisor(name, run.path / "logs") as supervisor:
         onlooker = _Onlooker(supervisor)
-        plan = blueprints.draw(request, name, supervisor.work_dir)
+        plan = plans.draw(request, name, supervisor.work_dir)
         try:
-            summary = Course(plan, supervisor, onlooker, shared.evaluator).measure()
+            summary = Measurement(plan, supervisor, onlooker, shared.evaluator).measure()
         finally:
             supervisor.stop_all()
             remove_topics(plan, onlooker)
@@ -214,7 +214,7 @@ def look_at_plan(engine: Engine, program: tuple[str, ...] = ()) -> Planned:
         work.mkdir()
         request = Request(scenario_for(engine, pipeline), Path(home) / "out", bootstrap="127.0.0.1:9", program=program)
         before = frozenset(str(path) for path in Path(home).rglob("*"))
-        first = blueprints.draw(request, "conformance", work)
+        first = plans.draw(request, "conformance", work)
         second = engine.plan(first.job)
         after = frozenset(str(path) for path in Path(home).rglob("*"))
     return Planned(

@@ -19,7 +19,7 @@ from streamgauge.report.study_latency import latency_by_stage
 from streamgauge.report.study_parts import Context, Panel, Section, gaps, verdict_words
 from streamgauge.report.study_rates import rate_sweep
 from streamgauge.report.study_scores import scores
-from streamgauge.report.study_source import Attempt, Reproduction, Taken, read_reproduction
+from streamgauge.report.study_source import Attempt, ExperimentResult, Reproduction, read_reproduction
 from streamgauge.studies.description import Exhibit, ExhibitKind, Study
 
 EXHIBITS: Mapping[ExhibitKind, Callable[[Context], list[Panel]]] = {
@@ -138,7 +138,7 @@ def _machine(machine: Mapping[str, Any]) -> str:
     return ", ".join(part for part in said if part)
 
 
-def _experiment(taken: Taken, kind: str) -> dict[str, Any]:
+def _experiment(taken: ExperimentResult, kind: str) -> dict[str, Any]:
     values = (taken.summary.get("latency_ms") or {}).get(kind) or {}
     interval = taken.capacity.get("interval") or (None, None)
     said = _figures(values.get("p50"), values.get("p99"), interval)
@@ -154,7 +154,7 @@ def _experiment(taken: Taken, kind: str) -> dict[str, Any]:
     }
 
 
-def _of_repeated(attempt: Attempt, taken: Taken, kind: str) -> str:
+def _of_repeated(attempt: Attempt, taken: ExperimentResult, kind: str) -> str:
     """The figures of an attempt that was repeated; those of one that counts stand elsewhere."""
     if attempt in taken.counted:
         return ""

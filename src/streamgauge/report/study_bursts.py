@@ -25,7 +25,7 @@ from streamgauge.report.study_parts import (
     paper_marks,
     within,
 )
-from streamgauge.report.study_source import Taken
+from streamgauge.report.study_source import ExperimentResult
 from streamgauge.report.text import NONE, number, rounded
 
 SINGLE_SHOWN_S = 180.0
@@ -66,7 +66,7 @@ def single_burst(context: Context) -> list[Panel]:
     return [*together, *_unusable(shown), Panel(tables=marks_table(context.exhibit.marks))]
 
 
-def _single_words(shown: Sequence[Taken]) -> str:
+def _single_words(shown: Sequence[ExperimentResult]) -> str:
     return " ".join(
         f"{taken.engine}: first output {_seconds(_burst(taken).get('first_output_s'))}, caught up "
         f"{_seconds(_burst(taken).get('caught_up_s'))} after it was started, with "
@@ -75,7 +75,7 @@ def _single_words(shown: Sequence[Taken]) -> str:
     )
 
 
-def _moments(context: Context, shown: Sequence[Taken]) -> tuple[list[Figure], list[Figure]]:
+def _moments(context: Context, shown: Sequence[ExperimentResult]) -> tuple[list[Figure], list[Figure]]:
     """Upright lines in each engine's colour: its first output, named at the foot, and when it had caught up.
 
     The names lie one above another: engines that are about as fast would write over each other.
@@ -93,7 +93,7 @@ def _moments(context: Context, shown: Sequence[Taken]) -> tuple[list[Figure], li
     return shapes, notes
 
 
-def _single_table(shown: Sequence[Taken]) -> Table:
+def _single_table(shown: Sequence[ExperimentResult]) -> Table:
     rows = [
         Row(
             [
@@ -148,10 +148,10 @@ def periodic_burst(context: Context) -> list[Panel]:
 
 def _traces(
     context: Context,
-    shown: Sequence[Taken],
+    shown: Sequence[ExperimentResult],
     series: Series,
     unit: str,
-    window: Callable[[Taken], tuple[float, float]],
+    window: Callable[[ExperimentResult], tuple[float, float]],
 ) -> tuple[list[Figure], str]:
     """A line for each run and series that has a value in its window, and all of them in words."""
     traces, words = [], []
@@ -177,20 +177,20 @@ def _latency_axis(traces: Sequence[Figure]) -> Figure:
     return logarithmic(f"ms (less than {FLOOR_MS:g} drawn at {FLOOR_MS:g})", values)
 
 
-def _measured(taken: Taken) -> tuple[float, float] | None:
+def _measured(taken: ExperimentResult) -> tuple[float, float] | None:
     """From and to, in seconds since the load started."""
     phases = taken.source.phases if taken.source is not None else ()
     return next(((phase.from_s, phase.to_s) for phase in phases if phase.name == "measured"), None)
 
 
-def _last_minute(taken: Taken) -> tuple[float, float]:
+def _last_minute(taken: ExperimentResult) -> tuple[float, float]:
     measured = _measured(taken)
     assert measured is not None
     from_s, to_s = measured
     return max(from_s, to_s - PERIODIC_SHOWN_S), to_s
 
 
-def _burst_lines(shown: Sequence[Taken]) -> list[Figure]:
+def _burst_lines(shown: Sequence[ExperimentResult]) -> list[Figure]:
     """Where the bursts began: at the same seconds on every engine, which all got the same plan."""
     for taken in shown:
         from_s, to_s = _last_minute(taken)
@@ -200,7 +200,7 @@ def _burst_lines(shown: Sequence[Taken]) -> list[Figure]:
     return []
 
 
-def _periodic_table(shown: Sequence[Taken]) -> Table:
+def _periodic_table(shown: Sequence[ExperimentResult]) -> Table:
     rows = [
         Row(
             [
@@ -224,7 +224,7 @@ def _periodic_table(shown: Sequence[Taken]) -> Table:
     return Table("Bursts, engine by engine", head, rows, frozenset(range(1, 6)), note)
 
 
-def _burst_table(taken: Taken) -> Table:
+def _burst_table(taken: ExperimentResult) -> Table:
     head = ["burst at, s", "width, ms", "wide", "p50 before, ms", "p50 peak, ms", "p99 peak, ms", "elevated for, s"]
     fields = ("p50_before_ms", "p50_peak_ms", "p99_peak_ms", "elevated_s")
     rows = [
@@ -242,17 +242,17 @@ def _burst_table(taken: Taken) -> Table:
     return Table("Bursts", head, rows, frozenset({0, 1, 3, 4, 5, 6}), "Latencies are total ones.")
 
 
-def _unusable(shown: Iterable[Taken]) -> list[Panel]:
+def _unusable(shown: Iterable[ExperimentResult]) -> list[Panel]:
     """A banner for each run whose numbers must not be used."""
     return [Panel(taken.title, taken.verdict, taken.why) for taken in shown if not taken.usable]
 
 
-def _burst(taken: Taken) -> Mapping[str, Any]:
+def _burst(taken: ExperimentResult) -> Mapping[str, Any]:
     found = taken.summary.get("burst")
     return found if isinstance(found, Mapping) else {}
 
 
-def _bursts(taken: Taken) -> list[Mapping[str, Any]]:
+def _bursts(taken: ExperimentResult) -> list[Mapping[str, Any]]:
     return [one for one in _burst(taken).get("bursts") or () if isinstance(one, Mapping)]
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from streamgauge.errors import UsageError
 from streamgauge.report.study_parts import Context, Panel, Row, Table
-from streamgauge.report.study_source import Taken
+from streamgauge.report.study_source import ExperimentResult
 from streamgauge.report.text import NONE, plain
 from streamgauge.studies import scenario
 
@@ -16,7 +16,7 @@ CHOSEN = ("stage", "engine", "seed", "broker_port")
 """What an experiment chooses for itself, or what says nothing about the system."""
 SEARCHED = "searched"
 
-Values = Callable[[Taken], Mapping[str, Any]]
+Values = Callable[[ExperimentResult], Mapping[str, Any]]
 
 
 def configuration(context: Context) -> list[Panel]:
@@ -30,19 +30,19 @@ def configuration(context: Context) -> list[Panel]:
     return panels
 
 
-def _tables(ran: Sequence[Taken]) -> list[Table]:
+def _tables(ran: Sequence[ExperimentResult]) -> list[Table]:
     return [
         _table("Options of the engine", ran, _options, _paper_options),
         _table("Load and topics", ran, _values, _paper_values),
     ]
 
 
-def _title(taken: Taken) -> str:
+def _title(taken: ExperimentResult) -> str:
     engine = taken.manifest.get("engine") or {}
     return f"{engine.get('title') or taken.engine} {engine.get('version') or ''}".strip()
 
 
-def _table(title: str, ran: Sequence[Taken], of_run: Values, of_paper: Values) -> Table:
+def _table(title: str, ran: Sequence[ExperimentResult], of_run: Values, of_paper: Values) -> Table:
     here = [(taken.workload, of_run(taken)) for taken in ran]
     there = [(taken.workload, of_paper(taken)) for taken in ran]
     rows = []
@@ -54,7 +54,7 @@ def _table(title: str, ran: Sequence[Taken], of_run: Values, of_paper: Values) -
     return Table(title, ["name", "here", "in the paper's profile"], rows, note=note)
 
 
-def _values(taken: Taken) -> Mapping[str, Any]:
+def _values(taken: ExperimentResult) -> Mapping[str, Any]:
     described = taken.manifest.get("scenario") or {}
     load = dict(described.get("load") or {})
     if taken.purpose == "capacity":
@@ -63,7 +63,7 @@ def _values(taken: Taken) -> Mapping[str, Any]:
     return _set({**load, **named, **(described.get("parameters") or {})})
 
 
-def _paper_values(taken: Taken) -> Mapping[str, Any]:
+def _paper_values(taken: ExperimentResult) -> Mapping[str, Any]:
     try:
         values = scenario.profile_values(taken.scenario, "paper")
     except UsageError:  # a study of another version
@@ -76,14 +76,14 @@ def _set(values: Mapping[str, Any]) -> dict[str, Any]:
     return {k: v for k, v in values.items() if k not in CHOSEN and not (k in scenario.SHAPE_VALUES and not v)}
 
 
-def _options(taken: Taken) -> Mapping[str, Any]:
+def _options(taken: ExperimentResult) -> Mapping[str, Any]:
     """With the system's own settings (``conf``) one by one, as a scenario file has them."""
     options = dict((taken.manifest.get("engine") or {}).get("options") or {})
     own = options.pop("conf", None) or {}
     return {**options, **own}
 
 
-def _paper_options(taken: Taken) -> Mapping[str, Any]:
+def _paper_options(taken: ExperimentResult) -> Mapping[str, Any]:
     try:
         file = scenario.describe(taken.scenario)
     except UsageError:  # a study of another version

@@ -12,7 +12,7 @@ import numpy as np
 from streamgauge.model import NS_PER_S
 from streamgauge.report.draw import SERIES, Figure, label
 from streamgauge.report.source import Source
-from streamgauge.report.study_source import VARIANTS, Reproduction, Taken
+from streamgauge.report.study_source import VARIANTS, ExperimentResult, Reproduction
 from streamgauge.report.text import NONE, number
 from streamgauge.studies.description import Exhibit, Mark, Study
 
@@ -94,18 +94,18 @@ class Context:
     reproduction: Reproduction
 
     @property
-    def taken(self) -> list[Taken]:
+    def taken(self) -> list[ExperimentResult]:
         return self.reproduction.of(self.exhibit.experiments)
 
     def engine_color(self, engine: str) -> str:
         """The same on the whole page."""
         return SERIES[self.reproduction.engines.index(engine) % len(SERIES)]
 
-    def color(self, taken: Taken) -> str:
+    def color(self, taken: ExperimentResult) -> str:
         """Its engine's, or grey for what must not be used."""
         return self.engine_color(taken.engine) if taken.usable else "--muted"
 
-    def name(self, taken: Taken) -> str:
+    def name(self, taken: ExperimentResult) -> str:
         """As figures call it: by its engine, which tells the experiments of one exhibit apart."""
         return taken.engine if taken.usable else f"{taken.engine}: {taken.verdict}, do not use"
 
@@ -148,7 +148,7 @@ class Distribution:
 class Measured:
     """An experiment that has latencies, whatever its verdict."""
 
-    taken: Taken
+    taken: ExperimentResult
     found: Distribution
 
 
@@ -175,7 +175,7 @@ def system(measured: Measured) -> str:
     return f"{measured.taken.engine}, {measured.taken.variant}"
 
 
-def verdict_words(taken: Taken) -> str:
+def verdict_words(taken: ExperimentResult) -> str:
     """The verdict, and the state where it is worth a word."""
     state = taken.summary.get("state")
     return f"{taken.verdict}, {state}" if state in ("drifting", "overloaded") else taken.verdict

@@ -25,7 +25,7 @@ from streamgauge.report.study_parts import (
     paper_marks,
     within,
 )
-from streamgauge.report.study_source import Taken
+from streamgauge.report.study_source import ExperimentResult
 from streamgauge.report.text import NONE, number, rounded
 from streamgauge.studies.description import Mark
 
@@ -42,14 +42,14 @@ Used = Mapping[str, Levels | None]
 class Search:
     """The search of one engine."""
 
-    taken: Taken
+    taken: ExperimentResult
     probes: Sequence[Probe]
     """Those that say something about their rate."""
     used: Mapping[str, Used]
     """By the probe's directory."""
 
     @classmethod
-    def of(cls, taken: Taken) -> Search:
+    def of(cls, taken: ExperimentResult) -> Search:
         probes = [probe for probe in taken.capacity.get("probes") or () if probe["verdict"] in JUDGED]
         return cls(taken, probes, {str(probe["directory"]): _used(taken.probe_source(probe)) for probe in probes})
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from streamgauge.report.study_parts import PAPER, Context, Panel, Row, Table
-from streamgauge.report.study_source import Reproduction, Taken
+from streamgauge.report.study_source import ExperimentResult, Reproduction
 from streamgauge.report.text import NONE, number, rounded
 from streamgauge.studies.description import Mark, Variant
 
@@ -22,7 +22,7 @@ RULE = (
 )
 SCORE_UNIT = "score"
 
-Read = Callable[[Taken, str], float | None]
+Read = Callable[[ExperimentResult, str], float | None]
 
 
 @dataclass(frozen=True)
@@ -192,15 +192,15 @@ def _their_score(marks: Sequence[Mark], engine: str, factor: Factor) -> str:
     return next((number(mark.value) for mark in marks if (mark.engine, mark.what) == (engine, factor.what)), NONE)
 
 
-def _median_ms(taken: Taken, kind: str) -> float | None:
+def _median_ms(taken: ExperimentResult, kind: str) -> float | None:
     return _number(((taken.summary.get("latency_ms") or {}).get(kind) or {}).get("p50"))
 
 
-def _capacity(taken: Taken, kind: str) -> float | None:
+def _capacity(taken: ExperimentResult, kind: str) -> float | None:
     return _number((taken.capacity.get("interval") or (None,))[0])
 
 
-def _constrained_capacity(taken: Taken, kind: str) -> float | None:
+def _constrained_capacity(taken: ExperimentResult, kind: str) -> float | None:
     """0 where every rate that was sustained had a longer latency: that is an answer, and the worst one."""
     best = _capacity(taken, kind)
     if best is None:
@@ -215,7 +215,7 @@ def _constrained_capacity(taken: Taken, kind: str) -> float | None:
 
 
 def _burst(name: str) -> Read:
-    def read(taken: Taken, kind: str) -> float | None:
+    def read(taken: ExperimentResult, kind: str) -> float | None:
         return _number((taken.summary.get("burst") or {}).get(name))
 
     return read

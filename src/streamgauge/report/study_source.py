@@ -38,7 +38,7 @@ class Attempt:
 
 
 @dataclass
-class Taken:
+class ExperimentResult:
     """One experiment on one engine, as far as it was taken."""
 
     out: Path
@@ -138,11 +138,11 @@ class Reproduction:
     seconds: float | None
     version: str
     machine: Mapping[str, Any]
-    experiments: Sequence[Taken]
+    experiments: Sequence[ExperimentResult]
     about: Mapping[str, Any] = field(default_factory=dict)
     """Everything else that the file says."""
 
-    def of(self, experiments: Sequence[Experiment]) -> list[Taken]:
+    def of(self, experiments: Sequence[Experiment]) -> list[ExperimentResult]:
         """What was taken of these, in their order; engines in the order of the file."""
         return [taken for one in experiments for taken in self.experiments if taken.name == one.name]
 
@@ -181,8 +181,8 @@ def read_reproduction(out: Path) -> Reproduction:
     )
 
 
-def _taken(out: Path, row: Mapping[str, Any]) -> Taken:
-    return Taken(
+def _taken(out: Path, row: Mapping[str, Any]) -> ExperimentResult:
+    return ExperimentResult(
         out=out,
         **{key: row[key] for key in ("name", "stage", "variant", "engine", "scenario", "purpose", "state")},
         reason=str(row.get("reason") or ""),

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import json
-import runpy
 from pathlib import Path
 from typing import Any
 
 import pytest
 from typer.testing import CliRunner
+from written_runs import write_run
 
+from streamgauge.campaigns.repetition import write_set
 from streamgauge.cli.compare import request_of
 from streamgauge.cli.main import app
 from streamgauge.cli.request import build
 from streamgauge.errors import UsageError
-from streamgauge.lab.repetition import write_set
-
-write_run: Any = runpy.run_path(str(Path(__file__).parents[1] / "lab" / "written_runs.py"))["write_run"]
 
 
 @pytest.fixture

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import runpy
 from pathlib import Path
-from typing import Any
 
 import pytest
+from written_runs import write_run
 
 from streamgauge.cli.result import print_result
-
-write_run: Any = runpy.run_path(str(Path(__file__).parents[1] / "lab" / "written_runs.py"))["write_run"]
 
 
 @pytest.mark.parametrize(

@@ -18,8 +18,8 @@ from streamgauge.evaluate.metrics import resources
 from streamgauge.evaluate.tally import Tally, results, wrong_after_fault
 from streamgauge.evaluate.verdict import decide, exit_code, failures, recounting_warnings
 from streamgauge.jvm.spark import connect, jvm_argv
-from streamgauge.lab.outcome import Outcome, never_started
 from streamgauge.model import Verdict
+from streamgauge.run.outcome import Outcome, never_started
 from streamgauge.rundir import RunDir
 from streamgauge.studies import scenario as scenarios
 

@@ -12,8 +12,8 @@ from streamgauge import registry
 from streamgauge.cli.compare import request_of
 from streamgauge.engines.spark import Spark, SparkOptions
 from streamgauge.errors import Unsupported
-from streamgauge.lab.blueprint import Request
-from streamgauge.lab.faults import parse as parse_fault
+from streamgauge.run.faults import parse as parse_fault
+from streamgauge.run.plan import Request
 from streamgauge.studies import scenario as scenarios
 from streamgauge.studies.pinned import pinned
 from streamgauge.studies.scenario import PROFILES, Values

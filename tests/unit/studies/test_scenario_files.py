@@ -13,8 +13,8 @@ import pytest
 
 from streamgauge import datasets, registry
 from streamgauge.errors import UsageError
-from streamgauge.lab.blueprint import Request, draw
 from streamgauge.model import NS_PER_S, Scenario
+from streamgauge.run.plan import Request, draw
 from streamgauge.studies import ospbench
 from streamgauge.studies import scenario as scenarios
 

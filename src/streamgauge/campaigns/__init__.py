@@ -1,0 +1,1 @@
+"""Many measurements for one answer: repetition, comparison, capacity, reproduction. Each can be resumed."""

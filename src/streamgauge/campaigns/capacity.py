@@ -1,0 +1,385 @@
+"""The capacity search: one probe after another, each an ordinary run, until the edge is known closely enough.
+
+``OUT/probes/NN-VALUE`` are run directories, ``OUT/probes/00-drain`` is the run that gave the first guess,
+``OUT/capacity.json`` is written anew after every probe (docs/reference/capacity.md), so that an unfinished search
+goes on where it stopped.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, cast
+
+from pydantic import ValidationError
+
+from streamgauge import registry, report
+from streamgauge.campaigns.capacity_file import CapacityFile
+from streamgauge.campaigns.referee import PROBE_S, STEPS, DrainReferee, ProbeReferee
+from streamgauge.campaigns.search import Answer, Next, Probe, Purpose, Target, Word, advance
+from streamgauge.errors import EXIT_MISSED, EXIT_OK, EngineFailed, InvalidMeasurement, UsageError
+from streamgauge.evaluate import sustained
+from streamgauge.evaluate.metrics.arrival import BROKER_REASON
+from streamgauge.evaluate.verdict import failures
+from streamgauge.model import Scenario, Verdict
+from streamgauge.processes import directory_lock
+from streamgauge.redaction import redact_arguments, redact_options
+from streamgauge.run.evaluation import Evaluator, kept_evaluator
+from streamgauge.run.plan import Request
+from streamgauge.run.reporter import Reporter
+from streamgauge.run.results import is_one_to_one
+from streamgauge.run.runner import run_scenario
+from streamgauge.rundir import RunDir
+
+RATE = "rate_per_s"
+BACKLOG_S = 750
+"""The backlog that is drained for the first guess, in seconds of the scenario's own rate."""
+BACKLOG_LEAST, BACKLOG_MOST = 20_000, 3_000_000
+"""The most is half a minute for a fast engine: a JVM that still compiles would be taken for a slow one."""
+BACKLOG_PER_S = 200_000
+"""How fast it is written, before the engine starts."""
+DRAIN_BATCH = 50_000
+"""Where a record has no result of its own, progress shows with the batches: one of all the backlog would show none."""
+DRAIN_WATCHED_S = 30.0
+DRAIN_GIVEN_UP_S = 60.0
+"""Seconds without a result after which the scenario's own rate is the first guess."""
+MOST_OF_A_PARAMETER = 1000
+NOT_SUSTAINED = ("overloaded", "not sustained")
+"""How the warning begins that says why a rate was not."""
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class CapacitySearch:
+    """What is looked for: the highest rate, or the least of a parameter (``over``) that sustains the given rate."""
+
+    request: Request
+    resolution: float
+    over: str = RATE
+    shift: float = 0.0
+    """By how many resolutions the first guess is raised, below 1: see capacity_set.py."""
+
+    def __post_init__(self) -> None:
+        """Raises UsageError for a search that cannot mean anything."""
+        scenario = self.request.scenario
+        if scenario.load.shape != "constant":
+            raise UsageError("a capacity is searched with a constant load", got=f"shape {scenario.load.shape}")
+        if scenario.sustained is None and not scenario.slo:
+            raise UsageError(
+                "nothing says when a rate is sustained", expected="a rule or an SLO", hint="--rule slope, or --slo …"
+            )
+        self.scenario_at(self.start)
+
+    @property
+    def start(self) -> int:
+        """The scenario's own value of what is searched."""
+        scenario = self.request.scenario
+        if self.over == RATE:
+            return scenario.load.rate_per_s
+        known: dict[str, Any] = {"partitions": scenario.partitions, **scenario.engine_options}
+        whole = [key for key, value in known.items() if type(value) is int]
+        if self.over not in whole:
+            raise registry.unknown("whole number to search over", self.over, [*whole, RATE])
+        value: int = known[self.over]
+        return max(value, 1)
+
+    def target(self, guess: int) -> Target:
+        if self.over == RATE:
+            return Target(guess, self.resolution)
+        most = os.cpu_count() or 1 if self.over == "cores" else MOST_OF_A_PARAMETER
+        least, most = (self._accepted(guess, end) for end in (1, max(most, guess)))
+        return Target(guess, self.resolution, lowest=least, highest=most, more_helps=True)
+
+    def _accepted(self, inside: int, end: int) -> int:
+        """The value nearest to ``end`` that the engine takes; it takes ``inside``."""
+        while inside != end:
+            # Between neighbours there is no middle.
+            tried = end if abs(end - inside) == 1 else (inside + end) // 2
+            try:
+                self.scenario_at(tried)
+            except UsageError:
+                end = tried - (1 if tried > inside else -1)
+            else:
+                inside = tried
+        return inside
+
+    def scenario_at(self, value: int) -> Scenario:
+        """The scenario of a probe. Raises UsageError for a value that the engine refuses."""
+        scenario = self.request.scenario
+        if self.over == RATE:
+            return replace(scenario, load=replace(scenario.load, rate_per_s=value))
+        if self.over == "partitions":
+            return replace(scenario, partitions=value)
+        options = {**scenario.engine_options, self.over: value}
+        try:
+            checked = registry.engine(scenario.engine).options.model_validate(options)
+        except ValidationError as problem:
+            raise UsageError(f"{self.over} cannot be {value}", got=problem.errors()[0]["msg"]) from None
+        return replace(scenario, engine_options=checked.model_dump())
+
+    def settings(self) -> dict[str, Any]:
+        """Everything that must be the same for a search to go on."""
+        request, scenario = self.request, self.request.scenario
+        load = scenario.load
+        return {
+            "scenario": f"{scenario.study}/{scenario.name}",
+            "profile": scenario.profile,
+            "stage": scenario.stage,
+            "engine": scenario.engine,
+            "options": redact_options(scenario.engine_options),
+            "rule": scenario.sustained,
+            "slo": list(scenario.slo),
+            "resolution": self.resolution,
+            "over": self.over,
+            "start": self.start,
+            "rate_per_s": load.rate_per_s,
+            "warmup_s": load.warmup_s,
+            "rising_warmup": load.rising_warmup,
+            "measured_s": load.measured_s,
+            "arrivals": load.arrivals,
+            "keys": scenario.keys,
+            "generators": scenario.generators,
+            "partitions": scenario.partitions,
+            "out_of_order_ms": scenario.out_of_order_ms,
+            "parameters": dict(scenario.parameters),
+            "drain_deadline_s": scenario.drain_deadline_s,
+            "seed": scenario.seed,
+            "bootstrap": request.bootstrap,
+            "program": redact_arguments(request.program),
+            "job": None if scenario.job is None else scenario.job.sha256,
+        }
+
+
+def find_capacity(
+    hunt: CapacitySearch, reporter: Reporter, show: Callable[[Row], None] = lambda row: None
+) -> dict[str, Any]:
+    """Search below ``hunt.request.out``; returns the content of ``capacity.json``. ``show`` gets every probe's row.
+
+    An unfinished search with the same settings goes on. Raises UsageError when the directory holds anything else or
+    another command is using it, EngineFailed when the system under test failed, and whatever stops a single run; what
+    was found until then stays.
+    """
+    with directory_lock.hold(hunt.request.out):
+        return _find_capacity(hunt, reporter, show)
+
+
+def _find_capacity(hunt: CapacitySearch, reporter: Reporter, show: Callable[[Row], None]) -> dict[str, Any]:
+    file = CapacityFile.open(hunt.request.out, hunt.settings())
+    for row in file.probes:
+        show(row)
+    if file.finished:
+        return file.content
+    try:
+        file.finish(_search(hunt, file, reporter, show))
+    except EngineFailed as failure:
+        file.note_failure(f"{failure.what}: {failure.got}")
+        raise
+    return file.content
+
+
+def _search(hunt: CapacitySearch, file: CapacityFile, reporter: Reporter, show: Callable[[Row], None]) -> Answer:
+    """Probe until the answer is known. Raises EngineFailed when the system under test failed."""
+    out = hunt.request.out
+    if file.guess is None:
+        file.set_guess(_first_guess(hunt, reporter))
+    target = hunt.target(file.guess or hunt.start)
+    load = hunt.request.scenario.load
+    records = round(target.guess * (load.warmup_s + load.measured_s)) if hunt.over == RATE else load.records
+    with kept_evaluator(f"capacity-{secrets.token_hex(4)}", out / "logs", hunt.request.master, records) as evaluator:
+        while isinstance(step := advance(target, _searched(file)), Next):
+            reporter.phase(f"probe {file.next_number}: {step.value:,} {unit(hunt.over)} ({step.purpose})")
+            row = _probe(hunt, step, file, reporter, evaluator)
+            file.add(row)
+            show(row)
+            if row["verdict"] == "failed":
+                raise EngineFailed(
+                    f"the system under test failed at {step.value:,} {unit(hunt.over)}",
+                    where=out / row["directory"],
+                    got=row["reason"],
+                )
+    return step
+
+
+def unit(over: str) -> str:
+    return "records/s" if over == RATE else over
+
+
+def exit_code(capacity: Mapping[str, Any]) -> int:
+    """What the command that made this file ends with (docs/reference/exit-codes.md)."""
+    outcome = capacity["outcome"]
+    if outcome == "invalid":
+        return InvalidMeasurement.exit_code
+    return EXIT_MISSED if outcome == "missed" else EXIT_OK
+
+
+def _searched(file: CapacityFile) -> list[Probe]:
+    words = ("sustained", "not sustained", "undecided", "invalid")
+    return [
+        Probe(row["value"], cast(Word, row["verdict"]), row["purpose"], row["reason"].startswith(BROKER_REASON))
+        for row in file.probes
+        if row["verdict"] in words
+    ]
+
+
+def _first_guess(hunt: CapacitySearch, reporter: Reporter) -> int:
+    """The rate at which a backlog drains; the scenario's own rate when that cannot be seen."""
+    if hunt.over != RATE:
+        return hunt.start
+    scenario = hunt.request.scenario
+    load = scenario.load
+    backlog = min(max(BACKLOG_S * load.rate_per_s, BACKLOG_LEAST), BACKLOG_MOST)
+    burst_s = max(1.0, backlog / BACKLOG_PER_S)
+    watched_s = min(DRAIN_WATCHED_S, max(load.measured_s, 5.0))
+    draining = replace(
+        load,
+        shape="single-burst",
+        rising_warmup=False,
+        burst_records=backlog,
+        burst_s=burst_s,
+        warmup_s=burst_s,
+        measured_s=DRAIN_GIVEN_UP_S + 2 * watched_s,
+    )
+    one_to_one = is_one_to_one(scenario)
+    referee = DrainReferee(one_to_one, watched_s, DRAIN_GIVEN_UP_S)
+    options = dict(scenario.engine_options)
+    limit = registry.engine(scenario.engine).traits.batch_limit
+    if limit and not one_to_one:
+        options[limit] = options[limit] or DRAIN_BATCH
+    request = replace(
+        hunt.request,
+        scenario=replace(scenario, load=draining, engine_options=options, sustained=None, slo=()),
+        out=_fresh(hunt.request.out / "probes" / "00-drain"),
+    )
+    reporter.phase(f"draining a backlog of {backlog:,} records for a first guess")
+    directory, summary = run_scenario(request, reporter, None, referee)
+    _delete_records(directory)
+    if why := _failures(directory, summary):
+        report.write(directory)
+        raise EngineFailed(
+            "the system under test failed while it drained a backlog", where=directory.path, got="; ".join(why)
+        )
+    guess_per_s = referee.rate_per_s() or load.rate_per_s
+    raised: float = guess_per_s * (1 + hunt.resolution) ** hunt.shift
+    return max(1, round(raised))
+
+
+def _failures(run: RunDir, summary: Mapping[str, Any]) -> Sequence[str]:
+    """What the system under test did wrong while it drained. A late generator does not excuse it: nothing is timed."""
+    if summary["verdict"] == Verdict.FAILED.value:
+        return list(summary["reasons"])
+    results = summary["results"]
+    return [] if results["expected"] is None else failures(results, run.manifest()["engine"]["delivery"], ())
+
+
+def _probe(hunt: CapacitySearch, step: Next, file: CapacityFile, reporter: Reporter, evaluator: Evaluator) -> Row:
+    """One run at that value, and what it shows."""
+    scenario = hunt.scenario_at(step.value)
+    probe_s, least_s, longest_s = lengths_s(scenario.load.measured_s, step.purpose, scenario.sustained)
+    load = replace(scenario.load, measured_s=longest_s)
+    referee = ProbeReferee(is_one_to_one(scenario), probe_s, least_s, longest_s, scenario.sustained)
+    out = _fresh(hunt.request.out / "probes" / f"{file.next_number:02d}-{step.value}")
+    request = replace(
+        hunt.request,
+        scenario=replace(scenario, load=load),
+        out=out,
+    )
+    began = time.monotonic()
+    directory, summary = run_scenario(request, reporter, evaluator, referee)
+    report.write(directory)
+    _delete_records(directory)
+    verdict, reason, weak = judge(summary, scenario.sustained, referee.given_up, referee.weak)
+    latency = summary["latency_ms"].get("total") or {}
+    return {
+        "value": step.value,
+        "rate": load.rate_per_s,
+        "purpose": step.purpose,
+        "verdict": verdict,
+        "reason": reason,
+        "weak": weak,
+        "validated": summary.get("validated"),
+        "seconds": round(time.monotonic() - began, 1),
+        "seconds_saved": round(referee.saved_s, 1),
+        "directory": str(out.relative_to(hunt.request.out)),
+        "total_p50": latency.get("p50"),
+        "total_p99": latency.get("p99"),
+    }
+
+
+def lengths_s(measured_s: float, purpose: Purpose, rule: str | None) -> tuple[float, float, float]:
+    """Of a probe: the length after which it is looked whether it tells, the least one and the longest."""
+    probe_s = min(measured_s, PROBE_S)
+    longest_s = max(measured_s, STEPS * probe_s, sustained.least_s(rule))
+    if purpose == "confirm":
+        # Fixed beforehand: a run that goes on until it likes what it sees confirms nothing.
+        return probe_s, longest_s, longest_s
+    return probe_s, max(probe_s, sustained.least_s(rule)), longest_s
+
+
+def judge(
+    summary: Mapping[str, Any], rule: str | None, given_up: str = "", given_up_weakly: bool = False
+) -> tuple[str, str, bool]:
+    """Verdict on a probe, its reason, and whether it is weak: by the point estimate, since its rule could not tell.
+
+    ``given_up`` is why the referee stopped it, if it did.
+    """
+    if summary["verdict"] == Verdict.INVALID.value:
+        # What the broker does to the load explains the rest.
+        reasons = sorted(summary["reasons"], key=lambda reason: not reason.startswith(BROKER_REASON))
+        if reasons[0].startswith(BROKER_REASON) and _engine_fell_behind(summary):
+            return "not sustained", f"the engine fell behind as well as the broker; {reasons[0]}", False
+        return "invalid", "; ".join(reasons), False
+    if summary["verdict"] == Verdict.FAILED.value:
+        return "failed", "; ".join(summary["reasons"]), False
+    if given_up:
+        return "not sustained", given_up, given_up_weakly
+    missed = [_missed(slo) for slo in summary["slo"] if not slo["passed"]]
+    if summary["sustained"] is False:
+        why = [text for text in summary["warnings"] if text.startswith(NOT_SUSTAINED)] or summary["warnings"]
+        return "not sustained", "; ".join([*why[:1], *missed]), False
+    if missed:
+        return "not sustained", "; ".join(missed), False
+    if rule is None and (share := _missing_share(summary)) > sustained.MISSING_SHARE:
+        return "not sustained", f"{100 * share:.1f} % of the expected results did not come out", False
+    if summary["sustained"] or rule is None:
+        return "sustained", "", False
+    slope_percent = summary["backlog"]["slope_percent"]
+    if slope_percent is None:
+        return "undecided", "the rule had too little to go by", True
+    found = sustained.by_estimate(slope_percent / 100)
+    return "sustained" if found.held else "not sustained", found.why, True
+
+
+def _engine_fell_behind(summary: Mapping[str, Any]) -> bool:
+    interval = summary["backlog"].get("slope_percent_ci")
+    return interval is not None and interval[0] >= 100 * sustained.SLOPE_SHARE
+
+
+def _missing_share(summary: Mapping[str, Any]) -> float:
+    results = summary.get("results") or {}
+    missing = (results.get("lost") or 0) + (results.get("unfinished") or 0)
+    return missing / max(results.get("expected") or 0, 1)
+
+
+def _missed(slo: Mapping[str, Any]) -> str:
+    return f"SLO missed: {slo.get('slo') or slo.get('text')}, was {slo.get('value')}"
+
+
+def _delete_records(run: RunDir) -> None:
+    """What a probe showed is in its summary and its measures; its records, gigabytes at high rates, are done with."""
+    shutil.rmtree(run.recorded_path)
+
+
+def _fresh(path: Path) -> Path:
+    """That directory, or one beside it when a probe that was cut off has left something there."""
+    taken = 1
+    candidate = path
+    while candidate.exists():
+        taken += 1
+        candidate = path.with_name(f"{path.name}-{taken}")
+    return candidate

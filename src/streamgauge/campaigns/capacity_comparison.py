@@ -1,0 +1,203 @@
+"""Capacities against each other: by their searches, as latencies are compared by their runs.
+
+The value of a search is its best sustained one, which was measured and confirmed. Its bracket says how finely the
+search looked, not how much a capacity varies: the interval comes from several searches, and fewer than three a side
+cannot tell.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from streamgauge.campaigns.capacity import RATE
+from streamgauge.campaigns.capacity_file import NAME
+from streamgauge.campaigns.comparison import CHECKED, DECIMALS, FORMAT, check_alike, job_notes
+from streamgauge.errors import UsageError
+from streamgauge.evaluate import comparison
+from streamgauge.rundir import RunDir
+from streamgauge.schemas import COMPARED_CAPACITY
+from streamgauge.stored import Within, check, read_json
+
+CHOSEN_BY_SEARCH = ("scenario.load",)
+"""A capacity search chooses the rates and the lengths of its probes itself."""
+SEARCHED_ALIKE = (
+    *("unit", "rule", "slo", "resolution", "warmup_s", "rising_warmup", "measured_s", "arrivals", "drain_deadline_s"),
+)
+"""Settings of all searches that must agree; and the rate, where it is not what is searched."""
+
+
+@dataclass(frozen=True)
+class Search:
+    """One finished search."""
+
+    path: Path
+    content: Mapping[str, Any]
+
+    @property
+    def best(self) -> float:
+        return float(self.content["interval"][0])
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the edge lies beyond what could be probed."""
+        return self.content["interval"][1] is None
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        return {**self.content, **self.content.get("settings", {})}
+
+
+def is_capacity(path: Path) -> bool:
+    """Whether a search, or a set of them, lies there."""
+    return (path / NAME).is_file()
+
+
+def compare_capacities(a: Path, b: Path, seed: int = comparison.SEED) -> dict[str, Any]:
+    """B against A: two searches, or sets of them.
+
+    Returns ratio, interval (of at least three searches a side, else unknown), word and every value. Raises UsageError
+    for searches that are unfinished, unconfirmed, unvalidated, INVALID, without a sustained value, or not made alike.
+    """
+    left, right = read_searches(a), read_searches(b)
+    _refuse_unusable([*left, *right])
+    _check_searched_alike([*left, *right])
+    runs = [_any_run(search.path) for search in (*left, *right)]
+    known = [run for run in runs if run is not None]
+    if known:
+        check_alike(known[0], known[1:], [key for key in CHECKED if key not in CHOSEN_BY_SEARCH])
+    of_a, of_b = ([search.best for search in side] for side in (left, right))
+    of_rates = left[0].content.get("over", RATE) == RATE
+    # A higher rate is the lower cost.
+    costs = (of_b, of_a) if of_rates else (of_a, of_b)
+    searches = min(len(of_a), len(of_b))
+    low, high = math.nan, math.nan
+    if searches >= comparison.RUNS_MIN:
+        low, high = comparison.ratio_interval(*costs, seed, resolution=0)
+        low = 0.0 if any(search.is_open for search in right) else low
+        high = math.inf if any(search.is_open for search in left) else high
+    word = comparison.word(low, high, searches)
+    return {
+        "format": FORMAT,
+        "measure": f"capacity, {left[0].content.get('unit')}",
+        "word": word,
+        "ratio": round(comparison.ratio(*costs, resolution=0), DECIMALS),
+        "interval": [round(end, DECIMALS) if math.isfinite(end) else None for end in (low, high)],
+        "seed": seed,
+        "runs_needed": _searches_needed(costs, low, high, seed) if word == "cannot tell" else None,
+        "notes": _notes(left, right),
+        **{name: _described(path, side) for name, path, side in (("a", a, left), ("b", b, right))},
+    }
+
+
+def read_searches(path: Path) -> list[Search]:
+    """The searches of a set, or the one search that the directory is. Raises UsageError when it is unfinished."""
+    content = _read(path)
+    if "searches" not in content:
+        return [Search(path, content)]
+    names = [str(number) for number in range(1, int(content["runs"]) + 1)]
+    if missing := [name for name in names if not (path / name / NAME).is_file()]:
+        raise UsageError(
+            "the set of searches is not finished",
+            where=path,
+            got=f"no search {', '.join(missing)}",
+            hint="pass the same --out to resume it",
+        )
+    return [Search(path / name, _read(path / name)) for name in names]
+
+
+def _read(path: Path) -> dict[str, Any]:
+    where = path / NAME
+    found = read_json(where, {})
+    check(where, found, {"runs": Within(int, 1)} if "searches" in found else COMPARED_CAPACITY)
+    return found
+
+
+def _refuse_unusable(searches: Sequence[Search]) -> None:
+    bad = [f"{search.path}: {why}" for search in searches if (why := _why_unusable(search))]
+    if bad:
+        raise UsageError(
+            "these capacities cannot be compared",
+            got="; ".join(bad),
+            expected="finished searches whose answer was confirmed, and whose results were checked",
+            hint="streamgauge capacity … --runs 3 with another --out",
+        )
+
+
+def _why_unusable(search: Search) -> str:
+    content = search.content
+    outcome, note = content.get("outcome"), content.get("note")
+    if outcome is None:
+        return f"FAILED: {note}" if note else "unfinished (pass the same --out to resume it)"
+    if outcome == "invalid":
+        return f"INVALID: {note}"
+    if outcome == "missed" or not content["interval"][0]:
+        return "nothing was sustained"
+    if not content.get("confirmed"):
+        return f"unconfirmed: {note or 'no confirming run'} (try a longer --for)"
+    return "" if _is_validated(search) else "unvalidated: the job file has no reference"
+
+
+def _is_validated(search: Search) -> bool:
+    """A file of an earlier version does not say so: then its job does, or the summary of a probe."""
+    known = search.content.get("validated")
+    if known is None:
+        if search.settings.get("job") is None:
+            return True
+        run = _any_run(search.path)
+        known = run is not None and run.summary().get("validated")
+    return bool(known)
+
+
+def _check_searched_alike(searches: Sequence[Search]) -> None:
+    first, *others = searches
+    keys = SEARCHED_ALIKE if first.content.get("over", RATE) == RATE else (*SEARCHED_ALIKE, RATE)
+    for other in others:
+        left, right = first.settings, other.settings
+        differing = [key for key in keys if left.get(key) != right.get(key)]
+        if differing:
+            raise UsageError(
+                "the capacities were not measured alike",
+                where=f"{first.path} and {other.path}",
+                got="; ".join(f"{key}: {left.get(key)!r} and {right.get(key)!r}" for key in differing),
+                expected="the same values on both sides",
+            )
+
+
+def _searches_needed(costs: tuple[list[float], list[float]], low: float, high: float, seed: int) -> int | None:
+    if math.isnan(low):
+        return comparison.RUNS_MIN
+    if not low or math.isinf(high):
+        # More searches do not show what lies beyond a ceiling.
+        return None
+    return comparison.runs_needed(*costs, seed, resolution=0)
+
+
+def _notes(left: Sequence[Search], right: Sequence[Search]) -> list[str]:
+    runs = [_any_run(side[0].path) for side in (left, right)]
+    said = job_notes(*(run.summary() for run in runs if run is not None)) if None not in runs else []
+    open_ended = [search for search in (*left, *right) if search.is_open]
+    return said + [f"{search.path}: the capacity may lie beyond {search.best:,.0f}" for search in open_ended]
+
+
+def _described(path: Path, side: Sequence[Search]) -> dict[str, Any]:
+    values = [search.best for search in side]
+    run = _any_run(side[0].path)
+    return {
+        "path": str(path),
+        "engine": run and run.manifest()["engine"],
+        "searches": [str(search.path) for search in side],
+        "values": values,
+        "median": statistics.median(values),
+        "brackets": [search.content["interval"] for search in side],
+    }
+
+
+def _any_run(path: Path) -> RunDir | None:
+    """A probe of the search, not one that was cut off: they differ in nothing but the load."""
+    found = sorted(path.glob("probes/*/summary.json"))
+    return RunDir.open(found[0].parent) if found else None

@@ -1,0 +1,134 @@
+"""``capacity.json``: what a search has found so far, and all that is needed to go on with it.
+
+Format history
+--------------
+1   first; ``validated`` of a search and of a probe came later and may be missing. A file with ``searches`` puts several
+    searches together: capacity_set.py
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from streamgauge.campaigns.resumable import check_same, read
+from streamgauge.campaigns.search import Answer
+from streamgauge.errors import UsageError
+from streamgauge.rundir import write_json
+from streamgauge.schemas import CAPACITY
+from streamgauge.stored import check
+
+FORMAT = 1
+NAME = "capacity.json"
+
+
+class CapacityFile:
+    """The file of one search, written whole after every change."""
+
+    def __init__(self, path: Path, content: dict[str, Any]) -> None:
+        self._path = path
+        self.content = content
+
+    @classmethod
+    def open(cls, out: Path, settings: Mapping[str, Any]) -> CapacityFile:
+        """The file of an unfinished or finished search with these settings, or a new one.
+
+        Raises UsageError when the directory holds something else, or a search with other settings.
+        """
+        path = out / NAME
+        if path.is_file():
+            content = read(path, FORMAT, {})
+            if "searches" in content:
+                raise UsageError(
+                    "the directory holds several searches",
+                    where=path,
+                    got="no --runs",
+                    expected=f"--runs {content.get('runs')} to resume them",
+                    hint="the same command with --runs, or another --out",
+                )
+            check(path, content, CAPACITY)
+            check_same(path, content["settings"], settings, "search")
+            return cls(path, content)
+        if out.exists() and (not out.is_dir() or any(out.iterdir())):
+            raise UsageError(
+                "the directory of the search is not empty",
+                where=out,
+                expected=f"a new or empty directory, or one with {NAME}",
+                hint="another --out, or remove it yourself",
+            )
+        (out / "probes").mkdir(parents=True, exist_ok=True)
+        (out / "logs").mkdir(exist_ok=True)
+        file = cls(path, _fresh(settings))
+        file._write()
+        return file
+
+    @property
+    def probes(self) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = self.content["probes"]
+        return found
+
+    @property
+    def finished(self) -> bool:
+        return self.content["outcome"] is not None
+
+    @property
+    def guess(self) -> int | None:
+        found: int | None = self.content["guess"]
+        return found
+
+    @property
+    def next_number(self) -> int:
+        return len(self.probes) + 1
+
+    def set_guess(self, guess: int) -> None:
+        self.content["guess"] = guess
+        self._write()
+
+    def add(self, probe: Mapping[str, Any]) -> None:
+        self.probes.append(dict(probe))
+        known = [row["validated"] for row in self.probes if row.get("validated") is not None]
+        self.content["validated"] = all(known) if known else None
+        self.content["seconds"] = round(sum(row["seconds"] for row in self.probes), 1)
+        self.content["seconds_saved"] = round(sum(row["seconds_saved"] for row in self.probes), 1)
+        self._write()
+
+    def finish(self, answer: Answer) -> None:
+        best = [row for row in self.probes if row["value"] == answer.best and row["verdict"] == "sustained"]
+        self.content |= {
+            "outcome": answer.outcome,
+            "interval": [answer.best, answer.beyond],
+            "confirmed": answer.confirmed,
+            "note": answer.note,
+            # The confirming run is the last of them, and the longest.
+            "best_latency_ms": {p: best[-1][f"total_{p}"] for p in ("p50", "p99")} if best else None,
+        }
+        self._write()
+
+    def note_failure(self, why: str) -> None:
+        """The search ended because the system under test failed. It stays unfinished, and may be resumed."""
+        self.content["note"] = why
+        self._write()
+
+    def _write(self) -> None:
+        write_json(self._path, self.content)
+
+
+def _fresh(settings: Mapping[str, Any]) -> dict[str, Any]:
+    over = settings["over"]
+    return {
+        "format": FORMAT,
+        **{key: settings[key] for key in ("scenario", "engine", "rule", "slo", "resolution", "over")},
+        "unit": "records/s" if over == "rate_per_s" else over,
+        "outcome": None,
+        "interval": [None, None],
+        "confirmed": False,
+        "validated": None,
+        "note": "",
+        "best_latency_ms": None,
+        "guess": None,
+        "probes": [],
+        "seconds": 0.0,
+        "seconds_saved": 0.0,
+        "settings": dict(settings),
+    }

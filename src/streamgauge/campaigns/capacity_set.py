@@ -1,0 +1,156 @@
+"""Several whole searches for the same capacity, and what they say together.
+
+``OUT/1``, ``OUT/2``, … are ordinary search directories; ``OUT/capacity.json`` puts them together, ``OUT/report.html``
+shows them. One search gives a bracket (best sustained, nearest not sustained), which is no confidence interval: a
+capacity varies from search to search. Its interval comes from several of them.
+
+Each search drains a backlog of its own and shares nothing with the others. The first guess decides which rates are
+probed, guess × (1 + resolution)^k, so searches with nearly the same guess would all round the capacity in the same
+way, and agree better than they measured. Therefore the guess of search n is raised by a part of one resolution,
+another one for each n.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from streamgauge.campaigns.capacity import CapacitySearch, Row, find_capacity
+from streamgauge.campaigns.capacity_file import FORMAT, NAME
+from streamgauge.campaigns.resumable import check_same, read
+from streamgauge.errors import StreamgaugeError, UsageError
+from streamgauge.evaluate.comparison import RUNS_MIN, SEED, bootstrap_interval
+from streamgauge.processes import directory_lock
+from streamgauge.report.capacity import write_capacity
+from streamgauge.run.reporter import Reporter
+from streamgauge.rundir import write_json
+from streamgauge.schemas import CAPACITIES, SEARCH
+from streamgauge.stored import check, read_json
+
+GOLDEN = 0.6180339887498949
+"""Multiples of it, without their whole part, lie evenly between 0 and 1 however many there are."""
+LISTED = ("outcome", "interval", "confirmed", "validated", "note", "best_latency_ms", "guess", "seconds")
+_WORST_FIRST = (None, "invalid", "missed", "ceiling", "found")
+
+Content = dict[str, Any]
+
+
+def find_capacities(
+    hunt: CapacitySearch, runs: int, reporter: Reporter, show: Callable[[Row], None] = lambda row: None
+) -> dict[str, Any]:
+    """``runs`` searches below ``hunt.request.out``, one after another; returns the set's ``capacity.json``.
+
+    What is finished is not searched again, and an unfinished search goes on. Raises UsageError when the directory holds
+    anything else or more searches than that, or another command is using it, and whatever stops a single search; what
+    was found until then stays.
+    """
+    with directory_lock.hold(hunt.request.out):
+        return _find_capacities(hunt, runs, reporter, show)
+
+
+def _find_capacities(
+    hunt: CapacitySearch, runs: int, reporter: Reporter, show: Callable[[Row], None]
+) -> dict[str, Any]:
+    out, settings = hunt.request.out, hunt.settings()
+    _check(out, settings, runs)
+    out.mkdir(parents=True, exist_ok=True)
+    content = write_set(out, settings, runs)
+    for number in range(1, runs + 1):
+        reporter.say(f"search {number} of {runs}")
+        one = replace(hunt, request=replace(hunt.request, out=out / str(number)), shift=(number - 1) * GOLDEN % 1)
+        try:
+            find_capacity(one, reporter, show)
+        except UsageError:
+            # Something else may be there.
+            raise
+        except StreamgaugeError:
+            _write_pages(one.request.out, settings, runs)
+            raise
+        content = _write_pages(one.request.out, settings, runs)
+    return content
+
+
+def _check(out: Path, settings: Mapping[str, Any], runs: int) -> None:
+    path = out / NAME
+    if not path.is_file():
+        if out.exists() and (not out.is_dir() or any(out.iterdir())):
+            raise UsageError(
+                "the directory of the searches is not empty",
+                where=out,
+                expected=f"a new or empty directory, or one with {NAME}",
+                hint="another --out, or remove it yourself",
+            )
+        return
+    content = read(path, FORMAT, {})
+    if "searches" not in content:
+        raise UsageError(
+            "the directory holds a single search",
+            where=path,
+            got=f"--runs {runs}",
+            hint="another --out, or the same command without --runs",
+        )
+    check(path, content, CAPACITIES)
+    check_same(path, content["settings"], settings, "search")
+    if runs < content["runs"]:
+        raise UsageError(
+            "the directory holds more searches",
+            where=path,
+            got=f"--runs {runs}",
+            expected=f"--runs {content['runs']} or more",
+        )
+
+
+def _write_pages(search: Path, settings: Mapping[str, Any], runs: int) -> Content:
+    if (search / NAME).is_file():
+        write_capacity(search)
+    return write_set(search.parent, settings, runs)
+
+
+def write_set(out: Path, settings: Mapping[str, Any], runs: int) -> Content:
+    """Put the searches ``1`` … ``runs`` of a directory together, as far as they are there; returns the content."""
+    files = {str(number): out / str(number) / NAME for number in range(1, runs + 1)}
+    found = {name: read_json(path, SEARCH) for name, path in files.items() if path.is_file()}
+    content = summarize(settings, runs, found)
+    write_json(out / NAME, content)
+    write_capacity(out)
+    return content
+
+
+def _interval(best: Sequence[float]) -> list[float] | None:
+    return list(bootstrap_interval(best)) if len(best) >= RUNS_MIN else None
+
+
+def summarize(settings: Mapping[str, Any], runs: int, searches: Mapping[str, Content]) -> Content:
+    """The content of a set's file. ``median`` and ``interval`` are of the best sustained values.
+
+    There is no interval where some search found no edge: a lower bound, or only those that found something, tell too
+    little.
+    """
+    rows: list[dict[str, Any]] = [
+        {"directory": name, **{key: found.get(key) for key in LISTED}} for name, found in searches.items()
+    ]
+    outcomes = {row["outcome"] for row in rows} | ({None} if len(rows) < runs else set())
+    best = [row["interval"][0] for row in rows if row["outcome"] in ("found", "ceiling")]
+    every_edge = all(row["outcome"] == "found" for row in rows)
+    validated = {row["validated"] for row in rows}
+    return {
+        "format": FORMAT,
+        **{key: settings[key] for key in ("scenario", "engine", "rule", "slo", "resolution", "over")},
+        "unit": "records/s" if settings["over"] == "rate_per_s" else settings["over"],
+        "runs": runs,
+        "outcome": min(outcomes, key=_WORST_FIRST.index),
+        "median": statistics.median(best) if best else None,
+        "interval": {
+            "best": list(bootstrap_interval(best)) if every_edge and len(best) >= RUNS_MIN else None,
+            "seed": SEED,
+        },
+        "confirmed": bool(rows) and all(row["confirmed"] for row in rows),
+        "validated": False if False in validated else True if validated == {True} else None,
+        "note": "; ".join(f"search {row['directory']}: {row['note']}" for row in rows if row["note"]),
+        "searches": rows,
+        "seconds": round(sum(row["seconds"] for row in rows), 1),
+        "settings": dict(settings),
+    }

@@ -1,0 +1,191 @@
+"""The same run several times, each in fresh processes, and what they say together.
+
+A *set of repetitions* is a directory with the runs ``1``, ``2``, … (ordinary run directories), ``summary.json`` (that
+of the median run, with every run's figures and the interval of the median), ``report.html`` and ``set.json``. An
+INVALID run is repeated once; it stays beside the others, as ``3-invalid``, and is listed with its reasons and figures.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from streamgauge import report
+from streamgauge.errors import UsageError
+from streamgauge.evaluate.comparison import SEED, bootstrap_interval
+from streamgauge.model import Verdict
+from streamgauge.processes import directory_lock
+from streamgauge.report.page import render
+from streamgauge.report.source import read
+from streamgauge.run.evaluation import kept_evaluator
+from streamgauge.run.plan import Request
+from streamgauge.run.reporter import Reporter
+from streamgauge.run.runner import run_scenario
+from streamgauge.rundir import RunDir, write_json
+from streamgauge.schemas import SET
+from streamgauge.stored import read_json
+
+FORMAT = 1
+SET_FILE = "set.json"
+DECIMALS = 3
+
+_WORST_FIRST = (Verdict.INVALID.value, Verdict.FAILED.value, Verdict.VALID.value)
+_STATES_WORST_FIRST = ("overloaded", "drifting", "steady", None)
+
+Summary = dict[str, Any]
+
+
+def run_repeated(request: Request, runs: int, reporter: Reporter) -> tuple[Path, Summary]:
+    """Run it ``runs`` times below ``request.out``; returns the set's directory and summary.
+
+    Raises UsageError when the directory is not empty or another command is using it. What stops one run (no memory,
+    Ctrl-C) stops all; the runs made until then stay.
+    """
+    (summary,) = run_interleaved([request], runs, reporter)
+    return request.out, summary
+
+
+def run_interleaved(requests: Sequence[Request], runs: int, reporter: Reporter) -> list[Summary]:
+    """Each request ``runs`` times, in the order A B, B A, A B, …; returns the summary of each one's set.
+
+    A machine that slows down or warms up over the hours then meets all of them alike.
+    """
+    with ExitStack() as locks:
+        for request in requests:
+            locks.enter_context(directory_lock.hold(request.out))
+        return _run_interleaved(requests, runs, reporter)
+
+
+def _run_interleaved(requests: Sequence[Request], runs: int, reporter: Reporter) -> list[Summary]:
+    for request in requests:
+        check_free(request.out)
+    first = requests[0]
+    most = max(request.scenario.load.records for request in requests)
+    name = f"repetitions-{first.out.name}-{secrets.token_hex(2)}"
+    # Only what is measured has to be fresh; the evaluator is idle while a run goes on.
+    with kept_evaluator(name, first.out / "logs", first.master, most) as evaluator:
+        turns = list(enumerate(requests))
+        for number in range(1, runs + 1):
+            for position, request in turns if number % 2 else reversed(turns):
+                side = f" of {chr(ord('A') + position)}" if len(requests) > 1 else ""
+                reporter.phase(f"run {number} of {runs}{side}")
+                one = replace(request, out=request.out / str(number))
+                run, summary = run_scenario(one, reporter, evaluator)
+                report.write(run)
+                if summary["verdict"] == Verdict.INVALID.value:
+                    reporter.warn(f"run {number} is INVALID and is repeated once: {'; '.join(summary['reasons'])}")
+                    run.path.rename(_invalid(one.out))
+                    run, _ = run_scenario(one, reporter, evaluator)
+                    report.write(run)
+    return [write_set(request.out, runs) for request in requests]
+
+
+def _invalid(run: Path) -> Path:
+    """Where the first attempt at a run lies that had to be repeated."""
+    return run.with_name(f"{run.name}-invalid")
+
+
+def write_set(path: Path, runs: int) -> Summary:
+    """Put the runs ``1`` … ``runs`` of a directory together; returns the set's summary."""
+    found = {str(number): RunDir.open(path / str(number)) for number in range(1, runs + 1)}
+    summaries = {name: run.summary() for name, run in found.items()}
+    median = median_run(summaries)
+    firsts = {name: _invalid(path / name) for name in found if _invalid(path / name).is_dir()}
+    discarded = {name: {first.name: RunDir.open(first).summary()} for name, first in firsts.items()}
+    summary = summarize(summaries, median, discarded)
+    summary["repeated"] = list(discarded)
+    write_json(path / "summary.json", summary)
+    page = render(replace(read(found[median]), summary=summary))
+    (path / "report.html").write_text(page, encoding="utf-8")
+    write_json(path / SET_FILE, {"format": FORMAT, "runs": runs, "median": median})
+    return summary
+
+
+def read_runs(path: Path) -> list[RunDir]:
+    """The runs of a set, or the one run that the directory is. Raises UsageError when it is neither."""
+    if not (path / SET_FILE).is_file():
+        return [RunDir.open(path)]
+    read_json(path / SET_FILE, SET, hint="streamgauge run --runs N again, or compare its runs one by one")
+    numbers = sorted(int(entry.name) for entry in path.iterdir() if entry.is_dir() and entry.name.isdecimal())
+    return [RunDir.open(path / str(number)) for number in numbers]
+
+
+def median_run(summaries: Mapping[str, Summary]) -> str:
+    """By the median latency, the lower middle, among the VALID runs; where there are none, among all."""
+    usable = [name for name, summary in summaries.items() if summary["verdict"] == Verdict.VALID.value]
+    timed = [name for name in usable or summaries if p50_ms(summaries[name]) is not None]
+    ordered = sorted(timed, key=lambda name: p50_ms(summaries[name]) or 0.0)
+    return ordered[(len(ordered) - 1) // 2] if ordered else next(iter(summaries))
+
+
+def p50_ms(summary: Summary, kind: str | None = None) -> float | None:
+    """Median latency: of ``total``, or of ``latest`` where the total cannot be told."""
+    kinds = (kind,) if kind else ("total", "latest")
+    values = (_figure(summary, name, "p50") for name in kinds)
+    return next((value for value in values if value is not None), None)
+
+
+def summarize(
+    summaries: Mapping[str, Summary], median: str, discarded: Mapping[str, Mapping[str, Summary]] | None = None
+) -> Summary:
+    """That of the median run, with all runs in it.
+
+    The verdict is the worst of all runs; state and sustained are the worst of the VALID ones, where there are any.
+    ``discarded`` are the INVALID attempts that were repeated, of each run by their directory: they are listed only.
+    """
+    attempts = discarded or {}
+    every = list(summaries.values())
+    valid = [summary for summary in every if summary["verdict"] == Verdict.VALID.value]
+    totals = [value for summary in valid if (value := p50_ms(summary, "total")) is not None]
+    interval = [round(bound, DECIMALS) for bound in bootstrap_interval(totals)] if totals else None
+    usable = valid or every
+    sustained = {summary["sustained"] for summary in usable}
+    return {
+        **summaries[median],
+        "verdict": min((summary["verdict"] for summary in every), key=_WORST_FIRST.index),
+        "state": min((summary["state"] for summary in usable), key=_STATES_WORST_FIRST.index),
+        "sustained": False if False in sustained else None if None in sustained else True,
+        "reasons": [f"run {name}: {reason}" for name, summary in summaries.items() for reason in summary["reasons"]],
+        "repetitions": [
+            {
+                **_row(name, summary),
+                "invalid_attempts": [_row(*attempt) for attempt in attempts.get(name, {}).items()],
+            }
+            for name, summary in summaries.items()
+        ],
+        "interval": {"total_p50": interval, "seed": SEED},
+        "slo": [{"run": name, **slo} for name, summary in summaries.items() for slo in summary["slo"]],
+    }
+
+
+def _row(name: str, summary: Summary) -> dict[str, Any]:
+    return {
+        "run": summary["run"],
+        "directory": name,
+        "verdict": summary["verdict"],
+        "state": summary["state"],
+        "total_p50": _figure(summary, "total", "p50"),
+        "total_p99": _figure(summary, "total", "p99"),
+        "rate_output": summary["rate_per_s"]["output"],
+        "reasons": list(summary["reasons"]),
+    }
+
+
+def _figure(summary: Summary, kind: str, name: str) -> float | None:
+    value = (summary["latency_ms"].get(kind) or {}).get(name)
+    return None if value is None else float(value)
+
+
+def check_free(path: Path) -> None:
+    """Raises UsageError when there is something already where several runs are to lie."""
+    if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        raise UsageError(
+            "the directory for the runs is not empty",
+            where=path,
+            expected="a new or empty directory",
+            hint="another --out, or remove it yourself",
+        )

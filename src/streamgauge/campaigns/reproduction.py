@@ -1,0 +1,395 @@
+"""A published study, run as its authors ran it: one experiment after another, each a run or a capacity search.
+
+``OUT/runs/EXPERIMENT-ENGINE`` are their directories, or ``…/1``, ``…/2`` where a profile makes several runs (``…-2``
+where an INVALID one was repeated). ``reproduction.json`` and ``report.html`` are written anew after every run
+(docs/howto/reproduce.md): a reproduction can be read before it is finished, and goes on where it stopped.
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Protocol, Self
+
+from streamgauge import registry, report
+from streamgauge.campaigns.capacity import CapacitySearch, find_capacity
+from streamgauge.campaigns.capacity_file import CapacityFile
+from streamgauge.campaigns.referee import PROBE_S
+from streamgauge.campaigns.repetition import median_run, summarize
+from streamgauge.campaigns.reproduction_file import ReproductionFile, Row
+from streamgauge.campaigns.reproduction_needs import make_ready
+from streamgauge.errors import EXIT_OK, EngineFailed, InvalidMeasurement, Unsupported, UsageError
+from streamgauge.model import QUIET_S, Verdict
+from streamgauge.processes import directory_lock
+from streamgauge.redaction import redact_options
+from streamgauge.report.capacity import write_capacity
+from streamgauge.run.evaluation import Evaluator, kept_evaluator
+from streamgauge.run.plan import Request
+from streamgauge.run.reporter import Reporter
+from streamgauge.run.runner import run_scenario
+from streamgauge.rundir import RunDir
+from streamgauge.studies import scenario as scenarios
+from streamgauge.studies.description import SETTINGS, Experiment, Purpose, Study
+
+ATTEMPTS = 2
+"""An INVALID run or search is repeated once."""
+RESOLUTION = 0.1
+STARTING_S, STARTING_JVM_S = 8.0, 9.0
+"""Broker, topics and load worker; an engine's JVM besides."""
+EVALUATING_S = 15.0
+EVALUATED_PER_S = 100_000
+"""Records that are recorded and matched in a second, on two cores."""
+PROBES = 8
+"""Of a usual search."""
+FIXED = frozenset({"stage", "engine", *(key for settings in SETTINGS.values() for key in settings)})
+"""What the study itself sets."""
+
+
+@dataclass(frozen=True)
+class Order:
+    """What the user asked for."""
+
+    study: str
+    out: Path
+    engines: tuple[str, ...] = ("spark",)
+    profile: str = "laptop"
+    changes: Mapping[str, str] = field(default_factory=dict)
+    """Values of every scenario and engine that are set in place of the profile's."""
+    only: tuple[str, ...] = ()
+    """Names of experiments, or patterns such as ``latency-*``; empty: all."""
+    bootstrap: str | None = None
+    runs: int | None = None
+    """Of each experiment; None: as many as the study made in this profile."""
+
+    def described(self) -> Study:
+        found: Study | None = getattr(registry.study(self.study), "STUDY", None)
+        if found is None:
+            raise UsageError(f"study {self.study} does not say what it ran", expected="a STUDY in its module")
+        return found
+
+    def settings(self) -> dict[str, Any]:
+        """Everything that must be the same for a reproduction to go on. Engines and experiments may be added."""
+        several = self.runs_of("run")
+        runs = {"runs": several} if several > 1 else {}
+        return {"profile": self.profile, "bootstrap": self.bootstrap, **runs, **redact_options(self.changes)}
+
+    def runs_of(self, purpose: Purpose) -> int:
+        """A search is made once: it confirms its answer with a run in fresh processes."""
+        if purpose == "capacity":
+            return 1
+        return self.runs or self.described().runs.get(self.profile, 1)
+
+
+@dataclass(frozen=True)
+class Step:
+    """One experiment on one engine."""
+
+    experiment: Experiment
+    engine: str
+    chosen: bool
+    request: Request | None
+    """Without its directory; None: the engine does not run it."""
+    reason: str = ""
+    """Why the engine does not run it."""
+    runs: int = 1
+
+    @property
+    def name(self) -> str:
+        return f"{self.experiment.name}-{self.engine}"
+
+    @property
+    def estimate_s(self) -> float:
+        """About how long all its runs take on two cores; 0 where the engine does not run it."""
+        if self.request is None:
+            return 0.0
+        load = self.request.scenario.load
+        starting_s = STARTING_S + (STARTING_JVM_S if registry.engine(self.engine).traits.needs_java else 0.0)
+        around_s = starting_s + QUIET_S + EVALUATING_S
+        if self.experiment.purpose == "run":
+            return self.runs * (around_s + load.duration_s + load.records / EVALUATED_PER_S)
+        # Most probes are undecided after their shortest length; the confirming one has its full length.
+        around_s += load.warmup_s + load.tail_s
+        probe_s = 2 * min(load.measured_s, PROBE_S)
+        return PROBES * (around_s + probe_s) + around_s + max(load.measured_s, probe_s)
+
+    def row(self) -> Row:
+        one = self.experiment
+        return {
+            "name": one.name,
+            "scenario": one.scenario,
+            "stage": one.stage,
+            "variant": one.variant,
+            "purpose": one.purpose,
+            "engine": self.engine,
+            "runs": self.runs,
+            "state": "not run" if self.request is None else "pending",
+            "reason": self.reason,
+            "attempts": [],
+            "verdict": None,
+            "directory": None,
+            "summary": None,
+            "capacity": None,
+        }
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What came of one attempt at an experiment."""
+
+    verdict: Verdict
+    reasons: Sequence[str]
+    summary: Mapping[str, Any] | None = None
+    capacity: Mapping[str, Any] | None = None
+
+
+class CampaignReporter(Reporter, Protocol):
+    """Who looks on."""
+
+    def begin(self, title: str) -> None: ...
+
+    def end(self, row: Row) -> None: ...
+
+
+class ExperimentRunner(Protocol):
+    """Who carries an experiment out."""
+
+    def carry_out(self, step: Step, directory: Path, reporter: Reporter) -> Finding: ...
+
+
+def plan(order: Order) -> list[Step]:
+    """Every experiment of the study on each engine, those that were not chosen included. Starts nothing.
+
+    Raises UsageError for anything that cannot be meant.
+    """
+    if fixed := FIXED & set(order.changes):
+        raise UsageError(f"the study itself sets {', '.join(sorted(fixed))}", expected="other keys after --set")
+    experiments = order.described().experiments
+    names = [experiment.name for experiment in experiments]
+    for pattern in order.only:
+        if not any(fnmatchcase(name, pattern) for name in names):
+            raise registry.unknown("experiment", pattern, names, hint=f"streamgauge reproduce {order.study} --dry-run")
+    return [_step(order, experiment, engine) for experiment in experiments for engine in dict.fromkeys(order.engines)]
+
+
+def _step(order: Order, experiment: Experiment, engine: str) -> Step:
+    system = registry.engine(engine)
+    if system.traits.needs_program:
+        raise UsageError(f"engine {engine} needs a program of yours, which cannot reproduce a study")
+    chosen = not order.only or any(fnmatchcase(experiment.name, pattern) for pattern in order.only)
+    variant = SETTINGS[experiment.variant]
+    if lacking := [key for key in variant if key not in system.options.model_fields]:
+        why = f"engine {engine} has no {experiment.variant} variant (no option {', '.join(lacking)})"
+        return Step(experiment, engine, chosen, None, why)
+    changes = {**order.changes, "stage": experiment.stage, **variant}
+    try:
+        scenario = scenarios.resolve(experiment.scenario, profile=order.profile, changes=changes, engine=engine)
+    except Unsupported as problem:
+        return Step(experiment, engine, chosen, None, f"{problem.what}: {problem.got}")
+    request = Request(scenario, order.out, bootstrap=order.bootstrap)
+    if experiment.purpose == "capacity":
+        CapacitySearch(request, RESOLUTION)
+    return Step(experiment, engine, chosen, request, runs=order.runs_of(experiment.purpose))
+
+
+def reproduce(order: Order, reporter: CampaignReporter, runner: ExperimentRunner | None = None) -> dict[str, Any]:
+    """Run what is chosen and not done yet; returns the content of ``reproduction.json``.
+
+    Raises UsageError when ``order.out`` holds anything else than this reproduction or another command is using it, and
+    whatever stops a single run other than its system under test; what was found until then stays, and the same order
+    goes on with it.
+    """
+    with directory_lock.hold(order.out):
+        return _reproduce(order, reporter, runner)
+
+
+def _reproduce(order: Order, reporter: CampaignReporter, runner: ExperimentRunner | None) -> dict[str, Any]:
+    steps = plan(order)
+    file = ReproductionFile.open(order.out, order.study, order.described(), order.settings())
+    runnable = [step for step in steps if step.chosen and step.request is not None]
+    with ExitStack() as stack:
+        doing = runner or stack.enter_context(LocalRunner(order.out, runnable, reporter))
+        file.lay_out([step.row() for step in steps])
+        _save(file, order.out)
+        for number, step in enumerate(runnable, start=1):
+            row = file.row(step.experiment.name, step.engine)
+            title = f"{number} of {len(runnable)}: {step.experiment.name} on {step.engine}"
+            while row["state"] == "pending":
+                reporter.begin(title + _turn(step, row))
+                _attempt(step, row, file, order.out, reporter, doing)
+                _save(file, order.out)
+            reporter.end(row)
+    return file.content
+
+
+def done_before(order: Order) -> dict[str, str]:
+    """Steps that need not be run any more, by name, each with its verdict. Raises UsageError as ``reproduce`` does."""
+    file = ReproductionFile.open(order.out, order.study, order.described(), order.settings())
+    return {f"{row['name']}-{row['engine']}": row["verdict"] for row in file.rows if row["state"] == "done"}
+
+
+def _turn(step: Step, row: Row) -> str:
+    """Which of its runs comes next, and whether again."""
+    run = _next_run(row)
+    said = f", run {run} of {step.runs}" if step.runs > 1 else ""
+    again = any(attempt["run"] == run for attempt in row["attempts"])
+    return said + (" (again, since it was INVALID)" if again else "")
+
+
+def _next_run(row: Row) -> int:
+    """The number of the run that comes next: the last one again while it is INVALID and may be repeated."""
+    if not row["attempts"]:
+        return 1
+    last = row["attempts"][-1]
+    tried = sum(attempt["run"] == last["run"] for attempt in row["attempts"])
+    again = last["verdict"] == Verdict.INVALID.value and tried < ATTEMPTS
+    return int(last["run"]) + (0 if again else 1)
+
+
+def _attempt(
+    step: Step, row: Row, file: ReproductionFile, out: Path, reporter: Reporter, runner: ExperimentRunner
+) -> None:
+    began = time.monotonic()
+    run = _next_run(row)
+    directory = _directory(step, row, out, run)
+    found = runner.carry_out(step, directory, reporter)
+    name = str(directory.relative_to(out))
+    row["attempts"].append(
+        {
+            "run": run,
+            "directory": name,
+            "verdict": found.verdict.value,
+            "reasons": list(found.reasons),
+            **_figures(found),
+        }
+    )
+    median, summary = _together(row, out) or (name, found.summary)
+    following = _next_run(row)
+    file.settle(
+        row,
+        verdict=summary["verdict"] if summary else found.verdict.value,
+        directory=median,
+        summary=summary,
+        capacity=found.capacity,
+        seconds=time.monotonic() - began,
+        done=following > step.runs,
+    )
+    if following == run:
+        reporter.warn(f"{name} is INVALID and is repeated once: {'; '.join(found.reasons)}")
+
+
+def _figures(found: Finding) -> dict[str, Any]:
+    """Of an attempt, whether it counts or not: percentiles of each latency, output, the bracket of a search."""
+    summary = found.summary or {}
+    latencies = (summary.get("latency_ms") or {}).items()
+    return {
+        **{f"{name}_ms": {kind: (values or {}).get(name) for kind, values in latencies} for name in ("p50", "p99")},
+        "rate_output": (summary.get("rate_per_s") or {}).get("output"),
+        "interval": (found.capacity or {}).get("interval"),
+    }
+
+
+def _together(row: Row, out: Path) -> tuple[str, Mapping[str, Any]] | None:
+    """The directory of the median run, and its summary with the values of all; None while there is one run only."""
+    counted = {attempt["run"]: attempt["directory"] for attempt in row["attempts"]}
+    if len(counted) == 1:
+        return None
+    directories = {Path(directory).name: directory for directory in counted.values()}
+    summaries = {name: RunDir(out / directory).summary() for name, directory in directories.items()}
+    discarded = {
+        Path(counted[attempt["run"]]).name: {
+            Path(attempt["directory"]).name: RunDir(out / attempt["directory"]).summary()
+        }
+        for attempt in row["attempts"]
+        if attempt["directory"] not in counted.values()
+    }
+    median = median_run(summaries)
+    return directories[median], summarize(summaries, median, discarded)
+
+
+def _directory(step: Step, row: Row, out: Path, run: int) -> Path:
+    """Where the next attempt goes. A run that was cut off is left where it is; a search that was goes on."""
+    judged = {attempt["directory"] for attempt in row["attempts"]}
+    first = out / "runs" / step.name
+    if step.runs > 1:
+        first = first / str(run)
+    number, path = 1, first
+    while str(path.relative_to(out)) in judged or (path.exists() and step.experiment.purpose == "run"):
+        number += 1
+        path = first.with_name(f"{first.name}-{number}")
+    return path
+
+
+def _save(file: ReproductionFile, out: Path) -> None:
+    file.write()
+    report.write_study(out)
+
+
+def exit_code(content: Mapping[str, Any]) -> int:
+    """What the command that made this file ends with. Overload is a finding."""
+    verdicts = {row["verdict"] for row in content["experiments"] if row["state"] == "done"}
+    if Verdict.INVALID.value in verdicts:
+        return InvalidMeasurement.exit_code
+    return EngineFailed.exit_code if Verdict.FAILED.value in verdicts else EXIT_OK
+
+
+class LocalRunner:
+    """Carries experiments out in fresh processes; only the evaluator is kept from run to run."""
+
+    def __init__(self, out: Path, steps: Sequence[Step], reporter: Reporter) -> None:
+        self._logs = out / "logs"
+        self._reporter = reporter
+        self._requests = [step.request for step in steps if step.request is not None]
+        runs = [step.request for step in steps if step.request is not None and step.experiment.purpose == "run"]
+        self._records = max((request.scenario.load.records for request in runs), default=None)
+        self._kept = ExitStack()
+        self._evaluator: Evaluator | None = None
+
+    def __enter__(self) -> Self:
+        """Raises EnvironmentProblem when an engine cannot run here; nothing is written until then."""
+        make_ready(self._requests, self._reporter.phase)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._release()
+
+    def carry_out(self, step: Step, directory: Path, reporter: Reporter) -> Finding:
+        assert step.request is not None
+        request = replace(step.request, out=directory)
+        if step.experiment.purpose == "capacity":
+            # A search keeps an evaluator of its own; two would take the memory of the system under test.
+            self._release()
+            return _search(request, reporter)
+        run, summary = run_scenario(request, reporter, self._keep(request.master))
+        report.write(run)
+        return Finding(Verdict(summary["verdict"]), summary["reasons"], summary=summary)
+
+    def _keep(self, master: str) -> Evaluator:
+        if self._evaluator is None:
+            name = f"reproduction-{secrets.token_hex(4)}"
+            self._evaluator = self._kept.enter_context(kept_evaluator(name, self._logs, master, self._records))
+        return self._evaluator
+
+    def _release(self) -> None:
+        self._evaluator = None
+        self._kept.close()
+
+
+def _search(request: Request, reporter: Reporter) -> Finding:
+    hunt = CapacitySearch(request, RESOLUTION)
+    try:
+        found = find_capacity(hunt, reporter)
+    except EngineFailed as failure:
+        write_capacity(request.out)
+        content = CapacityFile.open(request.out, hunt.settings()).content
+        return Finding(Verdict.FAILED, [f"{failure.what}: {failure.got}"], capacity=content)
+    write_capacity(request.out)
+    invalid = found["outcome"] == "invalid"
+    return Finding(Verdict.INVALID if invalid else Verdict.VALID, [found["note"]] if invalid else [], capacity=found)

@@ -1,0 +1,36 @@
+"""What the engines of a reproduction need, seen to before its first experiment: hours later is too late."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from streamgauge import registry
+from streamgauge.errors import EnvironmentProblem
+from streamgauge.jvm.java import find_java
+from streamgauge.run.plan import Request, needed_jar_groups
+from streamgauge.run.requirements import fetch_jars, missing_packages, what_installs
+
+
+def make_ready(requests: Sequence[Request], say: Callable[[str], None]) -> None:
+    """Fetch the jars of all engines, and let each make what it needs.
+
+    Raises EnvironmentProblem: one that names every package that is missing, or the first jar that cannot be had.
+    """
+    engines = [registry.engine(name) for name in dict.fromkeys(request.scenario.engine for request in requests)]
+    lacking = {engine.name: found for engine in engines if (found := missing_packages(engine))}
+    if lacking:
+        raise EnvironmentProblem(
+            f"nothing was run: {', '.join(lacking)} cannot run here",
+            got="; ".join(f"{name} lacks the Python package {', '.join(found)}" for name, found in lacking.items()),
+            hint=what_installs(extra for packages in lacking.values() for extra in packages.values()),
+        )
+    if any(engine.traits.needs_java for engine in engines):
+        find_java()
+    groups = {
+        group
+        for request in requests
+        for group in needed_jar_groups(request.scenario, own_broker=request.bootstrap is None)
+    }
+    fetch_jars(groups, say)
+    for engine in engines:
+        engine.prepare(say)

@@ -1,0 +1,1 @@
+"""What a run learns about the machine: its description, clocks, calibration and provenance."""

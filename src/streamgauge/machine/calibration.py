@@ -1,0 +1,145 @@
+"""The floor of latency and the ceiling of rate that this machine shows through `echo`, measured once and kept."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from streamgauge import dirs
+from streamgauge.errors import EngineFailed, EnvironmentProblem, InvalidMeasurement, StreamgaugeError, UsageError
+from streamgauge.machine import description as machine
+from streamgauge.model import Scenario, Verdict
+from streamgauge.rundir import write_json
+from streamgauge.schemas import CALIBRATIONS
+from streamgauge.stored import check, read_json
+
+FORMAT = 1
+ATTEMPTS = 2
+"""A stall of the machine must not pass for its ceiling."""
+FIRST_RATE_PER_S = 2_000
+LAST_RATE_PER_S = 2_000_000
+
+Run = Callable[[Scenario], Mapping[str, Any]]
+"""One run of a scenario in fresh processes; returns its summary."""
+
+
+def path() -> Path:
+    return dirs.state_dir() / "calibration.json"
+
+
+def read() -> dict[str, Any] | None:
+    """The calibration of this machine; None when there is none, or none that this version reads.
+
+    Raises UsageError when the file is damaged.
+    """
+    return _stored().get(machine_key())
+
+
+def write(calibration: Mapping[str, Any]) -> Path:
+    """Keep it for this machine, beside those of others that share the home directory. A damaged file is replaced."""
+    target = path()
+    target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    others: dict[str, Any] = {}
+    with contextlib.suppress(UsageError):
+        others = _stored()
+    write_json(target, {"format": FORMAT, "machines": {**others, machine_key(): dict(calibration)}})
+    return target
+
+
+def machine_key() -> str:
+    """Model, cores and kernel: another of these is another machine."""
+    about = machine.describe()
+    return f"{about['cpu']}, {about['cores']} cores, {about['system']} {about['kernel']}"
+
+
+def calibrate(scenario: Scenario, run: Run, say: Callable[[str], None] = lambda text: None) -> dict[str, Any]:
+    """Measure floor and ceiling with a scenario of the engine `echo`. Writes nothing.
+
+    The floor is the latency of the scenario's own load. The ceiling is what came out at the highest of the doubled
+    rates whose run was VALID and not overloaded. Raises InvalidMeasurement or EngineFailed when there is no floor.
+    """
+    say(f"floor: {scenario.load.rate_per_s:,}/s")
+    repeated: list[dict[str, Any]] = []
+    summary = _run_until_valid(scenario, run, repeated)
+    if (problem := _problem(summary)) is not None:
+        raise problem
+    latencies = summary["latency_ms"]
+    ceiling_per_s, stopped_by = _ceiling(scenario, run, summary["rate_per_s"]["output"], say, repeated)
+    return {
+        "scenario": f"{scenario.study}/{scenario.name}",
+        "pipeline": scenario.pipeline,
+        "rate_per_s": scenario.load.rate_per_s,
+        "measured_s": scenario.load.measured_s,
+        "at": datetime.now(UTC).isoformat(timespec="seconds"),
+        "floor_ms": {kind: {p: latencies[kind][p] for p in ("p50", "p99")} for kind in ("total", "latest")},
+        "ceiling_per_s": ceiling_per_s,
+        "ceiling_because": stopped_by,
+        "repeated": repeated,
+    }
+
+
+def _ceiling(
+    scenario: Scenario, run: Run, output_per_s: float, say: Callable[[str], None], repeated: list[dict[str, Any]]
+) -> tuple[float, str]:
+    """Output of the highest rate that held, and why the next one did not."""
+    rate_per_s = max(FIRST_RATE_PER_S, 2 * scenario.load.rate_per_s)
+    while rate_per_s <= LAST_RATE_PER_S:
+        say(f"ceiling: {rate_per_s:,}/s")
+        faster = replace(scenario, load=replace(scenario.load, rate_per_s=rate_per_s))
+        try:
+            summary = _run_until_valid(faster, run, repeated)
+        except EnvironmentProblem as problem:
+            return output_per_s, f"{rate_per_s:,}/s: {problem.what}"
+        if (failure := _problem(summary)) is not None:
+            return output_per_s, f"{rate_per_s:,}/s: {failure.got}"
+        if summary["sustained"] is False:
+            return output_per_s, f"{rate_per_s:,}/s: not sustained"
+        output_per_s = summary["rate_per_s"]["output"]
+        rate_per_s *= 2
+    return output_per_s, "no higher rate was tried"
+
+
+def _run_until_valid(scenario: Scenario, run: Run, repeated: list[dict[str, Any]]) -> Mapping[str, Any]:
+    """The last attempt; one before it that was INVALID is added to ``repeated`` with its reasons and figures."""
+    summary = run(scenario)
+    for _ in range(ATTEMPTS - 1):
+        if summary["verdict"] != Verdict.INVALID.value:
+            break
+        repeated.append(
+            {
+                "rate_per_s": scenario.load.rate_per_s,
+                "reasons": list(summary["reasons"]),
+                **{f"total_{p}": summary["latency_ms"]["total"][p] for p in ("p50", "p99")},
+                "rate_output": summary["rate_per_s"]["output"],
+            }
+        )
+        summary = run(scenario)
+    return summary
+
+
+def _problem(summary: Mapping[str, Any]) -> StreamgaugeError | None:
+    why = f"{summary['verdict']}: {'; '.join(summary['reasons'])}"
+    if summary["verdict"] == Verdict.INVALID.value:
+        hint = "streamgauge calibrate again, with nothing else running"
+        return InvalidMeasurement("the machine could not be calibrated", got=why, hint=hint)
+    if summary["verdict"] == Verdict.FAILED.value:
+        return EngineFailed("the machine could not be calibrated", got=why)
+    return None
+
+
+def _stored() -> dict[str, Any]:
+    """By machine."""
+    hint = "streamgauge calibrate, which writes it again, or remove it"
+    try:
+        content = read_json(path(), {}, hint)
+    except OSError:
+        return {}
+    if content.get("format") != FORMAT:
+        return {}
+    check(path(), content, CALIBRATIONS, hint)
+    found: dict[str, Any] = content["machines"]
+    return found

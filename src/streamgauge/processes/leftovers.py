@@ -1,0 +1,123 @@
+"""Other runs on this machine, by their journals: those that are active, and what killed ones left behind."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Callable, Container
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from streamgauge.processes import directory_lock, proctable, reaping
+from streamgauge.processes.guardian import clean_up
+from streamgauge.processes.journal import Record, journals, read_journal
+from streamgauge.processes.proctable import Identity
+
+GUARDIAN_S = 20.0
+"""How long a guardian is waited for that is cleaning up: it gives processes 2 s to end, and kills for 10 s."""
+
+_reported: set[Path] = set()
+"""Journals that cannot be acted upon, each of which is named once."""
+
+
+@dataclass(frozen=True)
+class Leftover:
+    """A journal of another command. *ending*: its guardian is cleaning up. *dead*: nobody is left to clean up."""
+
+    path: Path
+    record: Record | None
+    state: Literal["unreadable", "elsewhere", "active", "ending", "dead"]
+
+    @property
+    def text(self) -> str:
+        if self.record is None:
+            return f"{self.path} is no journal of this version"
+        run, cli, guardian = self.record.run, self.record.cli, self.record.guardian
+        where = "machine" if self.record.host != platform.node() else "other container on"
+        return {
+            "elsewhere": f"{run} belongs to the {where} {self.record.host}",
+            "active": f"{run} is running (process {cli.pid})",
+            "ending": f"{run} is being cleaned up by its guardian (process {guardian.pid})",
+        }.get(self.state, f"{run} was killed")
+
+    def clean(self) -> str:
+        """End and remove what a dead run left; returns what was done."""
+        assert self.record is not None and self.state == "dead"
+        done = clean_up(self.path, self.record)
+        if done.stuck:
+            numbers = ", ".join(map(str, done.stuck))
+            return f"not clean: {self.record.run}: processes {numbers} do not end; try again later"
+        removed = "".join(f", removed {directory}" for directory in done.removed)
+        return f"cleaned: {self.record.run}: ended {done.ended} processes{removed}"
+
+
+def survey() -> list[Leftover]:
+    """The journals of all commands but this one."""
+    found = []
+    own = proctable.identity(os.getpid())
+    for path in journals():
+        record = read_journal(path)
+        if record is None and not path.exists():
+            continue  # its run has just ended
+        state = _state(record)
+        if record is None or state != "active" or record.cli != own:
+            found.append(Leftover(path, record, state))
+    return found
+
+
+def _state(record: Record | None) -> Literal["unreadable", "elsewhere", "active", "ending", "dead"]:
+    if record is None:
+        return "unreadable"
+    if record.host != platform.node() or record.namespace not in ("", proctable.namespace()):
+        return "elsewhere"
+    if record.boot != proctable.boot():
+        return "dead"
+    if proctable.is_alive(record.cli):
+        return "active"
+    return "ending" if proctable.is_alive(record.guardian) else "dead"
+
+
+def clear(say: Callable[[str], None], warn: Callable[[str], None]) -> None:
+    """Clean up after killed runs, before anything is measured; name what cannot be cleaned up.
+
+    Active runs are not touched.
+    """
+    directory_lock.remove_stale()
+    ending = [left.record.guardian for left in survey() if left.state == "ending" and left.record is not None]
+    if ending:
+        say("waiting for the guardian of a killed run to clean up")
+        reaping.await_end(ending, GUARDIAN_S)
+    for left in survey():
+        if left.state == "dead":
+            done = left.clean()
+            (warn if done.startswith("not") else say)(done)
+        elif left.state != "active" and left.path not in _reported:
+            _reported.add(left.path)
+            say(f"not touched: {left.text}")
+
+
+def interference(warn: Callable[[str], None] = lambda text: None) -> dict[Identity, str]:
+    """What may disturb a measurement now: active commands and what is left of killed ones, a sentence for each."""
+    names: dict[Identity, list[str]] = {}
+    found: dict[Identity, str] = {}
+    for left in survey():
+        if left.record is None or left.state == "elsewhere":
+            continue
+        if left.state == "active":
+            names.setdefault(left.record.cli, []).append(left.record.run)
+        elif left.record.boot == proctable.boot() and (
+            processes := reaping.find(left.record.leaders, left.record.tokens)
+        ):
+            numbers = ", ".join(str(process.pid) for process in sorted(processes, key=lambda process: process.pid))
+            found[left.record.cli] = f"processes of the killed run {left.record.run} were still there: {numbers}"
+    for cli, runs in names.items():
+        found[cli] = f"another run was active on this machine: {', '.join(sorted(runs))} (process {cli.pid})"
+    for text in found.values():
+        warn(text)
+    return found
+
+
+def newcomers(known: Container[Identity]) -> list[str]:
+    """``interference`` by commands that were not there yet when ``known`` was asked for."""
+    return [text for cli, text in interference().items() if cli not in known]

@@ -1,0 +1,208 @@
+"""One process of a run: its standard streams, its events, its log."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import threading
+from collections import defaultdict, deque
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from streamgauge.model import ProcessSpec
+from streamgauge.processes import proctable
+from streamgauge.processes.proctable import Identity
+
+OnEvent = Callable[[str, dict[str, Any]], None]
+
+_LAST_WORDS_S = 1.0
+_LONGEST_LINE_BYTES = 1024 * 1024
+_KEPT_EVENTS = 1000
+_TAIL_LINES = 15
+_TAIL_BYTES = 16 * 1024
+_TAIL_LINE_CHARS = 400
+
+
+class Running:
+    """A started process.
+
+    ``asked_to_end``: it was asked while it ran, so its end is no failure. ``ends_itself``: an end with code 0
+    is none either, because it is meant to or has said ``done``; a system under test has no business to be done.
+    ``stopped``: nothing of it is left.
+    """
+
+    def __init__(
+        self, spec: ProcessSpec, log: Path, env: Mapping[str, str], token: str, on_event: OnEvent | None
+    ) -> None:
+        """Starts it in a session of its own. Raises OSError."""
+        self.spec = spec
+        self.log = log
+        self.token = token
+        self.asked_to_end = False
+        self.stopped = False
+        self.ends_itself = spec.once
+        self.failure: str | None = None
+        self.users_mistake = False
+        """Whether what it could not go on with was given by the user: then it is the user's to mend."""
+        self.callback_problem: BaseException | None = None
+        self._on_event = on_event
+        self._last_words_awaited = False
+        self._events: dict[str, deque[dict[str, Any]]] = defaultdict(lambda: deque(maxlen=_KEPT_EVENTS))
+        self._changed = threading.Condition()
+        log.parent.mkdir(parents=True, exist_ok=True)
+        # Two writers, the process itself (stderr) and our reader of its stdout: each write goes to the end.
+        self._log_handle = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        self.log_start = os.fstat(self._log_handle).st_size
+        try:
+            self._popen = subprocess.Popen(
+                list(spec.argv),
+                env=dict(env),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self._log_handle,
+                start_new_session=True,
+                bufsize=0,
+            )
+        except BaseException:
+            os.close(self._log_handle)
+            raise
+        self.pid = self._popen.pid
+        # Not waited for yet, so it is still in the process table even if it has ended.
+        self.identity: Identity = proctable.identity(self.pid) or Identity(self.pid, 0.0)
+        self._reader = threading.Thread(target=self._read_stdout, name=f"stdout of {spec.role}", daemon=True)
+        self._reader.start()
+
+    @property
+    def role(self) -> str:
+        return self.spec.role
+
+    @property
+    def group(self) -> str:
+        return self.spec.group
+
+    @property
+    def exit_code(self) -> int | None:
+        """None while it runs; 128 + number when a signal ended it, as a shell says it."""
+        code = self._popen.poll()
+        return 128 - code if code is not None and code < 0 else code
+
+    @property
+    def failed_by_itself(self) -> bool:
+        """Whether it ended although nobody had asked it to."""
+        code = self.exit_code
+        if code is None or self.asked_to_end:
+            return False
+        self.await_last_words()
+        return not (self.ends_itself and code == 0)
+
+    def describe_end(self) -> str:
+        code = self.exit_code
+        if code is None:
+            return "still running"
+        if code > 128:
+            with contextlib.suppress(ValueError):
+                return f"ended by {signal.Signals(code - 128).name}"
+        return f"exit code {code}"
+
+    def wait(self, timeout_s: float) -> bool:
+        """Whether it ended in time."""
+        try:
+            self._popen.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            return False
+        return True
+
+    def take_event(self, name: str) -> dict[str, Any] | None:
+        """The oldest event of that name not taken yet."""
+        with self._changed:
+            return self._events[name].popleft() if self._events[name] else None
+
+    def has_event(self, name: str) -> bool:
+        with self._changed:
+            return bool(self._events[name])
+
+    def await_news(self, timeout_s: float) -> None:
+        """Return when an event comes in, the output ends or the time is over."""
+        with self._changed:
+            self._changed.wait(timeout_s)
+
+    def await_last_words(self) -> None:
+        """After its end: let what it wrote come in. Not for long: a descendant may hold the pipe open."""
+        if not self._last_words_awaited:
+            self._last_words_awaited = True
+            self._reader.join(_LAST_WORDS_S)
+
+    def send(self, line: str) -> None:
+        """Raises OSError when it no longer listens. What failed before this line is not about it."""
+        with self._changed:
+            self.failure = None
+        assert self._popen.stdin is not None
+        self._popen.stdin.write(line.rstrip("\n").encode() + b"\n")
+
+    def close_stdin(self) -> None:
+        assert self._popen.stdin is not None
+        with contextlib.suppress(OSError):
+            self._popen.stdin.close()
+
+    def close(self) -> None:
+        """After its end: give back the handles."""
+        self.close_stdin()
+        self.await_last_words()
+
+    def log_tail(self) -> str:
+        """The last lines it wrote, in this start."""
+        try:
+            with self.log.open("rb") as file:
+                size = os.fstat(file.fileno()).st_size
+                file.seek(max(self.log_start, size - _TAIL_BYTES))
+                text = file.read(_TAIL_BYTES).decode("utf-8", "replace")
+        except OSError:
+            return ""
+        return "\n".join(line[:_TAIL_LINE_CHARS] for line in text.splitlines()[-_TAIL_LINES:])
+
+    def _read_stdout(self) -> None:
+        """Reads on whatever happens: a process whose pipe is full would hang."""
+        assert self._popen.stdout is not None
+        try:
+            with self._popen.stdout as raw, open(raw.fileno(), "rb", closefd=False) as lines:
+                while line := lines.readline(_LONGEST_LINE_BYTES):
+                    event = _as_event(line)
+                    if event is None or event["event"] in ("warning", "failed"):
+                        # A full disk costs log lines, not the run.
+                        with contextlib.suppress(OSError):
+                            os.write(self._log_handle, line)
+                    if event is not None:
+                        self._take_in(event)
+        finally:
+            os.close(self._log_handle)
+            with self._changed:
+                self._changed.notify_all()
+
+    def _take_in(self, event: dict[str, Any]) -> None:
+        with self._changed:
+            self._events[event["event"]].append(event)
+            if event["event"] == "failed":
+                self.failure = str(event.get("message", "no message"))
+                self.users_mistake = event.get("usage") is True
+            elif event["event"] == "done" and self.group != "engine":
+                self.ends_itself = True
+            self._changed.notify_all()
+        if self._on_event is not None:
+            try:
+                self._on_event(self.role, event)
+            except Exception as problem:
+                self.callback_problem = problem
+
+
+def _as_event(line: bytes) -> dict[str, Any] | None:
+    if not line.lstrip().startswith(b"{"):
+        return None
+    try:
+        content = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return content if isinstance(content, dict) and isinstance(content.get("event"), str) else None

@@ -1,0 +1,94 @@
+"""Whether a started process is usable yet: one look per kind of ``Ready``."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import re
+import socket
+from collections.abc import Callable
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from streamgauge.model import Ready
+from streamgauge.processes.process import Running
+
+_ANSWER_S = 1.0
+_MOST_BYTES = 8 * 1024 * 1024
+
+
+def look(running: Running) -> Callable[[], bool]:
+    """A function that says whether the process is usable now."""
+    ready = running.spec.ready
+    match ready.kind:
+        case "started":
+            return lambda: True
+        case "event":
+            return lambda: running.has_event(ready.value)
+        case "log":
+            return LogWatch(running.log, running.log_start, ready.value)
+        case "port":
+            return lambda: _port_open(ready.value)
+        case "http":
+            return lambda: _http_ok(ready.value)
+        case "file":
+            return lambda: _has_content(Path(ready.value))
+
+
+def describe(ready: Ready) -> str:
+    """What is waited for, in words."""
+    what = {
+        "started": "its start",
+        "event": f"the event {ready.value!r} on its standard output",
+        "log": f"a line of its log like {ready.value!r}",
+        "port": f"a listener on {ready.value}",
+        "http": f"the answer 200 from {ready.value}",
+        "file": f"the file {ready.value}",
+    }[ready.kind]
+    return f"{what} within {ready.timeout_s:g} s"
+
+
+class LogWatch:
+    """Says whether a whole line of the log has matched; reads each byte once."""
+
+    def __init__(self, log: Path, start: int, pattern: str) -> None:
+        self._log = log
+        self._position = start
+        self._pattern = re.compile(pattern)
+        self._rest = b""
+
+    def __call__(self) -> bool:
+        with self._log.open("rb") as file:
+            file.seek(self._position)
+            new = file.read(_MOST_BYTES)
+        self._position += len(new)
+        *lines, rest = (self._rest + new).split(b"\n")
+        self._rest = rest[-_MOST_BYTES:]
+        return any(self._pattern.search(line.decode("utf-8", "replace")) for line in lines)
+
+
+def _port_open(address: str) -> bool:
+    host, _, port = address.rpartition(":")
+    try:
+        with socket.create_connection((host, int(port)), timeout=_ANSWER_S):
+            return True
+    except OSError:
+        return False
+
+
+def _http_ok(url: str) -> bool:
+    # Not urllib.request: it would send a request to the loopback interface through the environment's proxy.
+    parts = urlsplit(url)
+    with contextlib.closing(http.client.HTTPConnection(parts.netloc, timeout=_ANSWER_S)) as connection:
+        try:
+            connection.request("GET", parts.path or "/")
+            return connection.getresponse().status == http.client.OK
+        except (OSError, http.client.HTTPException):
+            return False
+
+
+def _has_content(path: Path) -> bool:
+    try:
+        return path.stat().st_size > 0
+    except OSError:
+        return False

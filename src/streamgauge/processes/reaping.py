@@ -1,0 +1,94 @@
+"""Ends processes by session and by token: never by name, never by a bare process id."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import time
+from collections.abc import Collection, Iterable
+
+from streamgauge.processes import proctable
+from streamgauge.processes.proctable import Identity
+
+TOKEN_VARIABLE = "STREAMGAUGE_TOKEN"  # noqa: S105 names a variable; marks our processes, protects nothing
+
+_GIVE_UP_S = 10.0
+_POLL_S = 0.02
+_EMPTY_LOOKS = 2
+
+
+def find(leaders: Iterable[Identity], tokens: Collection[str]) -> set[Identity]:
+    """The living processes of the leaders' sessions, and those whose environment carries one of the tokens.
+
+    A session counts only while its leader, zombie or not, is there: after that the number may have gone to a
+    stranger's session, and the token has to tell. The token also finds what left the session, and what was
+    started but not journalled yet.
+    """
+    sessions = {leader.pid: leader.started for leader in leaders if proctable.identity(leader.pid) == leader}
+    found = set()
+    for pid in proctable.pids():
+        stat = proctable.read(pid)
+        if stat is None or stat.zombie or pid == os.getpid():
+            continue
+        led_since = sessions.get(stat.session)
+        in_session = led_since is not None and stat.identity.started >= led_since
+        if in_session or proctable.variable(pid, TOKEN_VARIABLE) in tokens:
+            found.add(stat.identity)
+    return found
+
+
+def reap(
+    leaders: Collection[Identity],
+    tokens: Collection[str],
+    *,
+    known: Iterable[Identity] = (),
+    grace_s: float = 0.0,
+) -> tuple[set[Identity], set[Identity]]:
+    """End them all: SIGTERM, up to ``grace_s`` for them to follow it, then SIGKILL until none is left.
+
+    ``known`` are processes found earlier, when their session could still be told. Returns what was found, and
+    what is still there after ten seconds of SIGKILL (a process that hangs in the kernel).
+    """
+    found = _alive(known) | find(leaders, tokens)
+    everything = set(found)
+    if grace_s > 0 and found:
+        send_signal(found, signal.SIGTERM)
+        await_end(found, grace_s)
+    deadline = time.monotonic() + _GIVE_UP_S
+    empty_looks = 0
+    left: set[Identity] = set()
+    # A process may fork between two looks, or may not have its token yet (between fork and exec): look again.
+    while time.monotonic() < deadline:
+        left = _alive(everything) | find(leaders, tokens)
+        everything |= left
+        if left:
+            empty_looks = 0
+            send_signal(left, signal.SIGKILL)
+        else:
+            empty_looks += 1
+            if empty_looks == _EMPTY_LOOKS:
+                break
+        time.sleep(_POLL_S)
+    return everything, left
+
+
+def send_signal(processes: Iterable[Identity], number: signal.Signals) -> None:
+    for process in processes:
+        if proctable.is_alive(process):
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(process.pid, number)
+
+
+def await_end(processes: Iterable[Identity], timeout_s: float) -> bool:
+    """Whether all of them ended in time."""
+    deadline = time.monotonic() + timeout_s
+    left = _alive(processes)
+    while left and time.monotonic() < deadline:
+        time.sleep(_POLL_S)
+        left = _alive(left)
+    return not left
+
+
+def _alive(processes: Iterable[Identity]) -> set[Identity]:
+    return {process for process in processes if proctable.is_alive(process)}

@@ -1,0 +1,375 @@
+"""The one place that starts, awaits, kills and stops processes, and leaves none behind.
+
+Every process starts in a session of its own and is ended by session. What is started is journalled first; a
+guardian process ends it when this process is killed (docs/why/no-orphans.md).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import signal
+import tempfile
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from streamgauge import environment
+from streamgauge.errors import EngineFailed, EnvironmentProblem, StreamgaugeError, UsageError
+from streamgauge.model import ProcessSpec
+from streamgauge.processes import guardian, proctable, readiness, reaping
+from streamgauge.processes.journal import Journal, journal_dir
+from streamgauge.processes.process import OnEvent, Running
+from streamgauge.processes.signals import signals_as_interrupt, uninterrupted
+
+__all__ = ["Running", "Supervisor", "signals_as_interrupt"]
+
+_POLL_S = 0.05
+_LEFTOVER_GRACE_S = 2.0
+_LAST_WORDS_S = 1.0
+
+
+class Supervisor:
+    """Starts processes in order and stops them in reverse; a context manager that leaves nothing behind.
+
+    Errors are EngineFailed for a process of group ``engine``, EnvironmentProblem for every other one, and UsageError
+    for one that says that it cannot go on with what the user gave it.
+    """
+
+    def __init__(
+        self,
+        run: str,
+        log_dir: Path | None = None,
+        temp_root: Path | None = None,
+        warn: Callable[[str], None] = lambda text: None,
+    ) -> None:
+        """Makes ``work_dir`` and starts the guardian. Logs go with ``work_dir`` where no ``log_dir`` is to keep them.
+
+        Raises EnvironmentProblem.
+        """
+        self.warnings: list[str] = []
+        """What was passed to ``warn``."""
+        self._warn = warn
+        self._token = secrets.token_hex(16)
+        self._tokens: set[str] = set()
+        self._running: list[Running] = []
+        self._owned: list[Path] = []
+        self._closed = False
+        self._guardian_lost = False
+        root = (temp_root or Path(tempfile.gettempdir())).resolve()
+        self.work_dir = root / f"{guardian.WORK_DIR_PREFIX}{self._token[:12]}"
+        self._log_dir = log_dir or self.work_dir / "logs"
+        path = journal_dir().absolute() / f"{run}.jsonl"
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            self._guardian = guardian.start(path)
+            try:
+                identity = proctable.identity(self._guardian.pid)
+                assert identity is not None
+                self._journal = Journal(path, run, identity)
+                self._journal.work_dir(self.work_dir)
+                self.work_dir.mkdir(mode=0o700)
+            except BaseException:
+                guardian.release(self._guardian)
+                raise
+        except OSError as problem:
+            raise EnvironmentProblem(
+                "cannot prepare a run",
+                where=problem.filename or path,
+                got=problem.strerror or str(problem),
+                hint="streamgauge clean",
+            ) from problem
+
+    def __enter__(self) -> Supervisor:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Stop everything, remove the work directory and the journal. Safe to call twice."""
+        try:
+            self.stop_all()
+        finally:
+            if not self._closed:
+                with uninterrupted():
+                    self._closed = True
+                    self._kill_rest()
+                    _, stuck = reaping.reap([], self._tokens)
+                    for path in (self.work_dir, *self._owned):
+                        guardian.remove_work_dir(path)
+                    if not stuck:
+                        with contextlib.suppress(OSError):
+                            self._journal.remove()
+                    guardian.release(self._guardian)
+
+    def own(self, directory: Path) -> None:
+        """Remove that directory too in the end, however this process ends. Call it before the directory is made."""
+        self._owned.append(directory.absolute())
+        self._journal.work_dir(directory.absolute())
+
+    def check_guardian(self) -> None:
+        """Start another guardian where the first one has died, and warn."""
+        if self._guardian.poll() is None or self._guardian_lost:
+            return
+        said = f"the guardian process {self._guardian.pid} died"
+        with uninterrupted():
+            guardian.release(self._guardian)
+            try:
+                self._guardian = guardian.start(self._journal.path)
+                identity = proctable.identity(self._guardian.pid)
+                assert identity is not None
+                self._journal.guardian(identity)
+                said += f"; process {self._guardian.pid} has taken its place"
+            except (StreamgaugeError, OSError) as problem:
+                self._guardian_lost = True
+                why = str(problem).partition("\n")[0]
+                said += f" and cannot be replaced ({why}): if this command is killed, run `streamgauge clean`"
+        self.warnings.append(said)
+        self._warn(said)
+
+    def start(self, spec: ProcessSpec, on_event: OnEvent | None = None) -> Running:
+        """Start a process and return when it is usable or, if meant to (``once``), has ended with code 0.
+
+        ``on_event`` gets role and event, in a thread of its own. A start that fails leaves nothing behind and
+        raises with what was waited for and the last lines of the log.
+        """
+        if any(running.role == spec.role and not running.stopped for running in self._running):
+            raise ValueError(f"role {spec.role!r} is taken")
+        with uninterrupted():
+            running = self._launch(spec, on_event)
+        try:
+            if spec.once:
+                _await_success(running)
+            else:
+                ready = readiness.look(running)
+                expected = readiness.describe(spec.ready)
+                self._await(running, ready, spec.ready.timeout_s, expected, "before it was usable")
+        except Exception:
+            self._kill(running)
+            raise
+        return running
+
+    def start_all(self, specs: Iterable[ProcessSpec], on_event: OnEvent | None = None) -> list[Running]:
+        """Start them in order, each when the one before it is usable."""
+        return [self.start(spec, on_event) for spec in specs]
+
+    def processes(self) -> list[Running]:
+        """Those that should be running now, in the order of their start."""
+        return [running for running in self._running if not running.stopped and not running.spec.once]
+
+    def check(self) -> None:
+        """Raises when a process ended that nobody had asked to end. A dead guardian is replaced."""
+        self.check_guardian()
+        for running in self._running:
+            if running.callback_problem is not None:
+                raise running.callback_problem
+            if running.failed_by_itself:
+                raise _failure(running, "ended although nobody had asked it to")
+
+    def ended(self) -> list[dict[str, Any]]:
+        """The processes that ended although nobody had asked them to, as in ``outcome.json``."""
+        return [
+            {
+                "role": running.role,
+                "group": running.group,
+                "exit_code": running.exit_code,
+                "message": running.failure,
+                "log_tail": running.log_tail(),
+            }
+            for running in self._running
+            if running.failed_by_itself
+        ]
+
+    def send(self, role: str, line: str) -> None:
+        """Write one line to the process's standard input."""
+        running = self._of(role)
+        try:
+            running.send(line)
+        except (OSError, ValueError) as problem:
+            raise _failure(running, "takes no commands any more") from problem
+
+    def wait_event(self, role: str, event: str, timeout_s: float) -> dict[str, Any]:
+        """The oldest event of that name not waited for yet.
+
+        Raises as soon as the process ends or says that it failed, and when ``timeout_s`` have passed.
+        """
+        running = self._of(role)
+        expected = f"the event {event!r} within {timeout_s:g} s"
+        found: list[dict[str, Any]] = []
+
+        def arrived() -> bool:
+            if event_content := running.take_event(event):
+                found.append(event_content)
+            return bool(found)
+
+        self._await(running, arrived, timeout_s, expected, f"before its event {event!r}")
+        return found[0]
+
+    def stop(self, role: str) -> None:
+        """Ask it to end; after its grace, kill its whole session. No harm when it has ended already."""
+        self._stop_in_reverse([self._of(role)])
+
+    def stop_group(self, group: str) -> None:
+        """Stop the processes of a group, last started first."""
+        self._stop_in_reverse([running for running in self._running if running.group == group])
+
+    def stop_all(self) -> None:
+        """Stop all processes, last started first. Interrupted, it kills the rest at once, then raises."""
+        self._stop_in_reverse(self._running)
+
+    def kill(self, role: str) -> None:
+        """End all processes of its session at once, with SIGKILL."""
+        self._kill(self._of(role))
+
+    def pause(self, role: str) -> None:
+        """Hold all processes of its session (SIGSTOP) until ``resume``."""
+        self._signal_all(self._of(role), signal.SIGSTOP)
+
+    def resume(self, role: str) -> None:
+        self._signal_all(self._of(role), signal.SIGCONT)
+
+    def _of(self, role: str) -> Running:
+        """The latest process of that role."""
+        for running in reversed(self._running):
+            if running.role == role:
+                return running
+        raise ValueError(f"no process of role {role!r} was started")
+
+    def _launch(self, spec: ProcessSpec, on_event: OnEvent | None) -> Running:
+        token = f"{self._token}.{len(self._tokens)}"
+        self._tokens.add(token)
+        inherited = os.environ if spec.keeps_environment else environment.chosen()
+        env = {**inherited, **spec.env, reaping.TOKEN_VARIABLE: token}
+        log = self._log_dir / f"{spec.role}.log"
+        try:
+            for path, text in spec.files.items():
+                _write_private(path, text)
+            self._journal.intent(spec.role, token)
+            running = Running(spec, log, env, token, on_event)
+        except OSError as problem:
+            raise _error_class(spec.group)(
+                f"{spec.role} cannot be started",
+                where=problem.filename or spec.argv[0],
+                got=problem.strerror or str(problem),
+            ) from problem
+        self._running.append(running)
+        # Without this line a guardian still finds the process, by its token.
+        with contextlib.suppress(OSError):
+            self._journal.started(spec.role, running.identity)
+        return running
+
+    def _await(
+        self, running: Running, arrived: Callable[[], bool], timeout_s: float, expected: str, before: str
+    ) -> None:
+        """Return when ``arrived``; raises when the process ends, says that it failed, or the time is over.
+
+        Also when another of its group has ended by itself: a program waits in vain for a JVM that is gone.
+        """
+        peers = [peer for peer in self._running if peer.group == running.group and peer is not running]
+        deadline = time.monotonic() + timeout_s
+        while not arrived():
+            if running.failure is not None:
+                raise _failure(running, f"failed {before}", expected)
+            if running.exit_code is not None:
+                running.await_last_words()
+                if arrived():
+                    return
+                raise _failure(running, f"ended {before}", expected)
+            for peer in peers:
+                if not peer.stopped and peer.failed_by_itself:
+                    raise _failure(peer, "ended although nobody had asked it to")
+            if time.monotonic() >= deadline:
+                raise _failure(running, f"timed out {before}", expected)
+            running.await_news(_POLL_S)
+
+    def _stop_in_reverse(self, processes: list[Running]) -> None:
+        try:
+            for running in reversed(processes):
+                self._stop(running)
+        except KeyboardInterrupt:
+            with uninterrupted():
+                self._kill_rest()
+            raise
+
+    def _stop(self, running: Running) -> None:
+        if running.stopped:
+            return
+        known = reaping.find([running.identity], {running.token})
+        if running.exit_code is None:
+            running.asked_to_end = True
+            if running.spec.stop.kind == "stdin":
+                running.close_stdin()
+            else:
+                reaping.send_signal([running.identity], signal.SIGTERM)
+            # One that a fault has paused hears of it only when it goes on.
+            reaping.send_signal(known, signal.SIGCONT)
+            running.wait(running.spec.stop.grace_s)
+        left_behind = running.exit_code is not None
+        grace_s = _LEFTOVER_GRACE_S if left_behind else 0.0
+        reaping.reap([running.identity], {running.token}, known=known, grace_s=grace_s)
+        _settle(running)
+
+    def _kill(self, running: Running) -> None:
+        if not running.stopped:
+            running.asked_to_end = running.exit_code is None
+            reaping.reap([running.identity], {running.token})
+            _settle(running)
+
+    def _kill_rest(self) -> None:
+        rest = [running for running in self._running if not running.stopped]
+        if rest:
+            for running in rest:
+                running.asked_to_end |= running.exit_code is None
+            reaping.reap([running.identity for running in rest], {running.token for running in rest})
+            for running in rest:
+                _settle(running)
+
+    def _signal_all(self, running: Running, number: signal.Signals) -> None:
+        reaping.send_signal(reaping.find([running.identity], {running.token}), number)
+
+
+def _await_success(running: Running) -> None:
+    timeout_s = running.spec.ready.timeout_s
+    expected = f"exit code 0 within {timeout_s:g} s"
+    if not running.wait(timeout_s):
+        raise _failure(running, "did not end", expected)
+    running.await_last_words()
+    if running.exit_code != 0:
+        raise _failure(running, "did not do its work", expected)
+
+
+def _failure(running: Running, what: str, expected: str | None = None) -> StreamgaugeError:
+    if running.failure is not None and running.users_mistake:
+        return UsageError(running.failure)
+    said = f"{running.failure!r}, " if running.failure is not None else ""
+    return _error_class(running.group)(
+        f"{running.role} {what}",
+        where=running.log,
+        got=f"{said}{running.describe_end()}",
+        expected=expected,
+        log_tail=running.log_tail(),
+    )
+
+
+def _error_class(group: str) -> type[StreamgaugeError]:
+    return EngineFailed if group == "engine" else EnvironmentProblem
+
+
+def _settle(running: Running) -> None:
+    """After a reaping: collect the exit code and give back the handles."""
+    running.wait(_LEFTOVER_GRACE_S)
+    running.close()
+    running.stopped = True
+
+
+def _write_private(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    path.unlink(missing_ok=True)
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
+        file.write(text)

@@ -1,0 +1,1 @@
+"""One measurement, step by step, from its plan to the report."""

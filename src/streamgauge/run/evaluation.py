@@ -1,0 +1,195 @@
+"""The evaluator's processes, from the lab's side: started when first needed, kept for the next run, and started again
+when they die or fail."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import shlex
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from streamgauge import jars, registry
+from streamgauge.contracts import Transport
+from streamgauge.errors import EnvironmentProblem, Interrupted, UsageError
+from streamgauge.evaluate import evaluate_without_spark, needs_spark
+from streamgauge.evaluate import process as evaluator
+from streamgauge.jvm.java import find_java
+from streamgauge.model import LoadPlan, ProcessSpec, Stream
+from streamgauge.pipelines.job_file import inspect
+from streamgauge.processes import directory_lock
+from streamgauge.processes.supervisor import Supervisor
+from streamgauge.run.reporter import Reporter
+from streamgauge.rundir import RunDir
+
+ROLE, GROUP = "evaluate", "evaluate"
+PATIENCE_S = 4 * 3600.0
+"""Recording and matching may take as long as they take; a dead evaluator is noticed at once."""
+
+Say = Callable[[str], None]
+
+
+def heap_need_mb(records: int) -> int:
+    """Spark spills what does not fit; more heap for large runs only makes it faster."""
+    return min(8192, 2048 + records // 5000)
+
+
+class Evaluator:
+    """Records topics and evaluates run directories, one after another, in one Spark session.
+
+    When one of its processes has died, or a step failed, both are started again and the step is repeated once. Raises
+    EnvironmentProblem when that fails too, and UsageError, at once, for a mistake of the user's.
+    """
+
+    def __init__(self, supervisor: Supervisor, specs: Sequence[ProcessSpec]) -> None:
+        self._supervisor = supervisor
+        self._specs = specs
+        self._started = False
+        self._say: Say = lambda text: None
+
+    def record(self, run: RunDir, say: Say, warn: Say = lambda text: None) -> None:
+        """Copy the run's topics into its directory."""
+        self._ask("record", "recorded", run, say, warn)
+
+    def evaluate(self, run: RunDir, say: Say, warn: Say = lambda text: None) -> dict[str, Any]:
+        """Compute measures and summary. A run without records needs no Spark."""
+        say("evaluating")
+        if needs_spark(run):
+            try:
+                self._ask("evaluate", "evaluated", run, say, warn)
+            except EnvironmentProblem as problem:
+                problem.hint = f"{evaluate_command(run)}: nothing that was measured is lost"
+                raise
+        else:
+            evaluate_without_spark(run)
+        return run.summary()
+
+    def _ask(self, request: str, answer: str, run: RunDir, say: Say, warn: Say) -> None:
+        self._say = say
+        self._supervisor.check_guardian()
+        try:
+            self._ask_once(request, answer, run)
+        except EnvironmentProblem as problem:
+            warn(f"the evaluator is started again, and this step with it: {problem.what}, {problem.got}")
+            self._supervisor.stop_group(GROUP)
+            self._started = False
+            self._ask_once(request, answer, run)
+
+    def _ask_once(self, request: str, answer: str, run: RunDir) -> None:
+        if not self._started:
+            self._started = True
+            for spec in self._specs:
+                self._supervisor.start(spec, on_event=self._hear)
+        self._supervisor.send(ROLE, json.dumps({"do": request, "run": str(run.path.absolute())}))
+        self._supervisor.wait_event(ROLE, answer, timeout_s=PATIENCE_S)
+
+    def _hear(self, role: str, event: dict[str, Any]) -> None:
+        if event["event"] == "progress":
+            self._say(str(event.get("message", "")))
+
+
+def evaluate_command(run: RunDir) -> str:
+    """What completes a run that was measured but not evaluated."""
+    return f"streamgauge evaluate {shlex.quote(str(run.path))}"
+
+
+def is_unrecorded(run: RunDir) -> bool:
+    """Whether the run was measured to its end, but its topics were not recorded."""
+    if not run.outcome_path.is_file() or not run.recorded_path.is_dir():
+        return False
+    outcome = run.outcome()
+    measured = bool(outcome.get("ends")) and not outcome.get("hopeless") and not outcome.get("interrupted")
+    return measured and not needs_spark(run)
+
+
+def evaluate_again(run: RunDir, master: str, reporter: Reporter, job: Path | None = None) -> dict[str, Any]:
+    """Evaluate an existing run directory again, in new processes; with the reference of ``job`` from now on.
+
+    Where recording failed on the user's own Kafka, the topics that were kept there are recorded first and then removed.
+    Raises UsageError for a run that cannot be evaluated or that another command is using, and Interrupted.
+    """
+    with directory_lock.hold(run.path):
+        if job is not None:
+            keep_reference(run, job)
+        return _evaluate_again(run, master, reporter)
+
+
+def _evaluate_again(run: RunDir, master: str, reporter: Reporter) -> dict[str, Any]:
+    if not run.outcome_path.is_file():
+        raise UsageError("the run was cut off before its outcome was written", where=run.path, hint="run it again")
+    outcome = run.outcome()
+    if outcome.get("ends") and not outcome.get("hopeless") and not run.recorded_path.is_dir():
+        raise UsageError(
+            "the records of this run were deleted, so it cannot be evaluated again",
+            where=run.recorded_path,
+            expected="the recorded topics; those of a capacity search's probes are deleted once they are evaluated",
+            hint=f"streamgauge report {run.path}, which needs none, or run it again: `command` in its manifest.json",
+        )
+    kept_topics = is_unrecorded(run) and not run.manifest()["transport"]["own"]
+    if not kept_topics and not needs_spark(run):
+        evaluate_without_spark(run)
+        return run.summary()
+    records = LoadPlan.from_json(run.manifest()["scenario"]["load"]).records
+    name = f"evaluate-{run.path.name}-{secrets.token_hex(2)}"
+    try:
+        with kept_evaluator(name, run.path / "logs", master, records) as evaluator:
+            if kept_topics:
+                _record_kept_topics(run, evaluator, reporter)
+            return evaluator.evaluate(run, reporter.phase, reporter.warn)
+    except KeyboardInterrupt:
+        raise Interrupted("interrupted: everything was stopped", where=run.path, hint=evaluate_command(run)) from None
+
+
+def _record_kept_topics(run: RunDir, evaluator: Evaluator, reporter: Reporter) -> None:
+    manifest = run.manifest()
+    transport: Transport = registry.transport(manifest["transport"]["name"]).attach(manifest["transport"])
+    streams = [Stream(**stream) for stream in manifest["streams"]]
+    if not all(stream.topic.startswith(f"streamgauge.{manifest['run']}.") for stream in streams):
+        raise UsageError(
+            "the manifest names topics that its run did not create",
+            where=run.manifest_path,
+            got=", ".join(stream.topic for stream in streams),
+            expected=f"streamgauge.{manifest['run']}.…",
+        )
+    reporter.phase("recording the topics")
+    try:
+        transport.ends(streams)
+    except EnvironmentProblem as problem:
+        problem.hint = "start the broker again; if the topics are gone, the run has to be repeated"
+        raise
+    evaluator.record(run, reporter.phase, reporter.warn)
+    transport.adopt(streams)
+    try:
+        transport.remove()
+    except EnvironmentProblem as problem:
+        reporter.warn(problem.message())
+
+
+def keep_reference(run: RunDir, file: Path) -> None:
+    """Check the answers of a run of a reader's own job against the reference of this file from now on.
+
+    What was run, ``job.py``, stays as it is. Raises UsageError for a file without a reference, or a run of ours.
+    """
+    found = inspect(file)
+    if run.manifest()["scenario"].get("job") is None:
+        raise UsageError("the run was not made with --job", where=run.path, hint=f"streamgauge evaluate {run.path}")
+    if not found.key:
+        raise UsageError("the job file has no reference", where=file, expected="def reference(inputs) and key = […]")
+    run.keep_reference(file)
+
+
+@contextmanager
+def kept_evaluator(name: str, logs: Path, master: str, records: int | None) -> Iterator[Evaluator]:
+    """An evaluator for one run directory after another; its Spark starts when first needed and ends with the block.
+
+    ``records`` is about how many a run has, where that is known.
+    """
+    if jars.missing(("spark",)):
+        jars.fetch(("spark",))
+    with Supervisor(name, logs) as supervisor:
+        home = supervisor.work_dir / "evaluate"
+        heap_mb = heap_need_mb(records or 0)
+        specs = evaluator.plan(find_java().path, home, jars.paths("spark"), master, heap_mb, records=records)
+        yield Evaluator(supervisor, specs)

@@ -1,0 +1,219 @@
+"""Faults: what they say, whether they can be meant, and acting them out on the processes of a run."""
+
+from __future__ import annotations
+
+import math
+import re
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from itertools import combinations
+from typing import Any, Literal, cast
+
+import psutil
+
+from streamgauge import registry
+from streamgauge.errors import UsageError
+from streamgauge.model import NS_PER_S, QUEUE_RECORDS_MAX, Fault, ProcessSpec, Scenario
+from streamgauge.processes import proctable, reaping
+from streamgauge.processes.process import Running
+from streamgauge.processes.supervisor import Supervisor
+from streamgauge.studies.scenario import parse_duration_s
+
+VERBS = ("kill", "pause")
+FORMS = "'kill ROLE at MOMENT' or 'pause ROLE for DURATION at MOMENT', e.g. 'pause broker for 5s at 50%'"
+BROKER_PAUSE_MAX_S = 60.0
+"""The sending client gives a record up after 120 s."""
+
+_FORM = re.compile(r"(\S+)\s+(\S+)(?:\s+for\s+(.+?))?\s+at\s+(.+)")
+_PERCENT = re.compile(r"(\d+(?:\.\d+)?)\s*%")
+_SEEN_WITHIN_S = 1.0
+_LOOK_S = 0.005
+
+
+def parse(text: str) -> Fault:
+    """A fault as the command line has it. Raises UsageError."""
+    verb = next(iter(text.split()), "")
+    if verb not in VERBS:
+        raise registry.unknown("fault", verb, VERBS, hint=f"--fault with {FORMS}")
+    found = _FORM.fullmatch(text.strip())
+    if not found or (found[3] is not None) is not (verb == "pause"):
+        raise UsageError("the fault cannot be understood", got=repr(text), expected=FORMS)
+    _, role, length, moment = found.groups()
+    percent = _PERCENT.fullmatch(moment)
+    return Fault(
+        verb=cast(Literal["kill", "pause"], verb),
+        role=role,
+        at=float(percent[1]) if percent else parse_duration_s(moment, f"the moment of {text!r}"),
+        unit="%" if percent else "s",
+        for_s=0.0 if length is None else parse_duration_s(length, f"the length of {text!r}"),
+    )
+
+
+def check(scenario: Scenario, specs: Sequence[ProcessSpec]) -> None:
+    """Raises UsageError for a fault that cannot take effect in a run of these processes, or would spoil it."""
+    if scenario.faults and not scenario.load.scheduled:
+        raise UsageError(
+            f"a load of shape {scenario.load.shape} takes no faults",
+            got=str(scenario.faults[0]),
+            expected="a load whose measured interval is known beforehand",
+        )
+    groups = {spec.role: spec.group for spec in specs if not spec.once and not spec.watches}
+    for fault in scenario.faults:
+        if fault.role not in groups:
+            refusal = registry.unknown("role", fault.role, groups, hint="streamgauge plan lists the processes")
+            raise UsageError(f"no process for the fault {str(fault)!r}", got=refusal.got, expected=refusal.expected)
+        _check_moment(fault, scenario.load.measured_s)
+        if groups[fault.role] == "broker":
+            _check_queue(fault, scenario)
+    for one, other in combinations(scenario.faults, 2):
+        _check_apart(one, other, scenario.load.measured_s)
+
+
+def _check_moment(fault: Fault, measured_s: float) -> None:
+    at_s = fault.at_s(measured_s)
+    if at_s >= measured_s:
+        raise UsageError(
+            "the fault lies outside the measured interval",
+            got=f"{fault} ({at_s:g} s after its start)",
+            expected=f"a moment before {measured_s:g} s, or below 100%",
+        )
+    if fault.verb == "pause" and not 0 < fault.for_s <= measured_s - at_s:
+        raise UsageError(
+            "the pause does not fit into the measured interval",
+            got=str(fault),
+            expected=f"more than 0 s, and at most the {measured_s - at_s:g} s that remain",
+            hint="a longer --for",
+        )
+
+
+def _check_queue(fault: Fault, scenario: Scenario) -> None:
+    """While the broker stands still, the load waits in the sending client."""
+    if fault.for_s > BROKER_PAUSE_MAX_S:
+        most = f"at most {BROKER_PAUSE_MAX_S:g} s"
+        raise UsageError("the broker cannot be paused that long", got=str(fault), expected=most)
+    needed = scenario.load.most_within(math.ceil(fault.for_s))
+    if fault.verb == "pause" and needed > QUEUE_RECORDS_MAX:
+        raise UsageError(
+            "the load of the pause would not fit into the sending client's queue",
+            got=f"{fault}: {needed:,} records",
+            expected=f"at most {QUEUE_RECORDS_MAX:,}",
+            hint="a shorter pause, or a lower --rate",
+        )
+
+
+def _check_apart(one: Fault, other: Fault, measured_s: float) -> None:
+    if one.role != other.role:
+        return
+    first, second = sorted((one, other), key=lambda fault: fault.at_s(measured_s))
+    if first.verb == "kill" or first.at_s(measured_s) + first.for_s >= second.at_s(measured_s):
+        raise UsageError(
+            f"two faults of {one.role} come into each other's way",
+            got=f"{first}; {second}",
+            expected="one after the other, and none after a kill: what was killed is not started again",
+        )
+
+
+def longest_pause_s(scenario: Scenario, specs: Sequence[ProcessSpec]) -> float:
+    """The longest planned pause of one of these processes."""
+    roles = {spec.role for spec in specs}
+    return max((fault.for_s for fault in scenario.faults if fault.role in roles), default=0.0)
+
+
+@dataclass
+class FaultRecord:
+    """What became of a fault, as in outcome.json."""
+
+    fault: str
+    verb: str
+    role: str
+    planned_ns: int | None = None
+    acted_ns: int | None = None
+    """Just before the signal."""
+    ended_ns: int | None = None
+    """When a killed process was seen gone, or a paused one was let go on."""
+    took_effect: bool = False
+    why_not: str | None = "the run was over before its moment"
+
+
+class Faults:
+    """Acts out the faults of one run, each at its moment, in a thread of its own: none waits for another."""
+
+    def __init__(
+        self, scenario: Scenario, supervisor: Supervisor, say: Callable[[str], None] = lambda text: None
+    ) -> None:
+        self._measured_s = scenario.load.measured_s
+        self._supervisor = supervisor
+        self._say = say
+        self._over = threading.Event()
+        self._planned = [(fault, FaultRecord(str(fault), fault.verb, fault.role)) for fault in scenario.faults]
+        self._threads: list[threading.Thread] = []
+
+    def begin(self, measured_start_ns: int) -> None:
+        """Set the clock going: from now on each fault knows its moment."""
+        for fault, deed in self._planned:
+            deed.planned_ns = measured_start_ns + round(fault.at_s(self._measured_s) * NS_PER_S)
+            due_s = time.monotonic() + (deed.planned_ns - time.time_ns()) / NS_PER_S
+            thread = threading.Thread(target=self._act, args=(fault, deed, due_s), name=str(fault), daemon=True)
+            self._threads.append(thread)
+            thread.start()
+
+    def end(self) -> list[dict[str, Any]]:
+        """Let what is paused go on, and act no more. Returns what became of each fault; safe to call twice."""
+        self._over.set()
+        for thread in self._threads:
+            thread.join()
+        return [asdict(deed) for _, deed in self._planned]
+
+    def killed(self) -> set[str]:
+        """The roles that a fault has ended."""
+        return {fault.role for fault, deed in self._planned if fault.verb == "kill" and deed.took_effect}
+
+    def _act(self, fault: Fault, deed: FaultRecord, due_s: float) -> None:
+        if self._over.wait(max(due_s - time.monotonic(), 0.0)):
+            return
+        running = next((one for one in self._supervisor.processes() if one.role == fault.role), None)
+        if running is None or not proctable.is_alive(running.identity):
+            deed.why_not = f"{fault.role} was not running any more" if running else f"{fault.role} was not running"
+            return
+        self._say(f"fault: {fault}")
+        deed.acted_ns = time.time_ns()
+        if fault.verb == "kill":
+            self._kill(running, deed)
+        else:
+            self._pause(running, deed, fault.for_s)
+
+    def _kill(self, running: Running, deed: FaultRecord) -> None:
+        self._supervisor.kill(running.role)
+        left = reaping.find([running.identity], {running.token})
+        deed.ended_ns = time.time_ns()
+        deed.took_effect = not left
+        deed.why_not = f"{len(left)} processes of {running.role} were still there" if left else None
+
+    def _pause(self, running: Running, deed: FaultRecord, for_s: float) -> None:
+        try:
+            deed.took_effect = self._hold(running)
+            deed.why_not = None if deed.took_effect else f"{running.role} was not seen stopped"
+            self._over.wait(for_s)
+        finally:
+            self._supervisor.resume(running.role)
+            deed.ended_ns = time.time_ns()
+
+    def _hold(self, running: Running) -> bool:
+        """Stop all its processes; whether they were seen stopped. One may be born while the others are stopped."""
+        deadline = time.monotonic() + _SEEN_WITHIN_S
+        while time.monotonic() < deadline:
+            self._supervisor.pause(running.role)
+            found = reaping.find([running.identity], {running.token})
+            if found and all(_is_stopped(process.pid) for process in found):
+                return True
+            time.sleep(_LOOK_S)
+        return False
+
+
+def _is_stopped(pid: int) -> bool:
+    try:
+        return bool(psutil.Process(pid).status() == psutil.STATUS_STOPPED)
+    except psutil.Error:
+        return False

@@ -1,0 +1,65 @@
+"""What a run's manifest says: what was asked for, what it runs on, and the command that repeats it."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Sequence
+from dataclasses import asdict
+from importlib.metadata import version
+from typing import Any
+
+from streamgauge import __version__, environment, jars, registry
+from streamgauge.jvm.java import find_java
+from streamgauge.machine import calibration, provenance
+from streamgauge.machine import description as machine
+from streamgauge.redaction import redact_arguments, redact_options
+from streamgauge.run.plan import RunPlan, needed_jar_groups
+
+
+def describe(plan: RunPlan, warnings: Sequence[str] = ()) -> dict[str, Any]:
+    """The content of manifest.json; ``warnings`` are those of the summary that are known before the run."""
+    scenario = plan.request.scenario
+    engine = registry.engine(scenario.engine)
+    versions = engine.versions()
+    about_scenario = {
+        name: value
+        for name, value in asdict(scenario).items()
+        if name not in ("engine", "engine_options", "broker_port")
+    }
+    groups = needed_jar_groups(scenario, own_broker=plan.transport.own)
+    return {
+        "run": plan.run,
+        "tool": __version__,
+        "scenario": {**about_scenario, "pipeline": scenario.pipeline},
+        "engine": {
+            "name": engine.name,
+            "title": engine.title,
+            "version": next(iter(versions.values())),
+            "versions": dict(versions),
+            "delivery": engine.traits.delivery_with(scenario.engine_options),
+            "transactional": engine.traits.is_transactional(scenario.engine_options),
+            "recounts_after_failure": engine.traits.recounts_with(scenario.engine_options),
+            "options": redact_options(scenario.engine_options),
+        },
+        "transport": plan.transport.describe(),
+        "streams": [asdict(stream) for stream in plan.streams],
+        "versions": {
+            "streamgauge": __version__,
+            "python": platform.python_version(),
+            "java": find_java().version,
+            "confluent-kafka": version("confluent-kafka"),
+            "pyspark": version("pyspark"),
+            "jars": {group: jars.versions(group) for group in groups},
+        },
+        "provenance": provenance.describe(),
+        "machine": machine.describe(),
+        # Kept with the run: evaluating it again on another day or machine must mark the same figures.
+        "calibration": calibration.read(),
+        "processes": [
+            {"role": spec.role, "group": spec.group, "argv": redact_arguments(spec.argv)} for spec in plan.processes
+        ],
+        # Names alone: a value may be a secret.
+        "environment": {"removed": environment.removed()},
+        "warnings": list(warnings),
+        "command": plan.request.command,
+    }

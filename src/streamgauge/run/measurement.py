@@ -1,0 +1,400 @@
+"""The course of one run, from the first process to the summary."""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from typing import Any
+
+from streamgauge import registry
+from streamgauge.errors import EngineFailed, EnvironmentProblem
+from streamgauge.machine.clock import read_clock
+from streamgauge.model import NS_PER_S
+from streamgauge.processes import leftovers, ports
+from streamgauge.processes.supervisor import Supervisor
+from streamgauge.run.drain import QuietDetector
+from streamgauge.run.evaluation import Evaluator
+from streamgauge.run.faults import Faults
+from streamgauge.run.lag import LagMeter, Lags, Look
+from streamgauge.run.manifest import describe
+from streamgauge.run.outcome import Outcome, Progress, never_started
+from streamgauge.run.plan import RunPlan
+from streamgauge.run.reporter import Call, Referee, Reporter, Seen, Tick
+from streamgauge.run.results import is_missing, is_one_to_one
+from streamgauge.run.sampling import Sampler, machine_sample
+from streamgauge.run.visibility import Visibility
+from streamgauge.rundir import RunDir
+
+LEAD_S = 0.5
+"""Between telling the load worker to start and its first record."""
+LOAD_OVERRUN_S = 10.0
+"""How long the load worker may take beyond its plan to hand over what it still owes; the run is INVALID long before."""
+STALLED_S = 30.0
+"""Without a schedule: how long a load worker that sends nothing more is waited for. It hands over within 20 s."""
+
+
+class Measurement:
+    """One run in its own processes. ``evaluator`` may be one that is kept between runs."""
+
+    def __init__(
+        self,
+        plan: RunPlan,
+        supervisor: Supervisor,
+        reporter: Reporter,
+        evaluator: Evaluator | None = None,
+        referee: Referee | None = None,
+    ) -> None:
+        self.plan = plan
+        self.scenario = plan.request.scenario
+        self.run = RunDir(plan.request.out)
+        self._supervisor, self._reporter, self._referee = supervisor, reporter, referee
+        self._evaluator = evaluator or Evaluator(supervisor, plan.evaluator)
+        self._sampler = Sampler(supervisor.processes)
+        self._heard, self._outcome = Progress(), Outcome()
+        self._commits_offsets = registry.engine(self.scenario.engine).traits.commits_offsets
+        self._faults = Faults(self.scenario, supervisor, reporter.say)
+        self._visibility = Visibility.of(plan, self.run)
+        unvalidated = self.scenario.job is not None and not self.scenario.job.key
+        self._lag = LagMeter(self._look_at_lag, wanted=referee is not None or unvalidated)
+        self._lags = Lags()
+        self._one_to_one = is_one_to_one(self.scenario)
+        has_output = any(stream.role == "output" for stream in plan.streams)
+        self._quiet = QuietDetector(self.scenario.trigger_s, has_output=has_output)
+        self._doubt: Call | None = None
+        """Why a referee wants to know whether results are missing."""
+        self._last: tuple[float, int, int] = (time.monotonic(), 0, 0)
+
+    def measure(self) -> dict[str, Any]:
+        """Start everything, drive the load, drain, record, evaluate. Returns the summary.
+
+        Raises EnvironmentProblem when something that is not under test does not start, or a port was taken. A system
+        under test that does not start or dies is a finding: the summary says FAILED.
+        """
+        others = leftovers.interference(self._reporter.warn)
+        self.run.write_manifest(describe(self.plan, list(others.values())))
+        try:
+            try:
+                self._start_broker()
+                if self.plan.request.load_first or self.scenario.load.shape == "single-burst":
+                    self._start_load()
+                    self._await_burst()
+                    self._start_engine_under_load()
+                else:
+                    self._start_engine()
+                    self._start_load()
+                self._watch_load()
+                if self._outcome.hopeless is None:
+                    self._drain()
+                    self._settle_doubt()
+            except EngineFailed:
+                # What is known of a dead or never started engine; the evaluation turns it into a verdict.
+                self._outcome.ended = self._outcome.ended or self._supervisor.ended()
+            self._stop_measured()
+        except KeyboardInterrupt:
+            self._outcome.interrupted = True
+            raise
+        finally:
+            self._visibility.end()
+            self._lag.end()
+            self._outcome.faults = self._faults.end()
+            engine_here = registry.engine(self.scenario.engine).runs_here(self.scenario.engine_options)
+            self._outcome.note_cores(self._sampler.cores, engine_here, own_broker=self.plan.transport.own)
+            self._outcome.warnings = [*self._supervisor.warnings, *leftovers.newcomers(others)]
+            self.run.write_outcome(asdict(self._outcome))
+        return self._evaluate()
+
+    def _start_broker(self) -> None:
+        if self.plan.broker:
+            self._reporter.phase("starting the Kafka broker")
+            self._supervisor.start_all(self.plan.broker)
+        self._reporter.phase("creating topics")
+        self.plan.transport.create(self.plan.streams)
+
+    def _start_engine(self) -> None:
+        self._reporter.phase(f"starting {self.scenario.engine}")
+        self._visibility.begin()
+        self._outcome.engine_start_ns = time.time_ns()
+        for spec in self.plan.engine:
+            try:
+                self._supervisor.start(spec, on_event=self._heard.hear_engine)
+            except EngineFailed as failure:
+                ports.check_bound(self.run, self.plan.engine, self.plan.job.ports, failure)
+                self._outcome.ended = self._supervisor.ended() or [never_started(spec.role, failure)]
+                raise
+
+    def _start_engine_under_load(self) -> None:
+        """Go on sampling meanwhile: what an engine uses while it starts belongs to how it takes a burst."""
+        started = threading.Event()
+        sampling = threading.Thread(target=self._sample_until, args=(started,))
+        sampling.start()
+        try:
+            self._start_engine()
+        finally:
+            started.set()
+            sampling.join()
+
+    def _sample_until(self, event: threading.Event) -> None:
+        while not event.wait(1.0):
+            self._sample()
+
+    def _start_load(self) -> None:
+        self._reporter.phase("preparing the load")
+        self._supervisor.start_all(self.plan.load, on_event=self._heard.hear_load)
+        start_ns = time.time_ns() + round(LEAD_S * NS_PER_S)
+        self._tell_load("start", start_ns)
+        self._outcome.load_goes_first = len(self._heard.go_first) == len(self.plan.load)
+        self._faults.begin(self._outcome.begin_load(start_ns, self.scenario.load))
+        self._lag.begin()
+
+    def _tell_load(self, command: str, at_ns: int) -> None:
+        for spec in self.plan.load:
+            self._supervisor.send(spec.role, f'{{"do":"{command}","at_ns":{at_ns}}}')
+
+    def _load_done(self) -> bool:
+        return len(self._heard.done) == len(self.plan.load)
+
+    def _await_burst(self) -> None:
+        """A backlog is there before the engine: wait until its time has passed and the broker has it."""
+        load = self.scenario.load
+        if load.shape != "single-burst":
+            return
+        assert self._outcome.load_start_ns is not None
+        left_s = load.burst_s + (self._outcome.load_start_ns - time.time_ns()) / NS_PER_S
+        self._each_second(
+            until=lambda appended: appended is not None and self._inputs_of(appended) >= load.burst_records,
+            deadline=time.monotonic() + left_s + LOAD_OVERRUN_S,
+            phase=lambda _: "filling the backlog",
+        )
+
+    def _watch_load(self) -> None:
+        """Sample every second until the load worker is done."""
+        assert self._outcome.load_start_ns is not None
+        load = self.scenario.load
+        started = time.monotonic() - (time.time_ns() - self._outcome.load_start_ns) / NS_PER_S
+        sent, changed = 0, time.monotonic()
+
+        def is_over(appended: Mapping[str, int] | None) -> bool:
+            nonlocal sent, changed
+            if self._ended_by_referee(appended) or self._load_done() or self._outcome.load_error is not None:
+                return True
+            if self._heard.sent != sent:
+                sent, changed = self._heard.sent, time.monotonic()
+            return not load.scheduled and time.monotonic() - changed >= STALLED_S
+
+        # Without a schedule the load has no end of its own: it is as long as it goes on.
+        deadline = started + load.duration_s + LOAD_OVERRUN_S if load.scheduled else math.inf
+        self._each_second(until=is_over, deadline=deadline, phase=self._phase)
+        if self._outcome.hopeless is not None:
+            return
+        if self._load_done() and not load.scheduled:
+            # What was sent is what is measured, while it was sent.
+            self._outcome.measured_start_ns = self._outcome.load_start_ns
+            end_ns = (self._heard.last_sent_ns or time.time_ns()) + 1
+            self._outcome.measured_end_ns = self._outcome.load_end_ns = end_ns
+        if not self._load_done() and self._outcome.load_error is None:
+            late = f"was not done {LOAD_OVERRUN_S:.0f} s after the end of its plan"
+            stalled = f"sent nothing for {STALLED_S:.0f} s"
+            self._outcome.load_error = f"the load worker {late if load.scheduled else stalled}"
+            self._supervisor.stop_group("load")
+
+    def _ended_by_referee(self, appended: Mapping[str, int] | None) -> bool:
+        """Ask the referee; True when all is over. After *enough* the load goes on for the tail.
+
+        He is asked after the measured interval, too: then he has seen all of it.
+        """
+        outcome, load = self._outcome, self.scenario.load
+        assert outcome.measured_start_ns is not None and outcome.measured_end_ns is not None
+        now_ns = time.time_ns()
+        if self._referee is None or appended is None:
+            return False
+        measured_s = (now_ns - outcome.measured_start_ns) / NS_PER_S
+        call = self._referee.look(
+            Seen(
+                measured_s=measured_s,
+                offered_per_s=load.rate_per_s,
+                sent=self._heard.sent,
+                appended=self._inputs_of(appended),
+                consumed=self._heard.consumed,
+                output=None if self._visibility.saw_transactions() else appended["output"],
+                late_max_ms=self._heard.late_max_ms,
+                lags=self._lags,
+            )
+        )
+        if call is None:
+            return False
+        if call.word == "hopeless":
+            # The planned ends stay: the load is cut short, and what it did not send any more is not its fault.
+            outcome.hopeless, outcome.hopeless_latency_ms = call.reason, call.latency_ms
+            return True
+        if call.word == "check":
+            self._doubt = call
+        if now_ns >= outcome.measured_end_ns:
+            return False
+        outcome.measured_end_ns = max(now_ns, outcome.measured_start_ns)
+        outcome.load_end_ns = outcome.measured_end_ns + round(load.tail_s * NS_PER_S)
+        self._tell_load("end", outcome.load_end_ns)
+        return False
+
+    def _phase(self, elapsed_s: float) -> str:
+        outcome = self._outcome
+        assert outcome.load_start_ns is not None and outcome.measured_end_ns is not None
+        if elapsed_s < self.scenario.load.warmup_s:
+            return "warm-up"
+        return "measuring" if elapsed_s < (outcome.measured_end_ns - outcome.load_start_ns) / NS_PER_S else "tail"
+
+    def _drain(self) -> None:
+        """Wait until no result comes any more, or for the scenario's deadline."""
+        deadline = time.monotonic() + self.scenario.drain_deadline_s
+
+        def is_quiet(appended: Mapping[str, int] | None) -> bool:
+            if appended is None:
+                return False
+            # What is committed is done for good; what has been read only may be read again after a fault.
+            taken = (self._heard.committed or 0) if self._commits_offsets else self._heard.consumed
+            # An engine that a fault has ended will not catch up.
+            behind = taken is not None and taken < self._inputs_of(appended) and self._lives("engine")
+            return self._quiet.is_quiet(time.monotonic(), behind=behind) and not self._visibility.hides_results()
+
+        self._reporter.phase("draining")
+        self._quiet.begin_drain(time.monotonic())
+        if self.plan.broker and not self._lives("broker"):
+            deadline = 0.0  # nobody will ever answer
+        quiet = self._each_second(until=is_quiet, deadline=deadline, phase=lambda _: "draining")
+        self._outcome.drain = "quiet" if quiet else "deadline"
+        self._outcome.quiet_s = round(self._quiet.quiet_s, 3)
+
+    def _settle_doubt(self) -> None:
+        """Give up a run in doubt after all, unless input was consumed whose results are missing: that is evaluated."""
+        found = self._sample() if self._doubt is not None else None
+        if self._doubt is None or found is None or self._visibility.saw_transactions():
+            return
+        inputs, quiet = self._inputs_of(found), self._outcome.drain == "quiet"
+        if not is_missing(inputs, self._heard.consumed, found["output"], quiet=quiet):
+            self._outcome.hopeless, self._outcome.hopeless_latency_ms = self._doubt.reason, self._doubt.latency_ms
+
+    def _each_second(
+        self, until: Callable[[Mapping[str, int] | None], bool], deadline: float, phase: Callable[[float], str]
+    ) -> bool:
+        """Look after the run once a second. True as soon as ``until`` holds of the positions (None: not known)."""
+        due = time.monotonic()
+        appended: Mapping[str, int] = dict.fromkeys((stream.name for stream in self.plan.streams), 0)
+        while time.monotonic() < deadline:
+            self._check_processes()
+            known = self._sample()
+            appended = known or appended
+            self._show(appended, phase)
+            if until(known):
+                return True
+            due = max(due + 1.0, time.monotonic())
+            time.sleep(max(due - time.monotonic(), 0.0))
+        return False
+
+    def _check_processes(self) -> None:
+        """A dead engine ends the measurement; a dead load worker makes it invalid; neither loses the record."""
+        try:
+            self._supervisor.check()
+        except EnvironmentProblem as problem:
+            dead = {process["group"] for process in self._supervisor.ended()}
+            if dead != {"load"}:
+                raise EngineFailed(problem.what, log_tail=problem.log_tail) from None
+            self._outcome.load_error = self._outcome.load_error or f"{problem.what}: {problem.got}"
+        if killed := self._faults.killed() & {spec.role for spec in self.plan.load}:
+            self._outcome.load_error = f"{', '.join(sorted(killed))} was killed by a fault"
+
+    def _lives(self, group: str) -> bool:
+        return any(process.group == group for process in self._supervisor.processes())
+
+    def _sample(self) -> Mapping[str, int] | None:
+        """Note resources, machine, clock and positions; returns how much each stream holds, where it is known."""
+        t_ns = time.time_ns()
+        self.run.append_samples("resources", self._sampler.sample(t_ns))
+        self.run.append_samples("machine", [machine_sample(t_ns)])
+        self.run.append_samples("clock", [read_clock()])
+        heard = self._heard
+        try:
+            found = self.plan.transport.positions(self.plan.streams, self._group())
+        except EnvironmentProblem:
+            # For the live view only: a second without an answer is no reason to end a run.
+            self._quiet.unknown()
+            return None
+        appended, heard.committed = found.appended, found.consumed
+        self._follow_output(appended, found.ends)
+        sample = {"t_ns": t_ns, "appended": appended, "consumed": heard.consumed, "sent": heard.sent}
+        self._lags = self._lag.take()
+        if self._lags.by_consumed is not None:
+            sample["lag"] = round(self._lags.by_consumed.mean, 1)
+        self.run.append_samples("positions", [sample])
+        return appended
+
+    def _follow_output(self, appended: Mapping[str, int], ends: Mapping[str, Mapping[int, int]]) -> None:
+        done = appended["output"] if self._heard.consumed is None and self._one_to_one else self._heard.consumed
+        measured_ns = self._outcome.measured_start_ns
+        self._quiet.see(
+            time.monotonic(),
+            ends["output"],
+            lag=None if done is None else self._inputs_of(appended) - done,
+            done=done,
+            judged=measured_ns is not None and time.time_ns() >= measured_ns,
+        )
+
+    def _look_at_lag(self) -> Look | None:
+        try:
+            found = self.plan.transport.positions(self.plan.streams, self._group())
+        except EnvironmentProblem:
+            return None
+        taken = found.consumed if self._heard.said_consumed is None else self._heard.said_consumed
+        return self._inputs_of(found.appended), found.appended["output"], taken
+
+    def _group(self) -> str | None:
+        """The consumer group that tells how far the engine has come; None where the engine itself does."""
+        return self.plan.job.group if self._commits_offsets or self._heard.said_consumed is None else None
+
+    def _inputs_of(self, appended: Mapping[str, int]) -> int:
+        return sum(appended[stream.name] for stream in self.plan.inputs)
+
+    def _show(self, appended: Mapping[str, int], phase: Callable[[float], str]) -> None:
+        now, load = time.monotonic(), self.scenario.load
+        assert self._outcome.load_start_ns is not None
+        elapsed_s = max((time.time_ns() - self._outcome.load_start_ns) / NS_PER_S, 0.0)
+        then, sent, output = self._last
+        self._last = (now, self._heard.sent, appended["output"])
+        seconds = max(now - then, 1e-9)
+        self._reporter.tick(
+            Tick(
+                phase=phase(elapsed_s),
+                elapsed_s=elapsed_s,
+                planned_s=load.duration_s,
+                offered_per_s=load.offered_before(elapsed_s),
+                sent_per_s=(self._heard.sent - sent) / seconds,
+                output_per_s=(appended["output"] - output) / seconds,
+                lag=None if self._heard.consumed is None else max(self._inputs_of(appended) - self._heard.consumed, 0),
+                late_max_ms=self._heard.late_max_ms,
+                errors=self._heard.errors,
+            )
+        )
+
+    def _stop_measured(self) -> None:
+        """Fix what counts as output, then stop load and engine."""
+        self._faults.end()
+        self._reporter.phase("stopping the engine")
+        if self._outcome.load_start_ns is not None:
+            self._outcome.drain_end_ns = time.time_ns()
+            self._supervisor.stop_group("load")
+            try:
+                self._outcome.hidden = self._visibility.hidden()
+                self._outcome.note_ends(self.plan.transport.ends(self.plan.streams))
+            except EnvironmentProblem as problem:
+                # A dead broker: there is nothing to record, and the summary says why.
+                self._outcome.ended = self._outcome.ended or self._supervisor.ended()
+                self._reporter.warn(problem.message())
+        self._supervisor.stop_group("engine")
+
+    def _evaluate(self) -> dict[str, Any]:
+        if self._outcome.ends and self._outcome.hopeless is None:
+            self._reporter.phase("recording the topics")
+            self._evaluator.record(self.run, self._reporter.phase, self._reporter.warn)
+        self._supervisor.stop_group("broker")
+        return self._evaluator.evaluate(self.run, self._reporter.phase, self._reporter.warn)

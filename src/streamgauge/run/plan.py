@@ -1,0 +1,258 @@
+"""Everything that a run would start and need, before anything is started: pure and printable."""
+
+from __future__ import annotations
+
+import json
+import math
+import secrets
+import socket
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from streamgauge import jars, registry
+from streamgauge.contracts import Transport
+from streamgauge.errors import EnvironmentProblem, UsageError
+from streamgauge.evaluate import process as evaluator
+from streamgauge.jvm.java import find_java
+from streamgauge.machine import description as machine
+from streamgauge.model import QUEUE_RECORDS_MAX, QUEUE_S, Job, JobFile, ProcessSpec, Ready, Scenario, Stop, Stream
+from streamgauge.processes.ports import free_port
+from streamgauge.run import faults
+from streamgauge.run.command import repeating
+from streamgauge.run.evaluation import heap_need_mb
+from streamgauge.rundir import RunDir
+
+RECORD_BYTES = 260
+"""A record of 200 bytes with its share of the log's and the Parquet file's own bookkeeping."""
+SPARE_DISK_MB = 300
+BROKER_MEMORY_MB = 800
+LOAD_MEMORY_MB = 200
+QUEUED_RECORD_BYTES = 400
+"""A record in the sending client's queue, which holds ten seconds of load and what a planned pause adds."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """What the user asked for."""
+
+    scenario: Scenario
+    out: Path
+    bootstrap: str | None = None
+    master: str = "local[*]"
+    program: tuple[str, ...] = ()
+    temporary: bool = False
+    """Remove the run directory when the run has ended, however it ends."""
+    load_first: bool = False
+    """Start the load before the engine: the engine finds records that are already there."""
+
+    @property
+    def command(self) -> str:
+        """What repeats it, with every value pinned and without secrets."""
+        return repeating(self)
+
+
+@dataclass(frozen=True)
+class RunPlan:
+    """The run, laid out: who is started, in which order, with what."""
+
+    run: str
+    request: Request
+    streams: tuple[Stream, ...]
+    transport: Transport
+    job: Job
+    work_dir: Path
+    broker: Sequence[ProcessSpec]
+    engine: Sequence[ProcessSpec]
+    load: Sequence[ProcessSpec]
+    evaluator: Sequence[ProcessSpec]
+    broker_ports: tuple[int, ...]
+    memory_mb: int
+    disk_mb: int
+
+    @property
+    def inputs(self) -> tuple[Stream, ...]:
+        return tuple(stream for stream in self.streams if stream.role == "input")
+
+    @property
+    def output(self) -> Stream:
+        return next(stream for stream in self.streams if stream.role == "output")
+
+    @property
+    def processes(self) -> tuple[ProcessSpec, ...]:
+        return (*self.broker, *self.engine, *self.load, *self.evaluator)
+
+
+def run_name(scenario: Scenario) -> str:
+    moment = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
+    return f"{scenario.study}-{scenario.name}-{scenario.engine}-{moment}-{secrets.token_hex(2)}"
+
+
+def needed_jar_groups(scenario: Scenario, own_broker: bool) -> tuple[str, ...]:
+    """The jar groups that the run needs: the evaluator's always, the broker's and the engine's where they have any."""
+    groups = {"spark", *registry.engine(scenario.engine).traits.jar_groups}
+    return tuple(sorted(groups | {"kafka"} if own_broker else groups))
+
+
+def draw(request: Request, run: str, work_dir: Path) -> RunPlan:
+    """Lay the run out. Raises UsageError or EnvironmentProblem; writes nothing, starts nothing."""
+    scenario = request.scenario
+    engine = registry.engine(scenario.engine)
+    if request.program and not engine.traits.needs_program:
+        raise UsageError(
+            f"engine {engine.name} takes no program of yours",
+            got=" ".join(request.program),
+            hint=f"--engine command -- {' '.join(request.program)}",
+        )
+    ports: tuple[int, ...] = () if request.bootstrap else _ports(scenario.broker_port)
+    transport = registry.transport("kafka").prepare(request.bootstrap, ports)
+    pipeline = registry.pipeline(scenario.pipeline)
+    streams = (
+        *(Stream(name, f"streamgauge.{run}.{name}", scenario.partitions, "input") for name in pipeline.inputs),
+        Stream("output", f"streamgauge.{run}.output", scenario.partitions, "output"),
+    )
+    job = Job(
+        run=run,
+        pipeline=scenario.pipeline,
+        parameters=scenario.parameters,
+        transport=transport.name,
+        endpoints=transport.endpoints,
+        inputs={stream.name: stream.topic for stream in streams if stream.role == "input"},
+        output=streams[-1].topic,
+        partitions=scenario.partitions,
+        checkpoint_dir=work_dir / "engine" / "checkpoint",
+        work_dir=work_dir / "engine",
+        options=scenario.engine_options,
+        seed=scenario.seed,
+        ports=tuple(free_port() for _ in range(engine.traits.ports)),
+        program=request.program,
+        own_job=None if scenario.job is None else _own_job(scenario.job, RunDir(request.out)),
+    )
+    java = find_java()
+    heap_mb = heap_need_mb(scenario.load.records)
+    engine_mb = engine.memory_mb(scenario.engine_options)
+    broker_mb = BROKER_MEMORY_MB if transport.own else 0
+    broker, system = transport.plan(work_dir), engine.plan(job)
+    pause_s = math.ceil(faults.longest_pause_s(scenario, broker))
+    load = _load_workers(scenario, streams[:-1], transport, work_dir, request.out, pause_s)
+    faults.check(scenario, [*broker, *system, *load])
+    queued = min(scenario.load.most_within(QUEUE_S + pause_s), QUEUE_RECORDS_MAX)
+    load_mb = scenario.generators * LOAD_MEMORY_MB + queued * QUEUED_RECORD_BYTES // 1_000_000
+    return RunPlan(
+        run=run,
+        request=request,
+        streams=streams,
+        transport=transport,
+        job=job,
+        work_dir=work_dir,
+        broker=broker,
+        engine=system,
+        load=load,
+        evaluator=evaluator.plan(
+            java.path,
+            work_dir / "evaluate",
+            jars.locations("spark"),
+            request.master,
+            heap_mb,
+            records=scenario.load.records,
+        ),
+        broker_ports=ports,
+        # The evaluator starts when the engine and the load have stopped.
+        memory_mb=broker_mb + max(engine_mb + load_mb, heap_mb + 600),
+        disk_mb=disk_need_mb(scenario, own_broker=transport.own),
+    )
+
+
+def _own_job(job: JobFile, run: RunDir) -> dict[str, str]:
+    return {"path": job.path, "copy": str(run.job_path.absolute())}
+
+
+def disk_need_mb(scenario: Scenario, *, own_broker: bool) -> int:
+    """Input and output, once in the broker's log (where it is ours) and once recorded, and something to spare."""
+    copies = 4 if own_broker else 2
+    return scenario.load.records * RECORD_BYTES * copies // 1_000_000 + SPARE_DISK_MB
+
+
+def check_room(blueprint: RunPlan) -> None:
+    """Refuse a run for which memory or disk will not do, before anything is started."""
+    available = machine.available_memory_mb()
+    if available < blueprint.memory_mb:
+        raise EnvironmentProblem(
+            "too little memory for this run",
+            got=f"{available:,} MB available",
+            expected=f"at least {blueprint.memory_mb:,} MB",
+            hint="a smaller --set heap_mb=…, or end other programs",
+        )
+    for where in {blueprint.work_dir.parent, blueprint.request.out.absolute().parent}:
+        free = machine.free_disk_mb(where)
+        if free < blueprint.disk_mb:
+            raise EnvironmentProblem(
+                "too little disk for this run",
+                where=where,
+                got=f"{free:,} MB free",
+                expected=f"at least {blueprint.disk_mb:,} MB for {blueprint.request.scenario.load.records:,} records",
+                hint="a lower --rate, a shorter --for, another --out or TMPDIR",
+            )
+
+
+def _ports(wanted: int) -> tuple[int, int]:
+    """The broker's port (the wanted one, if it is free) and the controller's."""
+    port, controller = free_port(), free_port()
+    if not wanted:
+        return port, controller
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", wanted))
+        except OSError as problem:
+            raise EnvironmentProblem(
+                f"port {wanted} cannot be used for the broker",
+                where=f"127.0.0.1:{wanted}",
+                got=problem.strerror,
+                expected="a free port",
+                hint="another --set broker_port=…, or 0 for a free one",
+            ) from None
+    return wanted, controller
+
+
+def _load_workers(
+    scenario: Scenario, inputs: Sequence[Stream], transport: Transport, work_dir: Path, out: Path, pause_s: int
+) -> list[ProcessSpec]:
+    return [
+        _load_worker(scenario, inputs, transport, work_dir, out, pause_s, index) for index in range(scenario.generators)
+    ]
+
+
+def _load_worker(
+    scenario: Scenario,
+    inputs: Sequence[Stream],
+    transport: Transport,
+    work_dir: Path,
+    out: Path,
+    pause_s: int,
+    index: int,
+) -> ProcessSpec:
+    role = "load" if scenario.generators == 1 else f"load-{index + 1}"
+    settings = work_dir / role / "settings.json"
+    # A burst comes from more points, not from the same ones again and again: a result then needs as many records in
+    # a burst as between two (3.17 of them in the paper).
+    dataset = {"name": scenario.dataset, "seed": scenario.seed, "rate_per_s": scenario.load.busiest_per_s}
+    content = {
+        "transport": transport.describe(),
+        "streams": [{"name": stream.name, "topic": stream.topic} for stream in inputs],
+        "dataset": {**dataset, "keys": scenario.keys},
+        "plan": asdict(scenario.load),
+        "ledger": str(RunDir(out).ledger(index).absolute()),
+        "worker": {"index": index, "of": scenario.generators},
+        "pause_s": pause_s,
+    }
+    return ProcessSpec(
+        role=role,
+        group="load",
+        argv=[sys.executable, "-P", "-m", "streamgauge.load.worker", str(settings)],
+        files={settings: json.dumps(content, indent=1) + "\n"},
+        ready=Ready("event", "ready", timeout_s=60),
+        stop=Stop("terminate", grace_s=15),
+    )

@@ -1,0 +1,121 @@
+"""One run: laid out, checked, measured, and cleaned up after."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from streamgauge import registry
+from streamgauge.errors import EnvironmentProblem, Interrupted, PortTaken, UsageError
+from streamgauge.evaluate import evaluate_without_spark, needs_spark
+from streamgauge.processes import directory_lock, leftovers
+from streamgauge.processes.ports import check_bound
+from streamgauge.processes.supervisor import Supervisor
+from streamgauge.run import plan as plans
+from streamgauge.run.evaluation import Evaluator, evaluate_command, is_unrecorded
+from streamgauge.run.measurement import Measurement
+from streamgauge.run.plan import Request, RunPlan
+from streamgauge.run.reporter import Referee, Reporter
+from streamgauge.run.requirements import check_packages, fetch_jars
+from streamgauge.rundir import RunDir
+
+
+def remove_topics(plan: RunPlan, reporter: Reporter) -> None:
+    """On the user's own broker only ours go. One that no longer answers keeps them, which must not hide the result."""
+    try:
+        plan.transport.remove()
+    except EnvironmentProblem as problem:
+        reporter.warn(problem.message())
+
+
+def run_scenario(
+    request: Request, reporter: Reporter, evaluator: Evaluator | None = None, referee: Referee | None = None
+) -> tuple[RunDir, dict[str, Any]]:
+    """Lay the run out, check that there is room, run it. Nothing of it is left behind but the run directory.
+
+    Raises UsageError when another command uses the directory. What killed runs left behind is cleaned up first. A run
+    that lost a port to another program before it began is started once more.
+    """
+    with directory_lock.hold(request.out):
+        scenario = request.scenario
+        engine = registry.engine(scenario.engine)
+        check_packages(engine)
+        groups = plans.needed_jar_groups(scenario, own_broker=request.bootstrap is None)
+        fetch_jars(groups, reporter.phase)
+        engine.prepare(reporter.phase)
+        leftovers.clear(reporter.say, reporter.warn)
+        # Laid out once before anything is made, so that a mistake or a lack of room leaves nothing behind.
+        name = plans.run_name(scenario)
+        plans.check_room(plans.draw(request, name, Path(tempfile.gettempdir()) / name))
+        found_there = request.out.exists()
+        try:
+            return _run(request, reporter, evaluator, referee)
+        except PortTaken as problem:
+            reporter.warn(f"{problem.what}, {problem.where}: the run is started again with other ports")
+            RunDir(request.out, made=not found_there).discard()
+            return _run(request, reporter, evaluator, referee)
+
+
+def _run(
+    request: Request, reporter: Reporter, evaluator: Evaluator | None, referee: Referee | None
+) -> tuple[RunDir, dict[str, Any]]:
+    name = plans.run_name(request.scenario)
+    directory, plan = None, None
+    try:
+        with Supervisor(name, request.out / "logs", warn=reporter.warn) as supervisor:
+            if request.temporary:
+                supervisor.own(request.out)
+            directory = RunDir.create(request.out)
+            if request.scenario.job is not None:
+                directory.keep_job(request.scenario.job)
+            plan = plans.draw(request, name, supervisor.work_dir)
+            return directory, Measurement(plan, supervisor, reporter, evaluator, referee).measure()
+    except KeyboardInterrupt:
+        raise _interrupted(request) from None
+    except UsageError as problem:
+        # A mistake in the user's job file that only running it could show. What was measured stays.
+        if directory is not None and _has_load(directory):
+            problem.where = problem.where or directory.path
+        elif directory is not None:
+            directory.discard()
+        raise
+    except EnvironmentProblem as problem:
+        if plan is not None and directory is not None and not _has_load(directory):
+            check_bound(directory, plan.broker, plan.broker_ports, problem)
+        raise
+    finally:
+        # When nobody uses them any more: a broker may make a topic anew for a client that still asks for it.
+        if plan is not None:
+            _give_back_topics(plan, reporter)
+
+
+def _has_load(directory: RunDir) -> bool:
+    return directory.outcome_path.exists() and directory.outcome().get("load_start_ns") is not None
+
+
+def _give_back_topics(plan: RunPlan, reporter: Reporter) -> None:
+    """Remove the run's topics from the user's own broker, unless they hold what could not be recorded."""
+    directory = RunDir(plan.request.out)
+    if plan.transport.own or not is_unrecorded(directory):
+        remove_topics(plan, reporter)
+        return
+    topics = ", ".join(stream.topic for stream in plan.streams)
+    reporter.warn(
+        f"the topics of this run were not recorded and stay on {plan.transport.endpoints['bootstrap']}: {topics}; "
+        f"{evaluate_command(directory)} records and then removes them"
+    )
+
+
+def _interrupted(request: Request) -> Interrupted:
+    """What to tell the user; a run that cannot be evaluated any more gets its summary now."""
+    directory, hint = RunDir(request.out), None
+    if directory.outcome_path.exists():
+        outcome = directory.outcome()
+        on_topics = request.bootstrap is not None and is_unrecorded(directory)
+        if not outcome.get("interrupted") and (on_topics or needs_spark(directory)):
+            hint = f"{evaluate_command(directory)}: nothing that was measured is lost"
+        else:
+            directory.write_outcome({**outcome, "interrupted": True})
+            evaluate_without_spark(directory)
+    return Interrupted("interrupted: everything was stopped", where=directory.path, hint=hint)

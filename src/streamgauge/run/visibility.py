@@ -1,0 +1,117 @@
+"""Watches the results of an engine that may write in transactions become visible, while the run goes on.
+
+The broker stamps a result when it is appended. It can be read when its transaction has been committed, and no stamp
+says when that was. So the end of the output, as a reader of committed records sees it, is asked for all the time.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+
+from streamgauge import registry
+from streamgauge.errors import EnvironmentProblem
+from streamgauge.run.plan import RunPlan
+from streamgauge.rundir import RunDir
+
+EVERY_S = 0.02
+
+
+class Visibility:
+    """Asks for the ends in a thread of its own, from ``begin`` to ``end``; ``note`` gets lines of ``visible.jsonl``."""
+
+    def __init__(
+        self,
+        ends: Callable[[], Mapping[int, int]],
+        note: Callable[[Sequence[Mapping[str, int]]], None],
+        *,
+        hidden: Callable[[], int] = lambda: 0,
+        wanted: bool = True,
+    ) -> None:
+        self._ends = ends
+        self._note = note
+        self._hidden = hidden
+        self._wanted = wanted
+        self._opened = False
+        self._seen: dict[int, int] = {}
+        self._since_ns = 0
+        self._over = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    @classmethod
+    def of(cls, plan: RunPlan, run: RunDir) -> Visibility:
+        """Of a run's output. Where the engine certainly does not write in transactions, nothing is looked at."""
+        scenario = plan.request.scenario
+        return cls(
+            lambda: plan.transport.visible_ends(plan.output),
+            lambda lines: run.append_samples("visible", lines),
+            hidden=lambda: plan.transport.hidden(plan.output),
+            wanted=registry.engine(scenario.engine).traits.may_hide_results(scenario.engine_options),
+        )
+
+    def begin(self) -> None:
+        """From now on, while the output is still empty."""
+        if not self._wanted:
+            return
+        self._since_ns = time.time_ns()
+        self._thread = threading.Thread(target=self._look_on, name="visibility", daemon=True)
+        self._thread.start()
+
+    def end(self) -> None:
+        """Look once more, then no more. Nothing happens where it was never begun."""
+        self._over.set()
+        if self._thread is not None:
+            self._thread.join()
+
+    def hides_results(self) -> bool:
+        """Whether results wait for the end of a transaction: one that a dead process left open ends by its timeout.
+
+        Without an answer they may.
+        """
+        return self._wanted and self.hidden() != 0
+
+    def hidden(self) -> int | None:
+        """Places of the output behind an open transaction; None without an answer, or where nobody looks."""
+        if not self._wanted:
+            return None
+        try:
+            found = self._hidden()
+        except EnvironmentProblem:
+            return None
+        self._opened = self._opened or found > 0
+        return found
+
+    def saw_transactions(self) -> bool:
+        """Whether an open transaction was seen by now: the output's end then counts the marks of commits, too."""
+        if not self._opened:
+            self.hidden()
+        return self._opened
+
+    def _look_on(self) -> None:
+        due_s = time.monotonic()
+        while not self._over.wait(max(due_s - time.monotonic(), 0.0)):
+            self.look()
+            # What a late answer has cost is not made up for: two looks in a row tell no more than one.
+            due_s = max(due_s + EVERY_S, time.monotonic())
+        self.look()
+
+    def look(self) -> None:
+        """Note every partition whose end has moved: not by ``since_ns``, when the look before was asked for, but by
+        ``t_ns``, when the answer to this one came. Without an answer the next look speaks for this one too."""
+        asked_ns = time.time_ns()
+        try:
+            ends = self._ends()
+        except EnvironmentProblem:
+            return
+        t_ns = time.time_ns()
+        moved = {partition: end for partition, end in ends.items() if end > self._seen.get(partition, 0)}
+        if moved:
+            self._note(
+                [
+                    {"t_ns": t_ns, "since_ns": self._since_ns, "partition": partition, "end": end}
+                    for partition, end in sorted(moved.items())
+                ]
+            )
+        self._seen |= moved
+        self._since_ns = asked_ns

@@ -1,0 +1,291 @@
+"""The search's own parts that need no run: what a probe shows, what is searched, going on with a search."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from streamgauge.campaigns import capacity
+from streamgauge.campaigns.capacity import CapacitySearch, exit_code, find_capacity, judge, lengths_s
+from streamgauge.campaigns.capacity_file import CapacityFile
+from streamgauge.campaigns.search import Answer
+from streamgauge.cli.main import app, main
+from streamgauge.errors import EngineFailed, UsageError
+from streamgauge.evaluate.metrics.arrival import BROKER_REASON
+from streamgauge.run.plan import Request
+from streamgauge.run.reporter import NullReporter
+from streamgauge.studies import scenario as scenarios
+
+
+def hunt(
+    out: Path, *, resolution: float = 0.10, over: str = "rate_per_s", engine: str = "echo", **changes: str
+) -> CapacitySearch:
+    scenario = scenarios.resolve("ospbench/throughput", engine=engine, changes={"stage": "parse"} | changes)
+    return CapacitySearch(Request(scenario, out), resolution, over)
+
+
+def summary(**changes: Any) -> dict[str, Any]:
+    return {
+        "verdict": "VALID",
+        "sustained": True,
+        "reasons": [],
+        "warnings": [],
+        "slo": [],
+        "backlog": {"slope_percent": 0.0},
+        "rate_per_s": {"offered": 1000.0},
+        **changes,
+    }
+
+
+def row(value: int, verdict: str = "sustained", **changes: Any) -> dict[str, Any]:
+    return {
+        "value": value,
+        "rate": value,
+        "purpose": "bracket",
+        "verdict": verdict,
+        "reason": "",
+        "weak": False,
+        "seconds": 40.0,
+        "seconds_saved": 0.0,
+        "directory": f"probes/01-{value}",
+        "total_p50": 2.0,
+        "total_p99": 5.0,
+        **changes,
+    }
+
+
+MISSED = {"slo": "latency.p99 < 2s", "value": 2400.0, "limit": 2000.0, "unit": "ms", "passed": False}
+
+
+@pytest.mark.parametrize(
+    ("found", "verdict", "weak"),
+    [
+        (summary(), "sustained", False),
+        (summary(sustained=False, warnings=["x", "overloaded: the backlog grew"]), "not sustained", False),
+        (summary(slo=[MISSED]), "not sustained", False),
+        (summary(sustained=None, backlog={"slope_percent": 0.9}), "sustained", True),
+        (summary(sustained=None, backlog={"slope_percent": 1.0}), "not sustained", True),
+        (summary(sustained=None, backlog={"slope_percent": None}), "undecided", True),
+        (summary(verdict="INVALID", sustained=False, reasons=["the generator was late"]), "invalid", False),
+        (summary(verdict="FAILED", reasons=["3 results are wrong"]), "failed", False),
+    ],
+)
+def test_what_a_probe_shows(found: dict[str, Any], verdict: str, weak: bool) -> None:
+    word, reason, is_weak = judge(found, "slope")
+    assert (word, is_weak) == (verdict, weak)
+    assert bool(reason) == (found != summary())
+
+
+@pytest.mark.parametrize(("low", "verdict"), [(0.9, "invalid"), (1.0, "not sustained")])
+def test_a_broker_s_ceiling_is_not_the_engine_s_unless_it_fell_behind_too(low: float, verdict: str) -> None:
+    reasons = ["30 records of the measured interval could not be delivered", f"{BROKER_REASON}: it fell behind"]
+    backlog = {"slope_percent": 2.0, "slope_percent_ci": [low, 3.0]}
+    word, reason, _ = judge(summary(verdict="INVALID", sustained=False, reasons=reasons, backlog=backlog), "slope")
+    assert word == verdict
+    assert BROKER_REASON in reason
+    assert reason.startswith(BROKER_REASON) is (verdict == "invalid")
+
+
+@pytest.mark.parametrize(("lost", "verdict"), [(11, "not sustained"), (10, "sustained")])
+def test_without_a_rule_missing_results_count_all_the_same(lost: int, verdict: str) -> None:
+    found = summary(sustained=None, results={"expected": 1000, "lost": lost, "unfinished": 0})
+    assert judge(found, None)[0] == verdict
+
+
+def test_the_reason_is_the_one_that_counts() -> None:
+    found = summary(sustained=False, warnings=["busy machine", "overloaded: the backlog grew"], slo=[MISSED])
+    assert judge(found, "slope")[1] == "overloaded: the backlog grew; SLO missed: latency.p99 < 2s, was 2400.0"
+
+
+def test_the_reason_of_a_probe_that_was_given_up_is_the_referee_s() -> None:
+    found = summary(sustained=False, warnings=["busy machine", "the lag grew"])
+    assert judge(found, "slope", "the lag grew") == ("not sustained", "the lag grew", False)
+    assert judge(found, "slope", "it may have grown", True) == ("not sustained", "it may have grown", True)
+    assert judge({**found, "verdict": "INVALID", "reasons": ["late"]}, "slope", "the lag grew")[0] == "invalid"
+
+
+def test_without_a_rule_the_objectives_alone_decide() -> None:
+    assert judge(summary(sustained=None), None) == ("sustained", "", False)
+    assert judge(summary(sustained=None, slo=[MISSED]), None)[0] == "not sustained"
+
+
+def test_what_is_searched_is_changed_and_nothing_else(tmp_path: Path) -> None:
+    rate = hunt(tmp_path)
+    assert rate.scenario_at(1234).load.rate_per_s == 1234
+    assert replace(rate.scenario_at(1234), load=rate.request.scenario.load) == rate.request.scenario
+    cores = hunt(tmp_path, over="cores", engine="spark")
+    assert cores.start == 2
+    assert cores.scenario_at(3).engine_options["cores"] == 3
+    assert cores.scenario_at(3).load == cores.request.scenario.load
+    assert cores.target(2).more_helps
+    assert hunt(tmp_path, over="partitions").scenario_at(7).partitions == 7
+
+
+@pytest.mark.parametrize(
+    ("over", "changes", "says"),
+    [
+        ("core", {}, "did you mean"),
+        ("delay", {}, "unknown"),
+        ("rate_per_s", {"sustained": "none"}, "nothing says when a rate is sustained"),
+        ("rate_per_s", {"shape": "ramp", "to_per_s": "10"}, "constant load"),
+    ],
+)
+def test_a_search_that_cannot_mean_anything_is_refused(
+    tmp_path: Path, over: str, changes: dict[str, str], says: str
+) -> None:
+    with pytest.raises(UsageError, match=says):
+        hunt(tmp_path, over=over, engine="spark" if over == "core" else "echo", **changes)
+
+
+def test_a_search_goes_on_only_with_the_same_settings(tmp_path: Path) -> None:
+    settings = hunt(tmp_path).settings()
+    begun = CapacityFile.open(tmp_path, settings)
+    begun.set_guess(1000)
+    begun.add(row(909))
+    again = CapacityFile.open(tmp_path, settings)
+    assert again.guess == 1000
+    assert again.probes == begun.probes
+    assert again.next_number == 2
+    with pytest.raises(UsageError, match=r"another resolution(.|\n)*got: 0.05(.|\n)*expected: 0.1"):
+        CapacityFile.open(tmp_path, hunt(tmp_path, resolution=0.05).settings())
+    with pytest.raises(UsageError, match="another options"):
+        CapacityFile.open(tmp_path, hunt(tmp_path, delay_ms="5.0").settings())
+
+
+@pytest.mark.parametrize(
+    ("measured_s", "purpose", "rule", "lengths"),
+    [
+        (30.0, "bracket", "slope", (30.0, 30.0, 60.0)),
+        (30.0, "confirm", "slope", (30.0, 60.0, 60.0)),
+        (6.0, "bisect", "slope", (6.0, 6.0, 12.0)),
+        (120.0, "bracket", "slope", (30.0, 30.0, 120.0)),
+        # It compares two times 30 s, whatever is asked for.
+        (30.0, "bracket", "scalability", (30.0, 60.0, 60.0)),
+        (6.0, "confirm", "scalability", (6.0, 60.0, 60.0)),
+    ],
+)
+def test_how_long_a_probe_lasts(
+    measured_s: float, purpose: Any, rule: str, lengths: tuple[float, float, float]
+) -> None:
+    assert lengths_s(measured_s, purpose, rule) == lengths
+
+
+@pytest.mark.parametrize(
+    ("over", "engine", "ends"),
+    [("heap_mb", "spark", (256, 1024)), ("checkpoint_ms", "flink", (10, 10_000)), ("partitions", "echo", (1, 1000))],
+)
+def test_a_search_stays_within_what_the_engine_takes(
+    tmp_path: Path, over: str, engine: str, ends: tuple[int, int]
+) -> None:
+    wanted = hunt(tmp_path, over=over, engine=engine)
+    target = wanted.target(wanted.start)
+    assert (target.lowest, target.highest) == ends
+
+
+def test_every_setting_that_changes_a_result_is_compared(tmp_path: Path) -> None:
+    """A scenario value that the settings leave out would let two searches be mixed."""
+    joined: dict[str, Any] = {"engine": "spark", "stage": "join"}
+    plain = hunt(tmp_path, **joined).settings()
+    changes = {
+        "stage": "ingest",
+        "rate_per_s": "401",
+        "warmup_s": "3.0",
+        "measured_s": "7.0",
+        "partitions": "3",
+        "out_of_order_ms": "7",
+        "drain_deadline_s": "9.0",
+        "arrivals": "poisson",
+        "keys": "zipf",
+        "generators": "2",
+        "sustained": "ospbench",
+        "join_bound_ms": "900",
+        "seed": "99",
+        "heap_mb": "2048",
+    }
+    same = [key for key, value in changes.items() if hunt(tmp_path, **{**joined, key: value}).settings() == plain]
+    assert same == []
+
+
+def test_a_directory_with_something_else_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "mine.txt").write_text("mine")
+    with pytest.raises(UsageError, match="not empty"):
+        CapacityFile.open(tmp_path, hunt(tmp_path).settings())
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
+
+
+def test_a_finished_search_is_shown_and_not_run_again(tmp_path: Path) -> None:
+    wanted = hunt(tmp_path)
+    file = CapacityFile.open(tmp_path, wanted.settings())
+    file.set_guess(1000)
+    for found in (row(909), row(1000, "not sustained"), row(909, purpose="confirm", total_p50=3.0, total_p99=7.0)):
+        file.add(found)
+    file.finish(Answer("found", 909, 1000, True))
+    before = (tmp_path / "capacity.json").read_bytes()
+    shown: list[Any] = []
+    content = find_capacity(wanted, NullReporter(), shown.append)
+    assert content["interval"] == [909, 1000]
+    assert content["best_latency_ms"] == {"p50": 3.0, "p99": 7.0}
+    assert content["seconds"] == 120.0
+    assert len(shown) == 3
+    assert (tmp_path / "capacity.json").read_bytes() == before
+    assert json.loads(before) == content
+
+
+def test_a_system_that_failed_is_noted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> int:
+        raise EngineFailed("it failed while it drained a backlog", got="9 of 10 results were lost")
+
+    monkeypatch.setattr(capacity, "_first_guess", fail)
+    with pytest.raises(EngineFailed):
+        find_capacity(hunt(tmp_path), NullReporter())
+    content = json.loads((tmp_path / "capacity.json").read_text())
+    assert (content["outcome"], content["note"]) == (
+        None,
+        "it failed while it drained a backlog: 9 of 10 results were lost",
+    )
+
+
+@pytest.mark.parametrize(
+    ("rows", "validated"),
+    [((), None), ((None,), None), ((True, None, True), True), ((True, False), False)],
+)
+def test_a_search_is_validated_where_its_probes_are(
+    tmp_path: Path, rows: tuple[bool | None, ...], validated: bool | None
+) -> None:
+    file = CapacityFile.open(tmp_path, hunt(tmp_path).settings())
+    for found in rows:
+        file.add(row(1000, validated=found))
+    assert json.loads((tmp_path / "capacity.json").read_text())["validated"] is validated
+
+
+@pytest.mark.parametrize(("outcome", "code"), [("found", 0), ("ceiling", 0), ("missed", 1), ("invalid", 3)])
+def test_exit_codes(outcome: str, code: int) -> None:
+    assert exit_code({"outcome": outcome}) == code
+
+
+@pytest.mark.parametrize("content", ['{"format": 1, "pro', '{"format": 2}'])
+def test_a_file_that_is_none_of_ours_is_told_and_left_alone(tmp_path: Path, content: str) -> None:
+    (tmp_path / "capacity.json").write_text(content)
+    asked = CliRunner().invoke(app, ["capacity", "ospbench/throughput", "-e", "echo", "--set", "stage=parse",
+                                     "--out", str(tmp_path)])  # fmt: skip
+    assert isinstance(asked.exception, UsageError)
+    assert [path.name for path in tmp_path.iterdir()] == ["capacity.json"]
+
+
+def test_a_path_below_a_file_is_no_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").touch()
+    out = str(tmp_path / "file" / "x")
+    monkeypatch.setattr(sys, "argv", ["streamgauge", "capacity", "ospbench/throughput", "-e", "echo",
+                                      "--set", "stage=parse", "--out", out])  # fmt: skip
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == UsageError.exit_code
+    assert "the path cannot be used" in capsys.readouterr().err

@@ -1,0 +1,132 @@
+"""What may be compared, and what is said of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from written_runs import write_run
+
+from streamgauge.campaigns.comparison import CHECKED, compare
+from streamgauge.campaigns.repetition import write_set
+from streamgauge.errors import UsageError
+
+
+def write_repetitions(path: Path, values_ms: Sequence[float], **look: Any) -> Path:
+    for number, value in enumerate(values_ms, start=1):
+        write_run(path / str(number), value, **look)
+    write_set(path, len(values_ms))
+    return path
+
+
+@pytest.fixture
+def base(tmp_path: Path) -> Path:
+    return write_repetitions(tmp_path / "a", (252, 253, 253, 254, 253))
+
+
+def test_a_tenth_slower(base: Path, tmp_path: Path) -> None:
+    found = compare(base, write_repetitions(tmp_path / "b", (278, 277, 278, 279, 278)))
+    assert found["word"] == "slower"
+    assert found["ratio"] == pytest.approx(278 / 253, abs=1e-4)
+    low, high = found["interval"]
+    assert low <= 1.1 <= high
+    assert found["a"]["values"] == [252, 253, 253, 254, 253]
+    assert found["b"]["median"] == 278
+    assert found["runs_needed"] is None
+    assert json.loads(json.dumps(found)) == found
+
+
+def test_the_other_way_round_is_faster(base: Path, tmp_path: Path) -> None:
+    assert compare(write_repetitions(tmp_path / "b", (278, 277, 278, 279, 278)), base)["word"] == "faster"
+
+
+def test_equal_sets_are_the_same(base: Path, tmp_path: Path) -> None:
+    assert compare(base, write_repetitions(tmp_path / "b", (253, 254, 252, 253, 253)))["word"] == "same"
+
+
+def test_single_runs_never_tell(tmp_path: Path) -> None:
+    found = compare(write_run(tmp_path / "a", 100.0).path, write_run(tmp_path / "b", 300.0).path)
+    assert (found["word"], found["ratio"], found["runs_needed"]) == ("cannot tell", 3.0, 3)
+
+
+def test_the_latest_latency_on_both_sides_where_one_lacks_the_total(tmp_path: Path) -> None:
+    a = write_run(tmp_path / "a", 100.0, latency_ms={"total": {"p50": 100.0}, "latest": {"p50": 80.0}})
+    b = write_run(tmp_path / "b", None, latency_ms={"total": {"p50": None}, "latest": {"p50": 90.0}})
+    found = compare(a.path, b.path)
+    assert found["measure"] == "latest_p50_ms"
+    assert (found["a"]["values"], found["b"]["values"]) == ([80.0], [90.0])
+
+
+@pytest.mark.parametrize(
+    ("look", "says"),
+    [
+        ({"verdict": "INVALID"}, "INVALID"),
+        ({"verdict": "FAILED"}, "FAILED"),
+        ({"state": "drifting"}, "drifting"),
+    ],
+)
+def test_unusable_runs_are_refused_by_name(base: Path, tmp_path: Path, look: dict[str, str], says: str) -> None:
+    bad = write_run(tmp_path / "bad", 253.0, **look)
+    for pair in ((base, bad.path), (bad.path, base)):
+        with pytest.raises(UsageError, match=says) as refused:
+            compare(*pair)
+        assert str(bad.path) in refused.value.message()
+
+
+def test_overload_is_noted(base: Path, tmp_path: Path) -> None:
+    found = compare(base, write_run(tmp_path / "b", 900.0, state="overloaded").path)
+    assert "overloaded" in found["notes"][0]
+
+
+def test_every_differing_key_is_named_with_both_values(base: Path, tmp_path: Path) -> None:
+    changes = {"scenario.load.rate_per_s": 41, "scenario.seed": 12, "machine.cpu": "Other", "scenario.partitions": 3}
+    with pytest.raises(UsageError) as refused:
+        compare(base, write_run(tmp_path / "b", 253.0, changes=changes).path)
+    said = refused.value.message()
+    for words in (
+        "scenario.load.rate_per_s: 40 and 41",
+        "scenario.seed: 11 and 12",
+        "machine.cpu: 'AMD EPYC' and 'Other'",
+        "scenario.partitions: 2 and 3",
+    ):
+        assert words in said
+    assert refused.value.exit_code == 2
+
+
+@pytest.mark.parametrize("key", [key for key in CHECKED if key not in ("scenario.load", "scenario.parameters")])
+def test_each_checked_key_counts(base: Path, tmp_path: Path, key: str) -> None:
+    with pytest.raises(UsageError, match=key):
+        compare(base, write_run(tmp_path / "b", 253.0, changes={key: "another"}).path)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"engine.name": "another", "engine.version": "9", "engine.options": {}},
+        {"scenario.load.tail_s": 9.5},
+        {"machine.load_at_start": 7.0, "machine.kernel": "7"},
+        {"scenario.load.shape": "constant", "scenario.keys": "dataset", "scenario.generators": 1},
+    ],
+)
+def test_what_may_differ(base: Path, tmp_path: Path, changes: dict[str, Any]) -> None:
+    assert compare(base, write_run(tmp_path / "b", 253.0, changes=changes).path)["word"] == "cannot tell"
+
+
+def test_what_is_neither(base: Path, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="not a run directory"):
+        compare(base, tmp_path / "nothing")
+
+
+def test_another_job_in_the_stages_place_is_compared_and_named(tmp_path: Path) -> None:
+    mine = {"name": "my.py", "sha256": "1a2b3c4" + "0" * 57, "reference": None}
+    a = write_run(tmp_path / "a", 10.0)
+    b = write_run(tmp_path / "b", 12.0, job=mine, validated=False)
+    found = compare(a.path, b.path)
+    assert found["notes"] == [
+        "A ran the stage itself, B the job my.py (1a2b3c4)",
+        "B is unvalidated: nothing says whether its answers are right",
+    ]
+    assert compare(b.path, b.path)["notes"][0].startswith("A is unvalidated")

@@ -1,0 +1,137 @@
+"""Several runs of each experiment: which one counts, what is repeated, and where it goes on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from test_reproduction import RUNNABLE, Onlooker, rows
+from written_runs import write_run
+
+from streamgauge import report
+from streamgauge.campaigns.reproduction import Finding, Order, Step, exit_code, plan, reproduce
+from streamgauge.campaigns.reproduction_file import NAME
+from streamgauge.errors import Interrupted, UsageError
+from streamgauge.model import Verdict
+from streamgauge.run.reporter import Reporter
+
+INGEST = RUNNABLE[0]
+
+
+class Written:
+    """Ends each run with the next of these: a median in ms (VALID), a verdict, or as if by Ctrl-C."""
+
+    def __init__(self, *ends: float | str) -> None:
+        self._ends = list(ends)
+        self.done: list[str] = []
+
+    def carry_out(self, step: Step, directory: Path, reporter: Reporter) -> Finding:
+        self.done.append(str(directory.relative_to(directory.parents[2])))
+        end = self._ends.pop(0)
+        if end == "Ctrl-C":
+            raise Interrupted("interrupted", where=directory)
+        verdict, p50_ms = (end, None) if isinstance(end, str) else ("VALID", end)
+        summary = write_run(directory, p50_ms, verdict=verdict).summary()
+        return Finding(Verdict(verdict), summary["reasons"], summary=summary)
+
+
+@pytest.fixture
+def order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Order]:
+    monkeypatch.setattr(report, "write_study", lambda out: out / "report.html")
+
+    def make(**changes: Any) -> Order:
+        asked = {"study": "stage-latency", "out": tmp_path / "out", "engines": ("echo",), "only": ("*-ingest-*",)}
+        return Order(**{**asked, "runs": 3, **changes})
+
+    return make
+
+
+def test_the_paper_makes_five_runs_and_the_laptop_one(tmp_path: Path) -> None:
+    for study in ("ospbench", "stage-latency"):
+        runs = {
+            (profile, step.experiment.purpose): step.runs
+            for profile in ("paper", "laptop")
+            for step in plan(Order(study, tmp_path, profile=profile))
+        }
+        assert runs.pop(("paper", "run")) == 5
+        assert set(runs.values()) == {1}, "a search is made once"
+    assert Order("ospbench", tmp_path, profile="paper").settings()["runs"] == 5
+    assert "runs" not in Order("ospbench", tmp_path).settings()
+    assert Order("ospbench", tmp_path, profile="paper", runs=2).runs_of("run") == 2
+
+
+def test_the_time_of_all_runs_is_estimated(order: Callable[..., Order]) -> None:
+    once, thrice = (sum(step.estimate_s for step in plan(order(runs=runs))) for runs in (1, 3))
+    assert thrice == 3 * once
+
+
+def test_the_median_run_counts_and_all_are_kept(order: Callable[..., Order]) -> None:
+    onlooker = Onlooker()
+    content = reproduce(order(), onlooker, Written(30.0, 10.0, 20.0))
+    found = rows(content)[INGEST]
+    assert (found["state"], found["verdict"], found["runs"]) == ("done", "VALID", 3)
+    assert found["directory"] == f"runs/{INGEST}-echo/3"
+    assert [(one["run"], one["p50_ms"]["total"]) for one in found["attempts"]] == [(1, 30.0), (2, 10.0), (3, 20.0)]
+    assert found["summary"]["latency_ms"]["total"]["p50"] == 20.0
+    assert [one["directory"] for one in found["summary"]["repetitions"]] == ["1", "2", "3"]
+    assert onlooker.begun[1] == f"1 of 1: {INGEST} on echo, run 2 of 3"
+    assert exit_code(content) == 0
+
+
+def test_each_invalid_run_is_repeated_once(order: Callable[..., Order]) -> None:
+    runner, onlooker = Written("INVALID", 30.0, 10.0, "INVALID", "INVALID"), Onlooker()
+    content = reproduce(order(), onlooker, runner)
+    name = f"runs/{INGEST}-echo"
+    assert runner.done == [f"{name}/1", f"{name}/1-2", f"{name}/2", f"{name}/3", f"{name}/3-2"]
+    found = rows(content)[INGEST]
+    assert [one["run"] for one in found["attempts"]] == [1, 1, 2, 3, 3]
+    assert (found["state"], found["verdict"]) == ("done", "INVALID")
+    assert found["summary"]["verdict"] == "INVALID"
+    assert found["summary"]["reasons"] == ["run 3-2: why"]
+    assert found["directory"] == f"{name}/2", "of the two VALID ones the lower"
+    assert [one["rate_output"] for one in found["attempts"]] == [39.5] * 5, "also of those that were repeated"
+    listed = {one["directory"]: one["invalid_attempts"] for one in found["summary"]["repetitions"]}
+    assert {name: [one["directory"] for one in attempts] for name, attempts in listed.items()} == {
+        "1-2": ["1"],
+        "2": [],
+        "3-2": ["3"],
+    }
+    assert listed["1-2"][0]["reasons"] == ["why"]
+    assert onlooker.begun[1].endswith("run 1 of 3 (again, since it was INVALID)")
+    assert len(onlooker.warned) == 2
+    assert exit_code(content) == 3
+
+
+def test_a_failed_run_spoils_the_experiment_and_stops_nothing(order: Callable[..., Order]) -> None:
+    content = reproduce(order(), Onlooker(), Written(30.0, "FAILED", 10.0))
+    assert rows(content)[INGEST]["verdict"] == "FAILED"
+    assert exit_code(content) == 4
+
+
+def test_interrupted_it_goes_on_with_the_run_that_was_cut_off(order: Callable[..., Order]) -> None:
+    with pytest.raises(Interrupted):
+        reproduce(order(), Onlooker(), Written(30.0, "Ctrl-C"))
+    assert rows(json.loads((order().out / NAME).read_text()))[INGEST]["state"] == "pending"
+    runner = Written(10.0, 20.0)
+    content = reproduce(order(), Onlooker(), runner)
+    assert runner.done == [f"runs/{INGEST}-echo/{run}" for run in (2, 3)]
+    assert rows(content)[INGEST]["summary"]["latency_ms"]["total"]["p50"] == 20.0
+    with pytest.raises(UsageError, match="another runs"):
+        reproduce(order(runs=5), Onlooker(), Written())
+
+
+def test_a_file_of_an_earlier_version_is_gone_on_with(order: Callable[..., Order]) -> None:
+    asked = order(runs=None, only=("stages-*",))
+    with pytest.raises(Interrupted):
+        reproduce(asked, Onlooker(), Written(30.0, "Ctrl-C"))
+    content = json.loads((asked.out / NAME).read_text())
+    for found in content["experiments"]:
+        del found["runs"], found["verdict"]
+        for attempt in found["attempts"]:
+            del attempt["run"], attempt["p50_ms"]
+    (asked.out / NAME).write_text(json.dumps(content))
+    after = reproduce(asked, Onlooker(), Written(10.0))
+    assert [rows(after)[name]["verdict"] for name in RUNNABLE] == ["VALID", "VALID"]

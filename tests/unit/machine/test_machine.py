@@ -1,0 +1,59 @@
+"""The machine's description, and the limits of a container."""
+
+from __future__ import annotations
+
+import os
+
+import psutil
+import pytest
+
+from streamgauge.machine import description as machine
+
+
+def test_describes_this_machine():
+    found = machine.describe()
+    assert set(found) == {
+        *("system", "kernel", "cpu", "governor", "cores", "memory_mb", "container", "load_at_start"),
+    }
+    assert found["system"] in ("Linux", "Darwin")
+    assert found["cpu"]
+    assert 1 <= found["cores"] <= os.cpu_count()
+    assert 0 < found["memory_mb"] <= psutil.virtual_memory().total // 2**20
+    assert found["load_at_start"] >= 0
+
+
+def test_available_memory_is_part_of_all():
+    assert 0 < machine.available_memory_mb() <= machine.memory_mb()
+
+
+def test_free_disk_of_a_path_that_is_still_to_be_made(tmp_path):
+    assert machine.free_disk_mb(tmp_path / "runs" / "next") > 0
+    assert machine.free_disk_mb(tmp_path / "a") == pytest.approx(
+        psutil.disk_usage(str(tmp_path)).free // 2**20, abs=500
+    )
+
+
+@pytest.fixture
+def container(tmp_path, monkeypatch):
+    """A group with limits inside one with none, as files."""
+    inner = tmp_path / "inner"
+    inner.mkdir()
+    (tmp_path / "cpu.max").write_text("max 100000\n")
+    (inner / "memory.max").write_text(f"{512 * 2**20}\n")
+    (inner / "memory.current").write_text(f"{300 * 2**20}\n")
+    (inner / "memory.stat").write_text(f"anon 5\ninactive_file {100 * 2**20}\nactive_file 7\n")
+    monkeypatch.setattr(machine, "_cgroups", lambda: iter([inner, tmp_path]))
+    return inner
+
+
+def test_limits_of_a_container(container):
+    assert machine.memory_mb() == 512
+    assert machine.available_memory_mb() == 512 - 300 + 100
+
+
+@pytest.mark.parametrize(("quota", "cores"), [("50000 100000", 1), ("150000 100000", 2), ("max 100000", 64)])
+def test_cores_of_a_container(container, monkeypatch, quota, cores):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(64)), raising=False)
+    monkeypatch.setattr(os, "cpu_count", lambda: 64)
+    (container / "cpu.max").write_text(quota)
+    assert machine.usable_cores() == cores

@@ -1,0 +1,22 @@
+"""A run whose records were deleted keeps its summary."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from written_runs import write_run
+
+from streamgauge.errors import UsageError
+from streamgauge.run.evaluation import evaluate_again
+from streamgauge.run.reporter import NullReporter
+
+
+def test_without_its_records_a_run_is_not_evaluated_again(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", 100.0)
+    before = run.summary_path.read_bytes()
+    run.recorded_path.rmdir()
+    with pytest.raises(UsageError, match="records of this run were deleted") as told:
+        evaluate_again(run, "local[*]", NullReporter())
+    assert "streamgauge report" in told.value.message()
+    assert run.summary_path.read_bytes() == before

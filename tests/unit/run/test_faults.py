@@ -1,0 +1,262 @@
+"""Faults: what is understood and what is refused, and what they do to real processes."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+from children import FAMILY, UNTIL_STDIN_ENDS, all_gone, await_true, identities, python
+from hypothesis import given
+from hypothesis import strategies as st
+
+from streamgauge.errors import UsageError
+from streamgauge.load.settings import Settings
+from streamgauge.model import NS_PER_S, Fault, LoadPlan, ProcessSpec, Scenario
+from streamgauge.processes.supervisor import Supervisor
+from streamgauge.run import faults
+from streamgauge.run.faults import FaultRecord, Faults, parse
+from streamgauge.run.plan import Request, draw
+from streamgauge.studies import scenario as scenarios
+
+SPECS = [
+    ProcessSpec("broker-format", "broker", [], once=True),
+    ProcessSpec("broker", "broker", []),
+    ProcessSpec("engine-1", "engine", []),
+    ProcessSpec("engine-2", "engine", []),
+    ProcessSpec("watcher", "engine", [], watches=True),
+    ProcessSpec("load", "load", []),
+]
+
+
+def scenario(*texts: str, measured_s: float = 30.0, **load: Any) -> Scenario:
+    found = scenarios.resolve("ospbench/latency", engine="echo", changes={"measured_s": str(measured_s)})
+    return replace(found, load=replace(found.load, **load), faults=tuple(parse(text) for text in texts))
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("kill taskmanager-1 at 50%", Fault("kill", "taskmanager-1", 50.0, "%")),
+        ("pause streams-2 for 5s at 20s", Fault("pause", "streams-2", 20.0, "s", 5.0)),
+        ("  kill   worker-1  at 50 % ", Fault("kill", "worker-1", 50.0, "%")),
+        ("pause broker for 500ms at 1m", Fault("pause", "broker", 60.0, "s", 0.5)),
+        ("pause for for 5 s at 2.5 %", Fault("pause", "for", 2.5, "%", 5.0)),
+        ("kill at at 7", Fault("kill", "at", 7.0, "s")),
+    ],
+)
+def test_what_is_understood(text: str, fault: Fault) -> None:
+    assert parse(text) == fault
+
+
+@given(
+    st.builds(
+        Fault,
+        st.just("pause"),
+        st.from_regex(r"[a-z]+(-[0-9]{1,2})?", fullmatch=True),
+        st.integers(0, 10**7).map(lambda ms: ms / 1000),
+        st.sampled_from(["%", "s"]),
+        st.integers(1, 10**7).map(lambda ms: ms / 1000),
+    )
+)
+def test_a_fault_as_text_is_the_same_fault(fault: Fault) -> None:
+    assert parse(str(fault)) == fault
+    assert parse(str(replace(fault, verb="kill", for_s=0.0))) == replace(fault, verb="kill", for_s=0.0)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("", "unknown fault"),
+        ("kil engine-1 at 3s", "did you mean 'kill'"),
+        ("kill engine-1", "cannot be understood"),
+        ("kill at 3s", "cannot be understood"),
+        ("kill engine-1 for 3s at 3s", "cannot be understood"),
+        ("pause engine-1 at 3s", "pause ROLE for DURATION at MOMENT"),
+        ("pause engine-1 for long at 3s", "the length of 'pause engine-1 for long at 3s' is no duration"),
+        ("kill engine-1 at -3s", "'-3s'"),
+        ("kill engine-1 at 3s 4s", "is no duration"),
+        ("kill engine-1 at half", "is no duration"),
+    ],
+)
+def test_what_is_not_understood(text: str, says: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        parse(text)
+    assert says in refused.value.message()
+
+
+@pytest.mark.parametrize(
+    ("texts", "says"),
+    [
+        (["kill engine at 3s"], "did you mean 'engine-2'? known: broker, engine-1, engine-2, load"),
+        (["kill broker-format at 3s"], "known: broker, engine-1"),
+        (["kill watcher at 3s"], "one of broker, engine-1, engine-2, load"),
+        (["kill engine-1 at 30s"], "outside the measured interval"),
+        (["kill engine-1 at 100%"], "before 30 s, or below 100%"),
+        (["pause engine-1 for 0s at 3s"], "more than 0 s"),
+        (["pause engine-1 for 21s at 9.5s"], "at most the 20.5 s that remain"),
+        (["pause engine-1 for 16s at 50%"], "at most the 15 s that remain"),
+        (["kill engine-1 at 3s", "pause engine-1 for 1s at 9s"], "none after a kill"),
+        (["pause engine-1 for 5s at 10s", "kill engine-1 at 50%"], "each other's way"),
+    ],
+)
+def test_what_cannot_be_meant_in_this_run(texts: list[str], says: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        faults.check(scenario(*texts), SPECS)
+    assert says in refused.value.message()
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        [],
+        ["kill engine-1 at 0%", "kill engine-2 at 0s", "pause load for 30s at 0s", "kill broker at 29.9s"],
+        ["pause engine-1 for 5s at 10s", "pause engine-1 for 5s at 16s", "kill engine-1 at 99%"],
+    ],
+)
+def test_what_can_be_meant(texts: list[str]) -> None:
+    faults.check(scenario(*texts), SPECS)
+
+
+def test_a_load_without_a_schedule_has_no_moments() -> None:
+    with pytest.raises(UsageError, match="shape unlimited takes no faults"):
+        faults.check(scenario("kill engine-1 at 3s", shape="unlimited"), SPECS)
+
+
+def test_the_load_of_a_pause_of_the_broker_must_fit_into_the_queue() -> None:
+    paused = ["pause broker for 20s at 5s"]
+    faults.check(scenario(*paused, rate_per_s=100_000), SPECS)
+    with pytest.raises(UsageError, match="4,000,000 records"):
+        faults.check(scenario(*paused, rate_per_s=200_000), SPECS)
+    with pytest.raises(UsageError, match="cannot be paused that long"):
+        faults.check(scenario("pause broker for 61s at 5s", measured_s=100), SPECS)
+    faults.check(scenario("pause engine-1 for 61s at 5s", measured_s=100, rate_per_s=200_000), SPECS)
+
+
+def test_the_longest_pause_of_the_broker() -> None:
+    asked = scenario("pause broker for 2s at 1s", "pause broker for 3s at 9s", "pause engine-1 for 9s at 9s")
+    assert faults.longest_pause_s(asked, SPECS[:2]) == 3.0
+    assert faults.longest_pause_s(scenario("kill broker at 3s"), SPECS[:2]) == 0.0
+
+
+def test_the_clients_queue_has_room_for_the_longest_pause_of_the_broker(tmp_path: Path) -> None:
+    drawn = (
+        draw(Request(scenario(*texts), tmp_path / "out"), "run", tmp_path)
+        for texts in ([], ["pause broker for 4.5s at 1s"], ["pause engine for 20s at 1s"])
+    )
+    settings = [Settings.read(written(plan.load[0], tmp_path)) for plan in drawn]
+    assert [found.pause_s for found in settings] == [0, 5, 0]
+
+
+def written(spec: ProcessSpec, folder: Path) -> Path:
+    (text,) = spec.files.values()
+    path = folder / "settings.json"
+    path.write_text(text)
+    return path
+
+
+def test_a_run_is_not_even_laid_out_with_a_fault_that_cannot_be_meant(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="did you mean 'engine'"):
+        draw(Request(scenario("kill engin at 3s"), tmp_path / "out"), "run", tmp_path)
+    with pytest.raises(UsageError, match="one of engine, load"):
+        draw(Request(scenario("kill kafka at 3s"), tmp_path / "out", bootstrap="127.0.0.1:9"), "run", tmp_path)
+
+
+@pytest.mark.parametrize(("at", "unit", "at_s"), [(50.0, "%", 15.0), (20.0, "s", 20.0), (0.0, "%", 0.0)])
+def test_moments_count_from_the_start_of_the_measured_interval(at: float, unit: Any, at_s: float) -> None:
+    assert Fault("kill", "engine", at, unit).at_s(LoadPlan(1, 7.0, 30.0, 1.0).measured_s) == at_s
+
+
+class Acting:
+    """Faults whose moments have just come, on the processes of a supervisor."""
+
+    def __init__(self, supervisor: Supervisor, *texts: str) -> None:
+        self.said: list[str] = []
+        self.faults = Faults(scenario(*texts), supervisor, self.said.append)
+        self.deeds: list[FaultRecord] = [deed for _, deed in self.faults._planned]
+        self.start_ns = time.time_ns()
+        self.faults.begin(self.start_ns)
+
+    def await_acted(self) -> None:
+        await_true(lambda: all(deed.took_effect for deed in self.deeds))
+
+
+def status(pid: int) -> str:
+    return str(psutil.Process(pid).status())
+
+
+def test_a_kill_ends_the_process_and_is_no_failure_of_it(supervisor: Supervisor) -> None:
+    running = supervisor.start(python(UNTIL_STDIN_ENDS, "engine-1"))
+    acting = Acting(supervisor, "kill engine-1 at 0s")
+    acting.await_acted()
+    (deed,) = acting.faults.end()
+    assert all_gone([running.identity])
+    assert acting.faults.killed() == {"engine-1"}
+    assert acting.said == ["fault: kill engine-1 at 0s"]
+    assert (deed["fault"], deed["verb"], deed["role"]) == ("kill engine-1 at 0s", "kill", "engine-1")
+    assert deed["planned_ns"] == acting.start_ns
+    assert deed["planned_ns"] <= deed["acted_ns"] <= deed["ended_ns"]
+    assert deed["why_not"] is None
+    supervisor.check()
+    assert supervisor.ended() == []
+    assert supervisor.processes() == []
+
+
+def test_a_pause_stops_every_process_of_the_session_and_the_end_of_the_run_resumes_them(supervisor: Supervisor) -> None:
+    supervisor.start(python(FAMILY + "sys.stdin.read()", "engine-1"))
+    family = supervisor.wait_event("engine-1", "ready", 60)["pids"]
+    acting = Acting(supervisor, "pause engine-1 for 20s at 0s")
+    acting.await_acted()
+    assert {status(pid) for pid in family} == {psutil.STATUS_STOPPED}
+    (deed,) = acting.faults.end()
+    await_true(lambda: psutil.STATUS_STOPPED not in {status(pid) for pid in family})
+    assert deed["took_effect"] and deed["acted_ns"] <= deed["ended_ns"]
+    assert acting.faults.killed() == set()
+    assert not all_gone(identities(family))
+
+
+def test_a_pause_ends_by_itself(supervisor: Supervisor) -> None:
+    running = supervisor.start(python(UNTIL_STDIN_ENDS, "engine-1"))
+    acting = Acting(supervisor, "pause engine-1 for 10ms at 0s")
+    await_true(lambda: acting.deeds[0].ended_ns is not None)
+    await_true(lambda: status(running.pid) != psutil.STATUS_STOPPED)
+    (deed,) = acting.faults.end()
+    assert deed["took_effect"] and deed["ended_ns"] - deed["acted_ns"] >= 0.01 * NS_PER_S
+
+
+def test_faults_of_one_moment_do_not_wait_for_each_other(supervisor: Supervisor) -> None:
+    held = supervisor.start(python(UNTIL_STDIN_ENDS, "engine-1"))
+    ended = supervisor.start(python(UNTIL_STDIN_ENDS, "engine-2"))
+    acting = Acting(supervisor, "pause engine-1 for 20s at 0s", "kill engine-2 at 0s")
+    acting.await_acted()
+    assert all_gone([ended.identity]) and status(held.pid) == psutil.STATUS_STOPPED
+    assert [deed["role"] for deed in acting.faults.end()] == ["engine-1", "engine-2"]
+
+
+def test_a_process_that_had_ended_by_itself(supervisor: Supervisor) -> None:
+    running = supervisor.start(python("say('ready'); sys.exit(3)", "engine-1"))
+    await_true(lambda: running.exit_code == 3)
+    acting = Acting(supervisor, "kill engine-1 at 0s", "kill engine-2 at 0s")
+    await_true(lambda: all("running" in str(deed.why_not) for deed in acting.deeds))
+    of_dead, of_none = acting.faults.end()
+    assert (of_dead["took_effect"], of_dead["acted_ns"]) == (False, None)
+    assert of_dead["why_not"] == "engine-1 was not running any more"
+    assert of_none["why_not"] == "engine-2 was not running"
+    assert [ended["exit_code"] for ended in supervisor.ended()] == [3]
+
+
+def test_a_run_that_is_over_before_the_moment(supervisor: Supervisor) -> None:
+    running = supervisor.start(python(UNTIL_STDIN_ENDS, "engine-1"))
+    acting = Acting(supervisor, "kill engine-1 at 29s")
+    (deed,) = acting.faults.end()
+    assert deed == acting.faults.end()[0]
+    assert not all_gone([running.identity])
+    assert (deed["took_effect"], deed["why_not"]) == (False, "the run was over before its moment")
+
+
+def test_a_load_that_never_started(supervisor: Supervisor) -> None:
+    (deed,) = Faults(scenario("kill engine-1 at 3s"), supervisor).end()
+    assert (deed["planned_ns"], deed["took_effect"]) == (None, False)

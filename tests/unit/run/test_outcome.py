@@ -1,0 +1,25 @@
+"""What is known of an engine's progress, and who says so."""
+
+from __future__ import annotations
+
+from streamgauge.model import NS_PER_S, LoadPlan
+from streamgauge.run.outcome import Outcome, Progress
+
+
+def test_the_engine_s_own_word_goes_before_what_it_committed() -> None:
+    heard = Progress()
+    assert heard.consumed is None
+    heard.committed = 5
+    assert heard.consumed == 5
+    heard.hear_engine("engine", {"event": "progress", "consumed": 9})
+    assert heard.consumed == 9
+    heard.hear_engine("engine", {"event": "progress", "consumed": "many"})
+    assert heard.consumed == 9
+
+
+def test_the_moments_of_a_load() -> None:
+    outcome = Outcome()
+    assert outcome.begin_load(7, LoadPlan(10, warmup_s=1.5, measured_s=4.0, tail_s=2.0)) == 7 + 3 * NS_PER_S // 2
+    assert outcome.load_start_ns == 7
+    assert outcome.measured_end_ns == 7 + 11 * NS_PER_S // 2
+    assert outcome.load_end_ns == 7 + 15 * NS_PER_S // 2

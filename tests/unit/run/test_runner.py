@@ -1,0 +1,243 @@
+"""What a run leaves behind when it does not come to its end: nothing of others is removed, nothing measured is lost."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from streamgauge.errors import EnvironmentProblem, Interrupted, PortTaken, UsageError
+from streamgauge.run import runner
+from streamgauge.run.plan import Request, RunPlan
+from streamgauge.run.reporter import NullReporter
+from streamgauge.run.runner import run_scenario
+from streamgauge.rundir import RunDir
+from streamgauge.studies import scenario as scenarios
+
+GOLDEN = Path(__file__).parents[2] / "golden" / "format-1"
+
+Measure = Callable[[RunPlan], dict[str, Any]]
+
+
+class Ear(NullReporter):
+    def __init__(self) -> None:
+        self.warnings: list[str] = []
+
+    def warn(self, text: str) -> None:
+        self.warnings.append(text)
+
+
+class Lab:
+    """Runs an experiment whose course is the test's own."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.courses: list[Measure] = []
+        self.ear = Ear()
+        self.removed: list[RunPlan] = []
+        lab = self
+
+        class Measurement:
+            def __init__(self, plan: RunPlan, *_: object) -> None:
+                self.plan = plan
+
+            def measure(self) -> dict[str, Any]:
+                return lab.courses.pop(0)(self.plan)
+
+        monkeypatch.setattr(runner, "Measurement", Measurement)
+        monkeypatch.setattr(runner, "fetch_jars", lambda groups, say: None)
+        monkeypatch.setattr(runner.plans, "check_room", lambda plan: None)
+        monkeypatch.setattr(runner, "remove_topics", lambda plan, reporter: self.removed.append(plan))
+
+    def run(self, out: Path, *courses: Measure, bootstrap: str | None = None) -> tuple[RunDir, dict[str, Any]]:
+        self.courses += courses
+        scenario = scenarios.resolve("ospbench/latency", engine="echo")
+        return run_scenario(Request(scenario, out, bootstrap=bootstrap), self.ear)
+
+
+@pytest.fixture
+def lab(monkeypatch, tmp_path):
+    monkeypatch.setenv("STREAMGAUGE_STATE", str(tmp_path / "state"))
+    return Lab(monkeypatch)
+
+
+def write(plan: RunPlan, outcome: dict[str, Any], recorded: tuple[str, ...] = ()) -> None:
+    run = RunDir(plan.request.out)
+    golden = RunDir(GOLDEN)
+    run.write_manifest(golden.manifest())
+    run.write_outcome(golden.outcome() | outcome)
+    run.log("engine").write_text("last words")
+    for stream in recorded:
+        shutil.copytree(golden.recorded(stream), run.recorded(stream))
+
+
+STREAMS = ("flow", "speed", "output")
+
+
+def mistake_before_load(plan: RunPlan) -> dict[str, Any]:
+    write(plan, {"load_start_ns": None, "drain_end_ns": None, "ends": {}})
+    raise UsageError("your build is wrong")
+
+
+def mistake_under_load(plan: RunPlan) -> dict[str, Any]:
+    write(plan, {"drain_end_ns": None, "ends": {}})
+    raise UsageError("your build is wrong")
+
+
+def port_taken(plan: RunPlan) -> dict[str, Any]:
+    RunDir(plan.request.out).append_samples("clock", [{"t_ns": 1}])
+    raise PortTaken("another program took a port of this run", where="127.0.0.1:1")
+
+
+def well(plan: RunPlan) -> dict[str, Any]:
+    return {"verdict": "VALID"}
+
+
+def test_a_mistake_before_the_load_leaves_nothing_of_the_run(lab, tmp_path):
+    with pytest.raises(UsageError, match="your build"):
+        lab.run(tmp_path / "run", mistake_before_load)
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("name", [".", "here"])
+def test_a_directory_that_was_there_before_stays(lab, tmp_path, monkeypatch, name):
+    here = tmp_path / "here"
+    here.mkdir()
+    monkeypatch.chdir(here if name == "." else tmp_path)
+    with pytest.raises(UsageError, match="your build"):
+        lab.run(Path(name), mistake_before_load)
+    assert here.is_dir()
+    assert list(here.iterdir()) == []
+
+
+def test_what_others_put_there_meanwhile_stays(lab, tmp_path):
+    def somebody_writes(plan: RunPlan) -> dict[str, Any]:
+        (plan.request.out / "precious").write_text("mine")
+        return mistake_before_load(plan)
+
+    with pytest.raises(UsageError, match="your build"):
+        lab.run(tmp_path / "run", somebody_writes)
+    assert [path.name for path in (tmp_path / "run").iterdir()] == ["precious"]
+
+
+def test_nothing_is_removed_behind_a_link(lab, tmp_path):
+    (tmp_path / "target").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "target")
+    with pytest.raises(UsageError, match="your build"):
+        lab.run(tmp_path / "link", mistake_before_load)
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "target" / "logs" / "engine.log").exists()
+
+
+def test_a_run_whose_load_had_started_is_kept(lab, tmp_path):
+    with pytest.raises(UsageError) as told:
+        lab.run(tmp_path / "run", mistake_under_load)
+    assert told.value.where == tmp_path / "run"
+    assert (tmp_path / "run" / "logs" / "engine.log").exists()
+
+
+def test_a_taken_port_is_tried_again_with_others(lab, tmp_path):
+    plans = []
+
+    def keep(plan: RunPlan) -> dict[str, Any]:
+        plans.append(plan)
+        assert RunDir(plan.request.out).samples("clock") == []
+        return well(plan)
+
+    run, summary = lab.run(tmp_path / "run", lambda plan: plans.append(plan) or port_taken(plan), keep)
+    assert summary["verdict"] == "VALID"
+    assert run.path.is_dir()
+    assert not set(plans[0].broker_ports) & set(plans[1].broker_ports)
+    assert len(lab.ear.warnings) == 1
+    assert "other ports" in lab.ear.warnings[0]
+
+
+def test_a_port_that_is_taken_twice_is_the_environments_fault(lab, tmp_path):
+    with pytest.raises(EnvironmentProblem) as told:
+        lab.run(tmp_path / "run", port_taken, port_taken)
+    assert told.value.exit_code == 5
+
+
+def broker_without_port(outcome: dict[str, Any]) -> Measure:
+    def course(plan: RunPlan) -> dict[str, Any]:
+        write(plan, outcome, STREAMS)
+        text = f"Socket server failed to bind to 127.0.0.1:{plan.broker_ports[1]}: Address already in use."
+        RunDir(plan.request.out).log("broker").write_text(text)
+        raise EnvironmentProblem("broker ended before it was usable")
+
+    return course
+
+
+def test_a_broker_without_its_port_is_started_again(lab, tmp_path):
+    _, summary = lab.run(tmp_path / "run", broker_without_port({"load_start_ns": None}), well)
+    assert summary["verdict"] == "VALID"
+
+
+def test_what_was_measured_is_not_thrown_away_for_the_words_of_a_log(lab, tmp_path):
+    with pytest.raises(EnvironmentProblem, match="broker ended"):
+        lab.run(tmp_path / "run", broker_without_port({}), well)
+    assert (tmp_path / "run" / "recorded" / "flow").is_dir()
+
+
+def interrupt(outcome: dict[str, Any], recorded: tuple[str, ...]) -> Measure:
+    def course(plan: RunPlan) -> dict[str, Any]:
+        write(plan, outcome, recorded)
+        raise KeyboardInterrupt
+
+    return course
+
+
+def test_interrupted_while_it_is_evaluated(lab, tmp_path):
+    with pytest.raises(Interrupted) as told:
+        lab.run(tmp_path / "run", interrupt({}, STREAMS))
+    assert f"streamgauge evaluate {tmp_path / 'run'}" in told.value.message()
+    assert not (tmp_path / "run" / "summary.json").exists()
+
+
+def test_interrupted_while_it_is_recorded(lab, tmp_path):
+    """The broker that held the rest is gone."""
+    with pytest.raises(Interrupted) as told:
+        lab.run(tmp_path / "run", interrupt({}, STREAMS[:1]))
+    assert told.value.hint is None
+    assert "the run was interrupted" in RunDir(tmp_path / "run").summary()["reasons"]
+
+
+def fail_to_record(plan: RunPlan) -> dict[str, Any]:
+    write(plan, {}, STREAMS[:1])
+    raise EnvironmentProblem("evaluate-jvm ended")
+
+
+@pytest.mark.parametrize("course", [fail_to_record, interrupt({}, STREAMS[:1])])
+def test_topics_of_the_users_that_were_not_recorded_stay_and_are_named(lab, tmp_path, course):
+    with pytest.raises((EnvironmentProblem, Interrupted)):
+        lab.run(tmp_path / "run", course, bootstrap="127.0.0.1:9")
+    assert lab.removed == []
+    (told,) = lab.ear.warnings
+    for word in ("127.0.0.1:9", ".flow", ".speed", ".output", f"streamgauge evaluate {tmp_path / 'run'}"):
+        assert word in told
+
+
+@pytest.mark.parametrize("course", [interrupt({"interrupted": True}, ()), mistake_under_load, interrupt({}, STREAMS)])
+def test_topics_that_nobody_needs_are_removed(lab, tmp_path, course):
+    with pytest.raises((UsageError, Interrupted)):
+        lab.run(tmp_path / "run", course, bootstrap="127.0.0.1:9")
+    assert len(lab.removed) == 1
+    assert lab.ear.warnings == []
+
+
+def test_a_directory_in_use_is_refused(lab, tmp_path):
+    def again(plan: RunPlan) -> dict[str, Any]:
+        with pytest.raises(UsageError, match="another command is using"):
+            lab.run(tmp_path / "run")
+        return well(plan)
+
+    lab.run(tmp_path / "run", again)
+
+
+def test_a_temporary_run_leaves_no_directory(lab, tmp_path, monkeypatch):
+    lab.courses.append(well)
+    request = Request(scenarios.resolve("ospbench/latency", engine="echo"), tmp_path / "streamgauge-x", temporary=True)
+    run_scenario(request, lab.ear)
+    assert not (tmp_path / "streamgauge-x").exists()

@@ -1,0 +1,41 @@
+"""Run directories with chosen figures, for what is said of several runs together."""
+
+from __future__ import annotations
+
+import copy
+import json
+from pathlib import Path
+from typing import Any
+
+from streamgauge.rundir import RunDir
+
+GOLDEN = Path(__file__).parents[1] / "golden" / "format-1"
+
+
+def write_run(
+    path: Path,
+    p50_ms: float | None,
+    *,
+    verdict: str = "VALID",
+    state: str | None = "steady",
+    changes: dict[str, Any] | None = None,
+    **summary: Any,
+) -> RunDir:
+    """A run like the golden one; ``changes`` are dotted keys of its manifest."""
+    manifest = json.loads((GOLDEN / "manifest.json").read_text())
+    found = json.loads((GOLDEN / "summary.json").read_text())
+    for key, value in (changes or {}).items():
+        *parts, last = key.split(".")
+        place = manifest
+        for part in parts:
+            place = place[part]
+        place[last] = value
+    manifest["run"] = found["run"] = f"{found['run'][:-4]}{abs(hash(path)) % 0xFFFF:04x}"
+    latencies = copy.deepcopy(found["latency_ms"])
+    latencies["total"]["p50"] = p50_ms
+    found |= {"verdict": verdict, "state": state, "reasons": [] if verdict == "VALID" else ["why"]}
+    run = RunDir.create(path)
+    run.write_manifest({key: value for key, value in manifest.items() if key != "format"})
+    run.write_outcome(json.loads((GOLDEN / "outcome.json").read_text()))
+    run.write_summary({**found, "latency_ms": latencies, **summary})
+    return run
