@@ -1,4 +1,4 @@
-"""Every abstract class, in one place: what an engine, a transport, a pipeline and a data set must offer."""
+"""Every abstract class, in one place: what an engine, a transport, a workload and a data set must offer."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, Self
 
-from streamgauge.model import Job, Positions, ProcessSpec, Stream, Traits
+from streamgauge.codec import Codec
+from streamgauge.model import InputStream, Job, LoadPlan, Positions, ProcessSpec, ResultKind, Stream, Traits
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import Column, DataFrame, SparkSession
 
 
 class Engine(ABC):
@@ -53,6 +54,7 @@ class Records(NamedTuple):
     n_seq: Sequence[int]
     keys: list[bytes]
     values: list[bytes]
+    headers: list[list[tuple[str, bytes]]] | None = None
 
 
 class Sender(Protocol):
@@ -141,41 +143,7 @@ class Transport(ABC):
 
     @abstractmethod
     def read(self, spark: SparkSession, stream: Stream, ends: Mapping[int, int]) -> DataFrame:
-        """The records below ``ends``: key, value (binary), partition, offset, appended_ms."""
-
-
-class Pipeline(ABC):
-    """What is computed, free of any engine: schemas, parameters and the reference answer in PySpark batch."""
-
-    name: ClassVar[str]
-    title: ClassVar[str]
-    inputs: ClassVar[tuple[str, ...]]
-    key: ClassVar[tuple[str, ...]]
-    values: ClassVar[tuple[str, ...]]
-    stateful: ClassVar[bool] = False
-    """Whether a result needs more than one record, so that an engine must remember some."""
-    parameters: ClassVar[tuple[str, ...]] = ()
-    """Values of the scenario that the pipeline depends on; engine and reference get them by these names."""
-
-    def settles_s(self, parameters: Mapping[str, Any]) -> float:
-        """Event time that must pass after the last input of a result before nothing can be added to it."""
-        return 0.0
-
-    @abstractmethod
-    def reference(self, inputs: Mapping[str, DataFrame], parameters: Mapping[str, Any]) -> DataFrame:
-        """The right answer.
-
-        Each input has key, value (strings), partition, offset, appended_ms, n_seq, intended_ns, partition_bit. The
-        answer has the key columns, the value columns, inputs (the number of records behind it), appended_max_ms,
-        appended_mean_ms, intended_max_ns. Where a record is behind several rows, it also has new_inputs: how many are
-        behind no earlier one, so that the backlog counts each record once. With appended_min_ms and partitions (the
-        bits of all partitions that hold one of its inputs, or-ed together) a missing result can be called lost before
-        the output has fallen silent.
-        """
-
-    @abstractmethod
-    def decode(self, output: DataFrame, parameters: Mapping[str, Any]) -> DataFrame:
-        """Adds the key and value columns to the engine's output (``key`` and ``value`` as strings)."""
+        """The records below ``ends``: key, value (binary), headers (key, value), partition, offset, appended_ms."""
 
 
 class Dataset(ABC):
@@ -183,7 +151,104 @@ class Dataset(ABC):
 
     name: ClassVar[str]
     streams: ClassVar[tuple[str, ...]]
+    record_bytes: int
+    """About how long key and value of a record are together; what a run needs of disk is planned with it."""
 
     @abstractmethod
     def build(self, first: int, count: int) -> Mapping[str, Records]:
         """Records ``first`` … ``first + count − 1``, by stream name."""
+
+
+class Workload(ABC):
+    """What is computed, on which data, with which meaning of a right answer; free of any engine.
+
+    Everything generic asks the workload; nothing generic guesses from a name, a column or an option.
+    """
+
+    name: ClassVar[str]
+    """``family/workload``; an engine finds its program by this name."""
+    title: ClassVar[str]
+    kind: ClassVar[ResultKind]
+    codec: ClassVar[Codec]
+    """Where the input records carry their sequence number and event time."""
+    inputs: ClassVar[tuple[InputStream, ...]]
+    outputs: ClassVar[tuple[str, ...]] = ("output",)
+    """Names of the output streams; none for the kind *none*."""
+    key: ClassVar[tuple[str, ...]] = ()
+    """The columns that identify a result."""
+    parameters: ClassVar[type[BaseModel]]
+    """A frozen, strict model: every parameter with its default, its range and a description."""
+    late: ClassVar[str] = "event time is when a record was appended: no record is late"
+    """What a right answer does with records that come later than event time allows."""
+
+    @abstractmethod
+    def dataset(self, parameters: Mapping[str, Any], seed: int, load: LoadPlan) -> Dataset:
+        """The records of a run with this load. Raises UsageError, for a file of the user's that cannot be used."""
+
+    def settles_s(self, parameters: Mapping[str, Any]) -> float:
+        """Event time that must pass after the last input of a result before nothing can be added to it."""
+        return 0.0
+
+
+class ReferenceWorkload(Workload):
+    """A workload of the kind *one-to-one*, *filter* or *final-per-key*: its right answer is a table of results."""
+
+    @abstractmethod
+    def reference(self, inputs: Mapping[str, DataFrame], parameters: Mapping[str, Any]) -> DataFrame:
+        """The right answer; of a *filter*, the records that are kept.
+
+        Each input has key, value, partition, offset, appended_ms, n_seq, intended_ns, partition_bit; event_ms where the
+        codec has it. The answer has the key columns, inputs (the number of records behind it), appended_max_ms,
+        appended_mean_ms, intended_max_ns. Where a record is behind several rows, it also has new_inputs: how many are
+        behind no earlier one, so that the backlog counts each record once. With appended_min_ms and partitions (the
+        bits of all partitions that hold one of its inputs, or-ed together) a missing result can be called lost before
+        the output has fallen silent. All other columns are values, which must be equal.
+        """
+
+    @abstractmethod
+    def decode(self, output: DataFrame, parameters: Mapping[str, Any]) -> DataFrame:
+        """Adds the key and value columns to the engine's output (``key``, ``value``)."""
+
+
+class RunningWorkload(Workload):
+    """A workload of the kind *running*: every result is the aggregate of the first ``n`` contributions to its key.
+
+    Rank is the order of (appended_ms, partition, offset) among the contributions to a key.
+    """
+
+    @abstractmethod
+    def decode(self, output: DataFrame, parameters: Mapping[str, Any]) -> DataFrame:
+        """Adds the key and value columns, and ``n``, to the engine's output (``key``, ``value``)."""
+
+    @abstractmethod
+    def contributions(self, inputs: Mapping[str, DataFrame], parameters: Mapping[str, Any]) -> DataFrame:
+        """What the inputs add, one row each: the key columns, and those of its input that
+        ``INPUT_STAMPS`` names.
+
+        An input may add nothing, or several rows. Beside these columns it has what ``aggregates`` reads.
+        """
+
+    def aggregates(self, parameters: Mapping[str, Any]) -> Mapping[str, Column]:
+        """Each value column as an aggregate of contributions; taken over first ones and over all."""
+        return {}
+
+    def possible(self, parameters: Mapping[str, Any]) -> Column | None:
+        """Whether a result could be that of some ``n`` contributions to its key, where their order is not known.
+
+        The result's values have their own names, those of all contributions the prefix ``final_``; None: any is.
+        """
+        return None
+
+
+ANSWER_STAMPS = (
+    "inputs",
+    "new_inputs",
+    "appended_min_ms",
+    "appended_max_ms",
+    "appended_mean_ms",
+    "intended_max_ns",
+    "partitions",
+)
+"""The columns of an answer that say which inputs are behind a row."""
+INPUT_STAMPS = ("n_seq", "appended_ms", "partition", "offset", "intended_ns", "partition_bit")
+"""The columns of an input that say which record it is and when it came."""

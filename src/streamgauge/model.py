@@ -33,6 +33,35 @@ class Verdict(Enum):
     FAILED = "FAILED"
 
 
+class ResultKind(Enum):
+    """What makes a result right, and which inputs it answers (docs/reference/workloads.md)."""
+
+    ONE_TO_ONE = "one-to-one"
+    """Each record has one result."""
+    FILTER = "filter"
+    """Some records have one result, the others none."""
+    FINAL_PER_KEY = "final-per-key"
+    """The last result of a key counts."""
+    RUNNING = "running"
+    """Each result of a key covers more records than the one before."""
+    NONE = "none"
+    """There are no results: everything is to be consumed."""
+
+    @property
+    def stateful(self) -> bool:
+        """Whether a result needs more than one record, so that an engine must remember some."""
+        return self in (ResultKind.FINAL_PER_KEY, ResultKind.RUNNING)
+
+
+@dataclass(frozen=True)
+class InputStream:
+    """One input of a workload."""
+
+    name: str
+    share: float = 1.0
+    """Of the load; those of all inputs add up to 1."""
+
+
 @dataclass(frozen=True)
 class Stream:
     """One topic (or queue) of a run."""
@@ -87,32 +116,29 @@ class Scenario:
     name: str
     profile: str
     title: str
-    dataset: str
-    stage: str
+    workload: str
+    choice: str
+    """What the scenario calls the choice of its workload: *stage*, *program*."""
+    chosen: str
+    """What was chosen, by the scenario's own name for it."""
     engine: str
     engine_options: Mapping[str, Any]
     load: LoadPlan
     partitions: int
-    out_of_order_ms: int
     drain_deadline_s: float
     sustained: str | None
     seed: int
     broker_port: int = 0
-    keys: str = "dataset"
-    """How records are spread over the keys of the data set."""
     generators: int = 1
     """Load workers that share the plan."""
     slo: tuple[str, ...] = ()
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    """Of the workload."""
     scaled: Mapping[str, tuple[Any, Any]] = field(default_factory=dict)
     """Values that differ from the paper's: here, and there."""
     job: JobFile | None = None
     """The reader's own pipeline, which takes the place of the stage."""
     faults: tuple[Fault, ...] = ()
-
-    @property
-    def pipeline(self) -> str:
-        return f"{self.study}/{self.stage}"
 
     @property
     def trigger_s(self) -> float:
@@ -136,12 +162,12 @@ class Job:
     """What an engine gets to know; written to ``job.json`` (docs/reference/protocol.md)."""
 
     run: str
-    pipeline: str
+    workload: str
     parameters: Mapping[str, Any]
     transport: str
     endpoints: Mapping[str, str]
     inputs: Mapping[str, str]
-    output: str
+    outputs: Mapping[str, str]
     partitions: int
     checkpoint_dir: Path
     work_dir: Path
@@ -166,12 +192,14 @@ class Job:
         return {
             "format": 1,
             "run": self.run,
-            "pipeline": self.pipeline,
+            "workload": self.workload,
             "parameters": dict(self.parameters),
             "transport": self.transport,
             "endpoints": dict(self.endpoints),
             "inputs": dict(self.inputs),
-            "output": self.output,
+            "outputs": dict(self.outputs),
+            # The name that programs for a single output have known.
+            **({"output": next(iter(self.outputs.values()))} if len(self.outputs) == 1 else {}),
             "group": self.group,
             "partitions": self.partitions,
             "checkpoint_dir": str(self.checkpoint_dir),
@@ -229,27 +257,27 @@ class ProcessSpec:
 
 @dataclass(frozen=True)
 class Limit:
-    """A combination of options with which an engine does not run some pipelines, and the engine's own reason."""
+    """A combination of options with which an engine does not run some workloads, and the engine's own reason."""
 
-    pipelines: frozenset[str]
+    workloads: frozenset[str]
     options: Mapping[str, Any]
     reason: str
 
-    def applies(self, pipeline: str, options: Mapping[str, Any]) -> bool:
-        return pipeline in self.pipelines and all(options.get(key) == value for key, value in self.options.items())
+    def applies(self, workload: str, options: Mapping[str, Any]) -> bool:
+        return workload in self.workloads and all(options.get(key) == value for key, value in self.options.items())
 
 
 @dataclass(frozen=True)
 class Traits:
     """What an engine can do and what it promises."""
 
-    pipelines: frozenset[str]
+    workloads: frozenset[str]
     delivery: Delivery
     transports: frozenset[str] = frozenset({"kafka"})
     gaps: Mapping[str, str] = field(default_factory=dict)
-    """Pipelines that the engine does not run, each with its reason."""
+    """Workloads that the engine does not run, each with its reason."""
     limits: tuple[Limit, ...] = ()
-    """Pipelines that it runs, but not with every option."""
+    """Workloads that it runs, but not with every option."""
     needs_java: bool = True
     jar_groups: tuple[str, ...] = ()
     extras: Mapping[str, str] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""Finds engines, transports, pipelines and studies by name, through entry points, so that strangers can add theirs."""
+"""Finds engines, transports, workloads and studies by name, through entry points, so that strangers can add theirs."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from importlib.metadata import entry_points
 from types import ModuleType
 from typing import Any
 
-from streamgauge.contracts import Engine, Pipeline, Transport
+from streamgauge.contracts import Engine, Transport, Workload
 from streamgauge.errors import UsageError
 
 
 @cache
 def names(kind: str) -> tuple[str, ...]:
-    """Registered names of a kind: ``engines``, ``transports``, ``pipelines`` or ``studies``."""
+    """Registered names of a kind: ``engines``, ``transports``, ``workloads`` or ``studies``."""
     return tuple(sorted({point.name for point in entry_points(group=f"streamgauge.{kind}")}))
 
 
@@ -29,8 +29,8 @@ def transport(name: str) -> type[Transport]:
     return found
 
 
-def pipeline(name: str) -> Pipeline:
-    found: Pipeline = _load("pipelines", name)()
+def workload(name: str) -> Workload:
+    found: Workload = _load("workloads", name)()
     return found
 
 

@@ -32,7 +32,7 @@ def engine(
     from streamgauge.conformance.suite import bench, check_engine
     from streamgauge.processes.supervisor import signals_as_interrupt
 
-    known = registry.engine(name).traits.pipelines
+    known = registry.engine(name).traits.workloads
     for asked in pipeline or ():
         if asked not in known:
             raise registry.unknown("pipeline of that engine", asked, known)

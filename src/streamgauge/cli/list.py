@@ -23,8 +23,8 @@ def list_everything() -> None:
             shown = str(values["laptop"]) if same else ", ".join(f"{value} ({at})" for at, value in values.items())
             typer.echo(wrapped(f"      {key} = ", f"{shown}: {field.description}", 4))
     typer.echo("pipelines")
-    for name in registry.names("pipelines"):
-        typer.echo(wrapped(f"  {name:<22} ", registry.pipeline(name).title))
+    for name in registry.names("workloads"):
+        typer.echo(wrapped(f"  {name:<22} ", registry.workload(name).title))
     typer.echo("engines")
     for name in registry.names("engines"):
         engine = registry.engine(name)

@@ -86,7 +86,7 @@ def build(
     """The request. Raises UsageError for anything that cannot be meant."""
     from streamgauge.errors import UsageError
     from streamgauge.jvm.spark import check_master
-    from streamgauge.pipelines.job_file import inspect
+    from streamgauge.workloads.own.job_file import inspect
     from streamgauge.run.faults import parse as parse_fault
     from streamgauge.run.plan import Request
     from streamgauge.studies import scenario as scenarios

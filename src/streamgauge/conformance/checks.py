@@ -57,10 +57,10 @@ class Planned:
 
 def check_every_pipeline_is_run_or_declared_a_gap(planned: Planned) -> str | None:
     traits = planned.engine.traits
-    silent = planned.pipelines - traits.pipelines - set(traits.gaps)
+    silent = planned.pipelines - traits.workloads - set(traits.gaps)
     if silent:
         return f"neither run nor declared as a gap: {', '.join(sorted(silent))}"
-    if closed := traits.pipelines & set(traits.gaps):
+    if closed := traits.workloads & set(traits.gaps):
         return f"both run and declared as a gap: {', '.join(sorted(closed))}"
     if unexplained := [name for name, reason in traits.gaps.items() if not reason.strip()]:
         return f"a gap without a reason: {', '.join(unexplained)}"

@@ -122,12 +122,12 @@ def cases(engine: Engine) -> list[Case]:
     """
     found = [
         Case(pipeline, variant, settings)
-        for pipeline in sorted(engine.traits.pipelines)
+        for pipeline in sorted(engine.traits.workloads)
         for variant, settings in SETTINGS.items()
         if settings.keys() <= engine.options.model_fields.keys() and _is_supported(engine, pipeline, settings)
     ]
     if engine.traits.transactional and engine.options.model_fields["delivery"].default != "exactly-once":
-        by_state = {registry.pipeline(name).stateful: name for name in sorted(engine.traits.pipelines, reverse=True)}
+        by_state = {registry.workload(name).stateful: name for name in sorted(engine.traits.workloads, reverse=True)}
         found += [Case(name, "exactly-once", {"delivery": "exactly-once"}) for name in sorted(by_state.values())]
     return found
 
@@ -146,7 +146,7 @@ def scenario_for(engine: Engine, pipeline: str, changes: Mapping[str, str] | Non
     of_study = (name for name in scenarios.names() if name.startswith(f"{study}/"))
     name = next(name for name in of_study if stage in scenarios.describe(name).stages)
     resolved = scenarios.resolve(name, engine=engine.name, changes={"stage": stage, **(changes or {})})
-    load = STATEFUL_LOAD if registry.pipeline(pipeline).stateful else LOAD
+    load = STATEFUL_LOAD if registry.workload(pipeline).stateful else LOAD
     return replace(resolved, load=replace(load, tail_s=max(load.tail_s, resolved.load.tail_s)), sustained=None)
 
 
@@ -208,7 +208,7 @@ def _observe_once(shared: Bench, engine: Engine, scenario: Scenario, program: tu
 
 def look_at_plan(engine: Engine, program: tuple[str, ...] = ()) -> Planned:
     """Plan the same job twice and see that nothing else happens."""
-    pipeline = min(engine.traits.pipelines)
+    pipeline = min(engine.traits.workloads)
     with tempfile.TemporaryDirectory(prefix="streamgauge-check-") as home:
         work = Path(home) / "work"
         work.mkdir()
@@ -219,7 +219,7 @@ def look_at_plan(engine: Engine, program: tuple[str, ...] = ()) -> Planned:
         after = frozenset(str(path) for path in Path(home).rglob("*"))
     return Planned(
         engine=engine,
-        pipelines=frozenset(registry.names("pipelines")),
+        pipelines=frozenset(registry.names("workloads")),
         first=tuple(first.engine),
         second=tuple(second),
         files_before=before,

@@ -20,8 +20,8 @@ from streamgauge.evaluate.metrics.trend import NO_SERIES, Series
 from streamgauge.evaluate.summary import Figures
 from streamgauge.evaluate.tally import MISSING
 from streamgauge.model import NS_PER_S
-from streamgauge.pipelines.job_file import inspect, running
-from streamgauge.pipelines.own import OwnPipeline, Unchecked
+from streamgauge.workloads.own.job_file import inspect, running
+from streamgauge.workloads.own.workload import OwnPipeline, Unchecked
 from streamgauge.rundir import RunDir
 from streamgauge.schemas import REFERENCE_FROM
 from streamgauge.stored import read_json
@@ -60,7 +60,7 @@ def pipeline_of(run: RunDir, facts: Facts, spark: SparkSession) -> Iterator[Pipe
     """
     job, streams = facts.scenario.get("job"), [stream.name for stream in facts.inputs]
     if job is None:
-        yield registry.pipeline(facts.scenario["pipeline"])
+        yield registry.workload(facts.scenario["pipeline"])
         return
     file = _reference_file(run)
     if not inspect(file).key:

@@ -108,7 +108,7 @@ def draw(request: Request, run: str, work_dir: Path) -> RunPlan:
         )
     ports: tuple[int, ...] = () if request.bootstrap else _ports(scenario.broker_port)
     transport = registry.transport("kafka").prepare(request.bootstrap, ports)
-    pipeline = registry.pipeline(scenario.pipeline)
+    pipeline = registry.workload(scenario.pipeline)
     streams = (
         *(Stream(name, f"streamgauge.{run}.{name}", scenario.partitions, "input") for name in pipeline.inputs),
         Stream("output", f"streamgauge.{run}.output", scenario.partitions, "output"),

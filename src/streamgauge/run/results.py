@@ -13,7 +13,7 @@ def is_one_to_one(scenario: Scenario) -> bool:
     """
     if scenario.job is not None or registry.engine(scenario.engine).traits.is_transactional(scenario.engine_options):
         return False
-    return "n_seq" in registry.pipeline(scenario.pipeline).key
+    return "n_seq" in registry.workload(scenario.pipeline).key
 
 
 def is_missing(inputs: int, consumed: int | None, output: int, *, quiet: bool) -> bool:

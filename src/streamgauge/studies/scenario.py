@@ -200,7 +200,7 @@ def resolve(
         _refuse_unsupported(system, pipeline, options)
     elif not system.traits.takes_job:
         raise UsageError(f"engine {system.name} takes no job file", got=job.path, hint="--engine spark")
-    computed = registry.pipeline(pipeline)
+    computed = registry.workload(pipeline)
     parameters = {key: getattr(checked, key) for key in computed.parameters}
     trigger_s = float(options.get("trigger_ms", 0)) / 1000
     return Scenario(
@@ -254,7 +254,7 @@ def _tail_s(computed: Pipeline, checked: Values, parameters: Mapping[str, Any]) 
 
 def _refuse_unsupported(system: Engine, pipeline: str, options: Mapping[str, Any]) -> None:
     """Raises Unsupported with the engine's own reason."""
-    if pipeline not in system.traits.pipelines:
+    if pipeline not in system.traits.workloads:
         reason = system.traits.gaps.get(pipeline, "it does not list it")
         raise Unsupported(f"engine {system.name} does not run {pipeline}", got=reason, hint="streamgauge list")
     for limit in system.traits.limits:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from streamgauge.engines.spark.sources import read
 from streamgauge.errors import UsageError
-from streamgauge.pipelines.job_file import one_line, running
+from streamgauge.workloads.own.job_file import one_line, running
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession

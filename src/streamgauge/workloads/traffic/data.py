@@ -19,9 +19,10 @@ import numpy as np
 import numpy.typing as npt
 
 from streamgauge.contracts import Dataset, Records
-from streamgauge.datasets.keys import spread
 from streamgauge.errors import UsageError
+from streamgauge.workloads.keys import spread
 
+STREAMS = ("flow", "speed")
 FIRST_TIMESTAMP = datetime(2026, 1, 1)  # noqa: DTZ001 - a field of the data, of no time zone
 MAX_RECORDS = 10**10
 """Sequence numbers have a fixed width of ten digits."""
@@ -78,7 +79,9 @@ class Traffic(Dataset):
     """Flow and speed messages of ``points`` measurement points, keyed by the point's id."""
 
     name: ClassVar[str] = "traffic"
-    streams: ClassVar[tuple[str, ...]] = ("flow", "speed")
+    streams: ClassVar[tuple[str, ...]] = STREAMS
+
+    record_bytes = WIDTH + _ID.stop - _ID.start
 
     def __init__(self, seed: int, points: int, keys: str = "dataset") -> None:
         if points < 1:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import reduce
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from streamgauge.contracts import Pipeline
+from streamgauge.contracts import Dataset, ReferenceWorkload, Workload
 from streamgauge.errors import UsageError
 from streamgauge.job import STAMPS, behind_each
-from streamgauge.pipelines.messages import n_seq_in
+from streamgauge.model import LoadPlan, ResultKind
+from streamgauge.workloads.answers import all_inputs
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-    from streamgauge.pipelines.job_file import JobCode
+    from streamgauge.workloads.own.job_file import JobCode
 
 PLACES = {"appended_ms": "appended_min_ms", "partition_bit": "partitions"}
 """What is known of the input itself where each row has one, which ``n_seq`` names, and its name in the answer."""
@@ -25,7 +26,22 @@ _KEPT_FROM_THE_INPUT = ("n_seq", "partition", "offset", "appended_ms", "intended
 """Columns of an input that a reference may leave in its answer; they say nothing about the result."""
 
 
-class OwnPipeline(Pipeline):
+class _InPlaceOf(ReferenceWorkload):
+    """Reads the same data as the workload whose place it takes."""
+
+    kind: ClassVar[ResultKind] = ResultKind.FINAL_PER_KEY
+
+    def __init__(self, workload: Workload) -> None:
+        self._workload = workload
+        # Of every other workload they are known without running anything, so the contract has them on the class.
+        self.inputs, self.codec = workload.inputs, workload.codec  # type: ignore[misc]
+        self.parameters = workload.parameters  # type: ignore[misc]
+
+    def dataset(self, parameters: Mapping[str, Any], seed: int, load: LoadPlan) -> Dataset:
+        return self._workload.dataset(parameters, seed, load)
+
+
+class OwnWorkload(_InPlaceOf):
     """What the reader's ``reference`` computes. Key and value columns are known when it has been asked.
 
     They get names of our own, so that no name of the reader's meets one of the match's.
@@ -34,14 +50,12 @@ class OwnPipeline(Pipeline):
     name: ClassVar[str] = "own"
     title: ClassVar[str] = "a job file of the reader's"
 
-    def __init__(self, code: JobCode, streams: Sequence[str]) -> None:
+    def __init__(self, code: JobCode, workload: Workload) -> None:
+        super().__init__(workload)
         self._code = code
         self._fields: list[tuple[str, str]] = []
         self._schema: Any = None
-        # Of every other pipeline they are known without running anything, so the contract has them on the class.
-        self.inputs = tuple(streams)  # type: ignore[misc]
         self.key = tuple(f"key_{place}" for place, _ in enumerate(code.file.key))  # type: ignore[misc]
-        self.values = ()  # type: ignore[misc]
 
     def reference(self, inputs: Mapping[str, DataFrame], parameters: Mapping[str, Any]) -> DataFrame:
         """Raises UsageError for an answer that cannot be compared with anything."""
@@ -52,8 +66,8 @@ class OwnPipeline(Pipeline):
         answer = self._checked(self._code.call("reference", shown))
         beside = {*self._code.file.key, *_KEPT_FROM_THE_INPUT, *STAMPS, NEW_INPUTS}
         values = [name for name in answer.columns if name not in beside]
-        self.values = tuple(f"value_{place}" for place, _ in enumerate(values))  # type: ignore[misc]
-        self._fields = list(zip((*self._code.file.key, *values), (*self.key, *self.values), strict=True))
+        named_values = [f"value_{place}" for place, _ in enumerate(values)]
+        self._fields = list(zip((*self._code.file.key, *values), (*self.key, *named_values), strict=True))
         self._schema = StructType([answer.schema[name] for name, _ in self._fields])
         named = {ours: f.col(f"`{name}`") for name, ours in self._fields}
         for name, ours in self._fields[: len(self.key)]:
@@ -101,7 +115,7 @@ class OwnPipeline(Pipeline):
             one = answer.drop("appended_ms", "intended_ns")
             columns = ("n_seq", "appended_ms", "intended_ns", "partition_bit")
             every = reduce(
-                lambda some, others: some.unionByName(others), (inputs[name].select(*columns) for name in self.inputs)
+                lambda some, others: some.unionByName(others), (one.select(*columns) for one in inputs.values())
             )
             return one.join(every.alias("input"), "n_seq", "left").select("*", *behind_each("input"))
         raise self._mistake(
@@ -121,22 +135,15 @@ def _never_null(column: Column, otherwise: str) -> Column:
     return f.when(column.isNull(), f.raise_error(f.lit(otherwise))).otherwise(column)
 
 
-class Unchecked(Pipeline):
+class Unchecked(_InPlaceOf):
     """What a job without a reference can be asked: when something came out that names its input by ``n_seq``."""
 
     name: ClassVar[str] = "unchecked"
     title: ClassVar[str] = "a job file of the reader's, without a reference"
     key: ClassVar[tuple[str, ...]] = ("n_seq",)
-    values: ClassVar[tuple[str, ...]] = ()
-
-    def __init__(self, streams: Sequence[str]) -> None:
-        self.inputs = tuple(streams)  # type: ignore[misc]  # see OwnPipeline
 
     def reference(self, inputs: Mapping[str, DataFrame], parameters: Mapping[str, Any]) -> DataFrame:
-        every = reduce(lambda one, other: one.unionByName(other), (inputs[name] for name in self.inputs))
-        return every.select("n_seq", *behind_each())
+        return all_inputs(inputs).select("n_seq", *behind_each())
 
     def decode(self, output: DataFrame, parameters: Mapping[str, Any]) -> DataFrame:
-        from pyspark.sql import functions as f
-
-        return output.withColumn("n_seq", n_seq_in(f.col("value")))
+        return output.withColumn("n_seq", self.codec.n_seq.column())

@@ -1,25 +1,30 @@
 """Road traffic, stage by stage: what the studies of it compute, and the right answers, in PySpark batch.
 
-Written from the definitions (docs/reference/pipelines.md) alone: an engine's query and the answer that it is checked
+Written from the definitions (docs/reference/workloads.md) alone: an engine's query and the answer that it is checked
 against share nothing.
 """
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping
 from functools import reduce
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from streamgauge.contracts import Pipeline
-from streamgauge.pipelines.messages import n_seq_in
+from streamgauge.codec import Codec, JsonField
+from streamgauge.contracts import ReferenceWorkload
+from streamgauge.model import InputStream, LoadPlan, ResultKind
+from streamgauge.workloads.answers import all_inputs, one_input
+from streamgauge.workloads.traffic.data import STREAMS, Traffic
+from streamgauge.workloads.traffic.parameters import SlidingParameters, StatefulParameters, TrafficParameters
 
 if TYPE_CHECKING:
+    from pydantic import BaseModel
     from pyspark.sql import Column, DataFrame
 
 Fields = tuple[tuple[str, str], ...]
 """Name and Spark type of each field of a JSON object."""
 
-STREAMS = ("flow", "speed")
 WINDOW_MS = 1000
 
 MESSAGE: Fields = (
@@ -41,77 +46,99 @@ LANE = ("timestamp", "id", "lane")
 """What a flow and a speed message have in common; a data set issues it once in each stream of a run."""
 
 
-class Ingest(Pipeline):
+class TrafficWorkload(ReferenceWorkload):
+    """What all stages have in common: the data, and where a message carries its number."""
+
+    codec: ClassVar[Codec] = Codec(n_seq=JsonField("n_seq"))
+    inputs: ClassVar[tuple[InputStream, ...]] = tuple(InputStream(name, 1 / len(STREAMS)) for name in STREAMS)
+    parameters: ClassVar[type[BaseModel]] = TrafficParameters
+
+    def dataset(self, parameters: Mapping[str, Any], seed: int, load: LoadPlan) -> Traffic:
+        # A burst comes from more points, not from the same ones again and again: a result then needs as many records
+        # in a burst as between two (3.17 of them in the paper).
+        return Traffic.for_rate(seed, load.busiest_per_s, parameters["keys"])
+
+
+class Ingest(TrafficWorkload):
     """Publish every message unchanged."""
 
+    name: ClassVar[str] = "traffic/ingest"
     title: ClassVar[str] = "ingest: publish every message unchanged"
-    inputs: ClassVar[tuple[str, ...]] = STREAMS
+    kind: ClassVar[ResultKind] = ResultKind.ONE_TO_ONE
     key: ClassVar[tuple[str, ...]] = ("n_seq",)
-    values: ClassVar[tuple[str, ...]] = ("message",)
 
     def reference(self, inputs: Mapping[str, DataFrame], parameters: Mapping[str, Any]) -> DataFrame:
         from pyspark.sql import functions as f
 
-        return _all_inputs(inputs).select("n_seq", f.col("value").alias("message"), *_one_input())
+        return all_inputs(inputs).select("n_seq", f.col("value").alias("message"), *one_input())
 
     def decode(self, output: DataFrame, parameters: Mapping[str, Any]) -> DataFrame:
         from pyspark.sql import functions as f
 
-        return output.withColumns({"n_seq": n_seq_in(f.col("value")), "message": f.col("value")})
+        return output.withColumns({"n_seq": self.codec.n_seq.column(), "message": f.col("value")})
 
 
-class Parse(Pipeline):
+class Parse(TrafficWorkload):
     """Parse every message and publish its fields; a field that a message lacks is missing or null."""
 
+    name: ClassVar[str] = "traffic/parse"
     title: ClassVar[str] = "parse: parse every message, publish its fields"
-    inputs: ClassVar[tuple[str, ...]] = STREAMS
+    kind: ClassVar[ResultKind] = ResultKind.ONE_TO_ONE
     key: ClassVar[tuple[str, ...]] = ("n_seq",)
-    values: ClassVar[tuple[str, ...]] = tuple(name for name, _ in MESSAGE if name != "n_seq")
 
     def reference(self, inputs: Mapping[str, DataFrame], parameters: Mapping[str, Any]) -> DataFrame:
         from pyspark.sql import functions as f
 
         parsed = f.from_json("value", _ddl(MESSAGE)).alias("parsed")
-        fields = [f.col(f"parsed.{name}") for name in self.values]
-        return _all_inputs(inputs).select("*", parsed).select("n_seq", *fields, *_one_input())
+        fields = [f.col(f"parsed.{name}") for name, _ in MESSAGE if name != "n_seq"]
+        return all_inputs(inputs).select("*", parsed).select("n_seq", *fields, *one_input())
 
     def decode(self, output: DataFrame, parameters: Mapping[str, Any]) -> DataFrame:
         return _decoded(output, MESSAGE)
 
 
-class Stateful(Pipeline):
-    """A stage whose results need several messages. Its result is a JSON object of ``fields``."""
+class Stateful(TrafficWorkload):
+    """A stage whose results need several messages. Its result is a JSON object."""
 
-    inputs: ClassVar[tuple[str, ...]] = STREAMS
-    stateful: ClassVar[bool] = True
-    parameters: ClassVar[tuple[str, ...]] = ("out_of_order_ms", "join_bound_ms")
-    fields: ClassVar[Fields]
+    kind: ClassVar[ResultKind] = ResultKind.FINAL_PER_KEY
+    parameters: ClassVar[type[BaseModel]] = StatefulParameters
+
+    def settles_s(self, parameters: Mapping[str, Any]) -> float:
+        return float(parameters["out_of_order_ms"]) / 1000
 
     def decode(self, output: DataFrame, parameters: Mapping[str, Any]) -> DataFrame:
-        return _decoded(output, self.fields)
+        return _decoded(output, self.fields(parameters))
+
+    @abstractmethod
+    def fields(self, parameters: Mapping[str, Any]) -> Fields:
+        """Of a result."""
 
 
 class Join(Stateful):
     """Flow and speed of one lane in one record, where the two were appended at most the join bound apart."""
 
+    name: ClassVar[str] = "traffic/join"
     title: ClassVar[str] = "join: flow and speed of each lane in one record"
     key: ClassVar[tuple[str, ...]] = LANE
-    values: ClassVar[tuple[str, ...]] = ("lanes", "flow", "speed")
-    fields: ClassVar[Fields] = (
-        ("timestamp", "string"),
-        ("id", "string"),
-        ("lane", "string"),
-        ("lanes", "int"),
-        ("flow", "int"),
-        ("speed", "int"),
-    )
+
+    def fields(self, parameters: Mapping[str, Any]) -> Fields:
+        return (
+            ("timestamp", "string"),
+            ("id", "string"),
+            ("lane", "string"),
+            ("lanes", "int"),
+            ("flow", "int"),
+            ("speed", "int"),
+        )
 
     def reference(self, inputs: Mapping[str, DataFrame], parameters: Mapping[str, Any]) -> DataFrame:
         from pyspark.sql import functions as f
 
         return _joined(inputs, parameters).select(
             *self.key,
-            *self.values,
+            "lanes",
+            "flow",
+            "speed",
             f.lit(2).alias("inputs"),
             "appended_min_ms",
             "appended_max_ms",
@@ -128,21 +155,23 @@ class Windowed(Stateful):
 
     def settles_s(self, parameters: Mapping[str, Any]) -> float:
         """The second must be over, and no speed message may still find a flow message of it."""
-        return (WINDOW_MS + float(parameters["join_bound_ms"])) / 1000
+        return super().settles_s(parameters) + (WINDOW_MS + float(parameters["join_bound_ms"])) / 1000
 
 
 class Tumbling(Windowed):
     """The cars of all lanes together, and their mean speed."""
 
+    name: ClassVar[str] = "traffic/tumbling"
     title: ClassVar[str] = "tumbling: cars and mean speed of each point and second"
-    values: ClassVar[tuple[str, ...]] = ("flow", "speed", "n")
-    fields: ClassVar[Fields] = (
-        ("id", "string"),
-        ("window_end_ms", "bigint"),
-        ("flow", "bigint"),
-        ("speed", "double"),
-        ("n", "int"),
-    )
+
+    def fields(self, parameters: Mapping[str, Any]) -> Fields:
+        return (
+            ("id", "string"),
+            ("window_end_ms", "bigint"),
+            ("flow", "bigint"),
+            ("speed", "double"),
+            ("n", "int"),
+        )
 
     def reference(self, inputs: Mapping[str, DataFrame], parameters: Mapping[str, Any]) -> DataFrame:
         from pyspark.sql import functions as f
@@ -162,34 +191,30 @@ class Tumbling(Windowed):
         )
 
 
-def changes_over(look_back_s: tuple[int, ...]) -> Fields:
-    """The fields that say how a point changed against so many seconds before."""
-    return tuple((f"{what}_change_{k}", "double") for k in look_back_s for what in ("flow", "speed"))
-
-
 class Sliding(Windowed):
-    """How the flow and speed of a point changed, relative to those of the seconds ``look_back_s`` before."""
+    """How the flow and speed of a point changed, relative to those of the seconds ``lookbacks_s`` before."""
 
-    look_back_s: ClassVar[tuple[int, ...]]
+    name: ClassVar[str] = "traffic/sliding"
+    title: ClassVar[str] = "sliding: change of flow and speed of each point against some seconds before"
+    parameters: ClassVar[type[BaseModel]] = SlidingParameters
 
-    def __init_subclass__(cls) -> None:
-        super().__init_subclass__()
-        changes = changes_over(cls.look_back_s)
-        apart = " and ".join(str(k) for k in cls.look_back_s)
-        cls.title = f"sliding: change of flow and speed of each point over {apart} seconds"
-        cls.values = (*(name for name, _ in changes), "n")
-        cls.fields = (("id", "string"), ("window_end_ms", "bigint"), *changes, ("n", "int"))
+    def fields(self, parameters: Mapping[str, Any]) -> Fields:
+        changes = tuple(
+            (f"{what}_change_{k}", "double") for k in parameters["lookbacks_s"] for what in ("flow", "speed")
+        )
+        return (("id", "string"), ("window_end_ms", "bigint"), *changes, ("n", "int"))
 
     def reference(self, inputs: Mapping[str, DataFrame], parameters: Mapping[str, Any]) -> DataFrame:
         from pyspark.sql import Window
         from pyspark.sql import functions as f
 
+        lookbacks_s = parameters["lookbacks_s"]
         # All seconds of a point in one place, so that neither counting them nor looking back moves them again.
         seconds = _seconds(_joined(inputs, parameters).repartition("id"))
         of_point = Window.partitionBy("id").orderBy("window_end_ms")
         stamps = ("appended_min_ms", "appended_max_ms", "appended_sum_ms", "intended_max_ns", "partitions")
         second = f.struct("flow", "speed", "n", *stamps)
-        before = {k: f"before_{k}" for k in self.look_back_s}
+        before = {k: f"before_{k}" for k in lookbacks_s}
         looked_back = seconds.select(
             "*",
             *(
@@ -211,7 +236,7 @@ class Sliding(Windowed):
 
         return looked_back.select(
             *self.key,
-            *(change(what, k).alias(f"{what}_change_{k}") for k in self.look_back_s for what in ("flow", "speed")),
+            *(change(what, k).alias(f"{what}_change_{k}") for k in lookbacks_s for what in ("flow", "speed")),
             total("n").cast("int").alias("n"),
             (2 * total("n")).alias("inputs"),
             (2 * f.col("n")).alias("new_inputs"),
@@ -222,24 +247,6 @@ class Sliding(Windowed):
             # All messages of a point have its key, so the seconds before lie in the same partitions.
             "partitions",
         )
-
-
-def _all_inputs(inputs: Mapping[str, DataFrame]) -> DataFrame:
-    return reduce(lambda one, other: one.unionByName(other), (inputs[name] for name in STREAMS))
-
-
-def _one_input() -> list[Column]:
-    """The columns that say which inputs are behind a row, where each row has one."""
-    from pyspark.sql import functions as f
-
-    return [
-        f.lit(1).alias("inputs"),
-        f.col("appended_ms").alias("appended_min_ms"),
-        f.col("appended_ms").alias("appended_max_ms"),
-        f.col("appended_ms").cast("double").alias("appended_mean_ms"),
-        f.col("intended_ns").alias("intended_max_ns"),
-        f.col("partition_bit").alias("partitions"),
-    ]
 
 
 def _joined(inputs: Mapping[str, DataFrame], parameters: Mapping[str, Any]) -> DataFrame:

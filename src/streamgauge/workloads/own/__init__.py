@@ -1,0 +1,1 @@
+"""The user's own query in the place of a workload."""

@@ -1,0 +1,1 @@
+"""Road traffic: flow and speed messages of every lane, and what the studies of it compute, stage by stage."""
