@@ -1,7 +1,7 @@
 """Where a record carries its sequence number and its event time.
 
-A place can be read in Spark, over the columns ``key``, ``value`` (binary) and ``headers`` that a transport gives, and in
-Python, of one record. Both give null or None where the record has no such number.
+A place can be read in Spark, over the columns ``key``, ``value`` (binary) and ``headers`` that a transport gives, and
+in Python, of one record. Both give null or None where the record has no such number.
 """
 
 from __future__ import annotations

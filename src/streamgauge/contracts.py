@@ -142,8 +142,8 @@ class Transport(ABC):
         """
 
     @abstractmethod
-    def read(self, spark: SparkSession, stream: Stream, ends: Mapping[int, int]) -> DataFrame:
-        """The records below ``ends``: key, value (binary), headers (key, value), partition, offset, appended_ms."""
+    def read(self, spark: SparkSession, stream: Stream, ends: Mapping[int, int], *, headers: bool = False) -> DataFrame:
+        """The records below ``ends``: key, value (binary), partition, offset, appended_ms; headers, if asked for."""
 
 
 class Dataset(ABC):

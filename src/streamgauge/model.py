@@ -72,6 +72,16 @@ class Stream:
     role: Literal["input", "output"]
 
 
+def numbered_ends(outputs: Sequence[Stream], ends: Mapping[str, Mapping[int, int]]) -> dict[int, int]:
+    """The ends of all partitions of several outputs, numbered through: those of the second follow the first's."""
+    numbered: dict[int, int] = {}
+    first = 0
+    for stream in outputs:
+        numbered |= {first + partition: end for partition, end in ends[stream.name].items()}
+        first += stream.partitions
+    return numbered
+
+
 @dataclass(frozen=True)
 class JobFile:
     """A reader's own PySpark pipeline, in the place of the stage (docs/tutorial/own-job.md)."""

@@ -139,7 +139,8 @@ class RunDir:
 
     def manifest(self) -> dict[str, Any]:
         """Raises UsageError when it is missing or damaged, as the next two do."""
-        return _read(self.manifest_path, schemas.MANIFEST)
+        content = _read(self.manifest_path, schemas.MANIFEST)
+        return {**content, "scenario": _with_workload(content["scenario"])}
 
     def outcome(self) -> dict[str, Any]:
         return _read(self.outcome_path, schemas.OUTCOME)
@@ -208,6 +209,17 @@ def write_json(path: Path, content: Mapping[str, Any]) -> None:
     part = path.with_name(path.name + ".part")
     part.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     part.replace(path)
+
+
+def _with_workload(scenario: dict[str, Any]) -> dict[str, Any]:
+    """A scenario as it is written today. Early manifests name the pipeline of a study instead of a workload."""
+    if "workload" in scenario:
+        return scenario
+    study, _, stage = str(scenario["pipeline"]).partition("/")
+    parameters: dict[str, Any] = {**scenario.get("parameters", {}), "keys": scenario.get("keys", "dataset")}
+    if stage == "sliding":
+        parameters["lookbacks_s"] = [4, 9] if study == "stage-latency" else [1, 2]
+    return {**scenario, "workload": f"traffic/{stage}", "choice": "stage", "parameters": parameters}
 
 
 def _read(path: Path, schema: stored.Schema, hint: str | None = None) -> dict[str, Any]:

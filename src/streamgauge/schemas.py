@@ -24,12 +24,12 @@ CALIBRATIONS = {"machines": MapOf(CALIBRATION)}
 
 LOAD = Exact(
     {
-        "rate_per_s": Within(int, 1, 1e9),
+        "rate_per_s": Within(int, 0, 1e9),
         "warmup_s": _SECONDS,
         "measured_s": _SECONDS,
         "tail_s": _SECONDS,
         "shape?": OneOf(
-            *("constant", "steps", "ramp", "single-burst", "periodic-burst", "fluctuating", "unlimited"),
+            *("constant", "steps", "ramp", "single-burst", "periodic-burst", "fluctuating", "unlimited", "preloaded"),
         ),
         "arrivals?": OneOf("even", "poisson"),
         "steps_per_s?": [_RATE],
@@ -38,6 +38,7 @@ LOAD = Exact(
         "burst_s?": _SECONDS,
         "burst_every_s?": _SECONDS,
         "rising_warmup?": bool,
+        "preloaded?": Within(int, 0, 1e10),
         "poisson_blocks?": OneOf("drawn", "fixed"),
         "seed?": _COUNT,
     }
@@ -49,7 +50,8 @@ MANIFEST = {
         "name": str,
         "profile": str,
         "stage": str,
-        "pipeline": str,
+        "workload?": str,
+        "pipeline?": str,
         "load": LOAD,
         "sustained": OrNull(str),
         "parameters?": MapOf(object),

@@ -9,9 +9,10 @@ Every shape is a row of segments in which records lie evenly::
     periodic-burst   the base rate, and on top of it a burst every few seconds
     fluctuating      high, low, high: thirds of the measured interval
     unlimited        no schedule: that many records, as fast as they can be sent
+    preloaded        no schedule: all records are there before the engine starts
 
 The warm-up has the rate with which the measured interval begins, or rises to it; the tail has the one with which it
-ends. Poisson arrivals take the place of even spacing in any shape but the last.
+ends. Poisson arrivals take the place of even spacing in any shape but the last two.
 """
 
 from __future__ import annotations
@@ -36,11 +37,14 @@ WARMUP_STAIR_S = 1.0
 """Of a rising warm-up, which nobody measures: few segments are quickly computed with."""
 RISING_SHARE = 0.8
 """Of a rising warm-up: how much of it rises. The rest is for the engine to settle at the full rate."""
+PRELOAD_PER_S = 100_000
 POISSON_BLOCK = 1024
 """Poisson arrivals are drawn in pieces of the time in which so many records would leave if they were evenly spaced."""
 
 Value = TypeVar("Value")
-ShapeName = Literal["constant", "steps", "ramp", "single-burst", "periodic-burst", "fluctuating", "unlimited"]
+ShapeName = Literal[
+    "constant", "steps", "ramp", "single-burst", "periodic-burst", "fluctuating", "unlimited", "preloaded"
+]
 Arrivals = Literal["even", "poisson"]
 
 
@@ -101,6 +105,8 @@ class LoadPlan:
     burst_every_s: float = 0.0
     rising_warmup: bool = False
     """Not of the bursts, whose load begins at once, nor of unlimited."""
+    preloaded: int = 0
+    """preloaded: how many records."""
     seed: int = 0
     """Of Poisson arrivals."""
     poisson_blocks: Literal["drawn", "fixed"] = "drawn"
@@ -120,7 +126,12 @@ class LoadPlan:
     @property
     def scheduled(self) -> bool:
         """Whether each record has a moment of its own."""
-        return self.shape != "unlimited"
+        return self.shape not in ("unlimited", "preloaded")
+
+    @property
+    def before_engine(self) -> bool:
+        """Whether the engine starts when there are records already."""
+        return self.shape in ("single-burst", "preloaded")
 
     @property
     def is_one_rate(self) -> bool:
@@ -136,13 +147,20 @@ class LoadPlan:
 
     @property
     def busiest_per_s(self) -> int:
-        """The rate of the second with the most records of a burst; where there are no bursts, the plan's rate."""
+        """The rate of the second with the most records of a burst; where there are no bursts, the plan's rate.
+
+        Of a load without a schedule, about what one load worker sends.
+        """
+        if self.shape == "preloaded":
+            return min(self.preloaded, PRELOAD_PER_S)
         burst_per_s = round(self.burst_records / max(self.burst_s, 1.0))
         return max(self.rate_per_s, burst_per_s + (self.rate_per_s if self.shape == "periodic-burst" else 0))
 
     @_Once
     def records(self) -> int:
         """How many records leave before the load ends."""
+        if self.shape == "preloaded":
+            return self.preloaded
         duration_ns = round(self.duration_s * NS_PER_S)
         if not self.scheduled:
             return -(-duration_ns * self.rate_per_s // NS_PER_S)
@@ -248,7 +266,7 @@ class LoadPlan:
     def per_second(self) -> list[int]:
         """Records that should leave in each second of the load; the last one may be partial."""
         seconds = -(-round(self.duration_s * NS_PER_S) // NS_PER_S)
-        counts = [self.count_before(second * NS_PER_S) for second in range(seconds)] + [self.records]
+        counts = [self.count_before(second * NS_PER_S) for second in range(max(seconds, 1))] + [self.records]
         return [after - before for before, after in pairwise(counts)]
 
     def offered_before(self, elapsed_s: float) -> int:

@@ -23,8 +23,9 @@ def engine(
     program: Annotated[
         list[str] | None, typer.Argument(metavar="[-- PROGRAM ARGS]", help="Your program, for `command`.")
     ] = None,
-    pipeline: Annotated[
-        list[str] | None, typer.Option(help="Only this pipeline, e.g. ospbench/parse; can be given several times.")
+    workload: Annotated[
+        list[str] | None,
+        typer.Option("--workload", help="Only this workload, as `streamgauge list` names it; repeatable."),
     ] = None,
 ) -> None:
     """Run an engine through every check that its traits call for, on a real broker."""
@@ -33,9 +34,9 @@ def engine(
     from streamgauge.processes.supervisor import signals_as_interrupt
 
     known = registry.engine(name).traits.workloads
-    for asked in pipeline or ():
+    for asked in workload or ():
         if asked not in known:
-            raise registry.unknown("pipeline of that engine", asked, known)
+            raise registry.unknown("workload of that engine", asked, known)
 
     def say(finding: Finding) -> None:
         mark = "ok    " if finding.problem is None else "FAILED"
@@ -45,7 +46,7 @@ def engine(
 
     typer.echo("starting a broker …", err=True)
     with signals_as_interrupt(), bench() as shared:
-        findings = check_engine(shared, name, tuple(program or ()), say, pipeline or ())
+        findings = check_engine(shared, name, tuple(program or ()), say, workload or ())
     failed = sum(finding.problem is not None for finding in findings)
     typer.echo(f"{name}: {len(findings) - failed} checks passed, {failed} failed")
     raise typer.Exit(4 if failed else 0)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @takes_request
 def plan(request: Request) -> None:
     """Print what `run` would start, with every value resolved, and the memory and disk it would need."""
-    from streamgauge import jars
+    from streamgauge import jars, registry
     from streamgauge.machine import description as machine
     from streamgauge.redaction import redact_arguments, redact_options
     from streamgauge.run.plan import draw, needed_jar_groups, run_name
@@ -30,20 +30,26 @@ def plan(request: Request) -> None:
     blueprint = draw(request, run_name(resolved), Path("WORK"))
     echo = typer.echo
     echo(f"{resolved.study}/{resolved.name} ({resolved.profile}): {resolved.title}")
-    echo(f"pipeline     {resolved.pipeline} on {resolved.engine}")
+    echo(f"workload     {resolved.workload} on {resolved.engine}")
     if job := resolved.job:
         checked = f"answers checked by {', '.join(job.key)}" if job.key else "unvalidated: it has no reference"
         echo(f"             replaced by your own: {job.path}, {checked}")
-    echo(
-        f"load         {load.rate_per_s:,}/s, {load.records:,} records: warm-up {load.warmup_s:g} s, "
-        f"measured {load.measured_s:g} s, tail {load.tail_s:g} s, drain at most {resolved.drain_deadline_s:g} s"
-    )
+    times = f"warm-up {load.warmup_s:g} s, measured {load.measured_s:g} s, tail {load.tail_s:g} s, "
+    rate = f"{load.rate_per_s:,}/s, "
+    if load.shape == "preloaded":
+        times = rate = ""
+    echo(f"load         {rate}{load.records:,} records: {times}drain at most {resolved.drain_deadline_s:g} s")
     echo(f"             {_shape(load)}")
     echo(f"offered      {sparkline(load.per_second() if load.scheduled else [])}")
     workers = f"{resolved.generators} load worker{'s' if resolved.generators > 1 else ''}"
-    echo(f"data         {resolved.dataset}, seed {resolved.seed}, keys {resolved.keys}, {workers}")
+    workload = registry.workload(resolved.workload)
+    dataset = workload.dataset(resolved.parameters, resolved.seed, load)
+    echo(f"data         {dataset.name}, seed {resolved.seed}, {workers}")
+    for key, value in resolved.parameters.items():
+        echo(f"             {key} = {value}")
+    echo(f"results      {workload.kind.value}; {workload.late}")
     echo(f"topics       {', '.join(s.topic for s in blueprint.streams)} ({resolved.partitions} partitions each)")
-    echo(f"sustained    {resolved.sustained or 'not asked'}; out of order at most {resolved.out_of_order_ms} ms")
+    echo(f"sustained    {resolved.sustained or 'not asked'}")
     for fault in resolved.faults:
         echo(f"fault        {fault}: {load.warmup_s + fault.at_s(load.measured_s):g} s after the start of the load")
     echo("engine options")
@@ -71,6 +77,7 @@ def _shape(load: LoadPlan) -> str:
         "single-burst": f"{load.burst_records:,} records within {load.burst_s:g} s, before the engine starts",
         "periodic-burst": f"{load.burst_records:,} records within {load.burst_s:g} s, every {load.burst_every_s:g} s",
         "unlimited": "as fast as they can be sent; the times above do not apply",
+        "preloaded": "all of them are there before the engine starts",
     }
     words = [
         f"shape {load.shape}",

@@ -86,10 +86,10 @@ def build(
     """The request. Raises UsageError for anything that cannot be meant."""
     from streamgauge.errors import UsageError
     from streamgauge.jvm.spark import check_master
-    from streamgauge.workloads.own.job_file import inspect
     from streamgauge.run.faults import parse as parse_fault
     from streamgauge.run.plan import Request
     from streamgauge.studies import scenario as scenarios
+    from streamgauge.workloads.own.job_file import inspect
 
     refuse_redacted([*(settings or ()), *(program or ()), master])
     changes = scenarios.parse_changes(settings or [])

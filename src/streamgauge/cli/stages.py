@@ -41,20 +41,22 @@ def build_stages(**given: Any) -> Stages:
     from streamgauge.studies import scenario as scenarios
 
     changes = scenarios.parse_changes(given["settings"] or [])
-    if changes.pop("stage", None) != ALL:
+    described = scenarios.describe(given["scenario"])
+    choice = described.choice
+    if changes.pop(choice, None) != ALL:
         request = build(**given)
-        return Stages({request.scenario.stage: request})
+        return Stages({request.scenario.chosen: request})
     if given.get("job") is not None:
-        raise UsageError("--job takes the place of one stage", got="stage=all")
+        raise UsageError(f"--job takes the place of one {choice}", got=f"{choice}={ALL}")
     settings = [f"{key}={value}" for key, value in changes.items()]
     requests, lacking = {}, {}
-    for stage in scenarios.describe(given["scenario"]).stages:
+    for chosen in described.workloads:
         try:
-            requests[stage] = build(**{**given, "settings": [*settings, f"stage={stage}"]})
+            requests[chosen] = build(**{**given, "settings": [*settings, f"{choice}={chosen}"]})
         except Unsupported as problem:
-            lacking[stage] = str(problem.got)
+            lacking[chosen] = str(problem.got)
     if not requests:
-        raise UsageError("the engine runs no stage of this scenario", got="; ".join(lacking.values()))
+        raise UsageError(f"the engine runs no {choice} of this scenario", got="; ".join(lacking.values()))
     out = given["out"] or next(iter(requests.values())).out
     return Stages({stage: replace(request, out=out / stage) for stage, request in requests.items()}, out, lacking)
 

@@ -32,7 +32,7 @@ class Observed:
     """What one short run of an engine and a pipeline showed."""
 
     engine: Engine
-    pipeline: str
+    workload: str
     delivery: Delivery
     """What the engine promised in this run."""
     summary: Mapping[str, Any]
@@ -47,7 +47,7 @@ class Planned:
     """What an engine says before anything is started."""
 
     engine: Engine
-    pipelines: frozenset[str]
+    workloads: frozenset[str]
     """All that are registered."""
     first: tuple[ProcessSpec, ...]
     second: tuple[ProcessSpec, ...]
@@ -55,9 +55,9 @@ class Planned:
     files_after: frozenset[str] = frozenset()
 
 
-def check_every_pipeline_is_run_or_declared_a_gap(planned: Planned) -> str | None:
+def check_every_workload_is_run_or_declared_a_gap(planned: Planned) -> str | None:
     traits = planned.engine.traits
-    silent = planned.pipelines - traits.workloads - set(traits.gaps)
+    silent = planned.workloads - traits.workloads - set(traits.gaps)
     if silent:
         return f"neither run nor declared as a gap: {', '.join(sorted(silent))}"
     if closed := traits.workloads & set(traits.gaps):
@@ -147,7 +147,7 @@ ObservedCheck = Callable[[Observed], str | None]
 
 def planned_checks() -> tuple[PlannedCheck, ...]:
     return (
-        check_every_pipeline_is_run_or_declared_a_gap,
+        check_every_workload_is_run_or_declared_a_gap,
         check_plan_is_pure,
         check_roles_are_unique,
         check_unknown_option_is_refused,

@@ -1,4 +1,4 @@
-"""Runs the checks of one engine on a real broker: one short run per pipeline and variant, and what its plan shows."""
+"""Runs the checks of one engine on a real broker: one short run per workload and variant, and what its plan shows."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from streamgauge.conformance import checks
 from streamgauge.conformance.checks import Ended, Observed, Planned
 from streamgauge.contracts import Engine
 from streamgauge.errors import Unsupported
-from streamgauge.model import LoadPlan, Scenario
+from streamgauge.model import LoadPlan, ResultKind, Scenario
 from streamgauge.processes import proctable, reaping
 from streamgauge.processes.process import Running
 from streamgauge.processes.proctable import Identity
@@ -109,61 +109,87 @@ def _listening(pid: int) -> set[str]:
 class Case(NamedTuple):
     """One run of the suite."""
 
-    pipeline: str
+    workload: str
     variant: str
     settings: Mapping[str, str]
+    scenario: str
+    """``study/scenario``, which gives the workload its parameters."""
 
 
 def cases(engine: Engine) -> list[Case]:
-    """Every pipeline of an engine, in every variant that the engine has and does not refuse.
+    """Every workload of an engine, as each study has it, in every variant that the engine has and does not refuse.
 
-    Where results can also be written in transactions, the first pipeline without state and the first one with state
-    are run in that way, too.
+    Where results can also be written in transactions, the first workload of each kind of results is run in that way,
+    too.
     """
-    found = [
-        Case(pipeline, variant, settings)
-        for pipeline in sorted(engine.traits.workloads)
+    every = [
+        Case(workload, variant, settings, scenario)
+        for workload in sorted(engine.traits.workloads)
+        for scenario in scenarios_of(workload)
         for variant, settings in SETTINGS.items()
-        if settings.keys() <= engine.options.model_fields.keys() and _is_supported(engine, pipeline, settings)
+        if settings.keys() <= engine.options.model_fields.keys() and _is_supported(engine, workload, settings, scenario)
     ]
     if engine.traits.transactional and engine.options.model_fields["delivery"].default != "exactly-once":
-        by_state = {registry.workload(name).stateful: name for name in sorted(engine.traits.workloads, reverse=True)}
-        found += [Case(name, "exactly-once", {"delivery": "exactly-once"}) for name in sorted(by_state.values())]
-    return found
+        first_of_kind: dict[ResultKind, Case] = {}
+        for case in every:
+            kind = registry.workload(case.workload).kind
+            if kind is not ResultKind.NONE:
+                first_of_kind.setdefault(kind, case)
+        every += [
+            Case(case.workload, "exactly-once", {"delivery": "exactly-once"}, case.scenario)
+            for case in first_of_kind.values()
+        ]
+    return every
 
 
-def _is_supported(engine: Engine, pipeline: str, settings: Mapping[str, str]) -> bool:
+def scenarios_of(workload: str) -> list[str]:
+    """A scenario for each set of parameters that the studies give the workload."""
+    by_parameters: dict[str, str] = {}
+    for name in scenarios.names():
+        for chosen, of_choice in scenarios.describe(name).workloads.items():
+            if of_choice == workload:
+                choice = scenarios.describe(name).choice
+                # Not of an engine: `command` takes every workload.
+                resolved = scenarios.resolve(name, engine="command", changes={choice: chosen})
+                by_parameters.setdefault(str(sorted(resolved.parameters.items())), name)
+    return list(by_parameters.values())
+
+
+def _is_supported(engine: Engine, workload: str, settings: Mapping[str, str], scenario: str) -> bool:
     try:
-        scenario_for(engine, pipeline, settings)
+        scenario_for(engine, workload, settings, scenario)
     except Unsupported:
         return False
     return True
 
 
-def scenario_for(engine: Engine, pipeline: str, changes: Mapping[str, str] | None = None) -> Scenario:
-    """The shortest run that shows every result of a pipeline: the study's first scenario with it, cut short."""
-    study, _, stage = pipeline.partition("/")
-    of_study = (name for name in scenarios.names() if name.startswith(f"{study}/"))
-    name = next(name for name in of_study if stage in scenarios.describe(name).stages)
-    resolved = scenarios.resolve(name, engine=engine.name, changes={"stage": stage, **(changes or {})})
-    load = STATEFUL_LOAD if registry.workload(pipeline).stateful else LOAD
+def scenario_for(
+    engine: Engine, workload: str, changes: Mapping[str, str] | None = None, scenario: str | None = None
+) -> Scenario:
+    """The shortest run that shows every result of a workload: a scenario that has it, cut short."""
+    name = scenario or scenarios_of(workload)[0]
+    described = scenarios.describe(name)
+    chosen = next(chosen for chosen, of_choice in described.workloads.items() if of_choice == workload)
+    resolved = scenarios.resolve(name, engine=engine.name, changes={described.choice: chosen, **(changes or {})})
+    load = STATEFUL_LOAD if registry.workload(workload).kind.stateful else LOAD
     return replace(resolved, load=replace(load, tail_s=max(load.tail_s, resolved.load.tail_s)), sustained=None)
 
 
 def observe(
     shared: Bench,
     engine: Engine,
-    pipeline: str,
+    workload: str,
     program: tuple[str, ...] = (),
     changes: Mapping[str, str] | None = None,
+    scenario: str | None = None,
 ) -> Observed:
-    """Run a pipeline with the load begun before the engine, and note what can be seen from outside.
+    """Run a workload with the load begun before the engine, and note what can be seen from outside.
 
     An INVALID measurement says nothing about the engine, so it is repeated.
     """
     for _ in range(ATTEMPTS):
-        scenario = scenario_for(engine, pipeline, changes)
-        observed = _observe_once(shared, engine, scenario, program)
+        resolved = scenario_for(engine, workload, changes, scenario)
+        observed = _observe_once(shared, engine, resolved, program)
         if observed.summary["verdict"] != "INVALID":
             break
     return observed
@@ -175,7 +201,7 @@ def _observe_once(shared: Bench, engine: Engine, scenario: Scenario, program: tu
     engine.prepare(lambda _: None)
     request = Request(
         scenario,
-        shared.out(f"{engine.name}-{scenario.pipeline}"),
+        shared.out(f"{engine.name}-{scenario.workload}"),
         bootstrap=shared.bootstrap,
         program=program,
         load_first=True,
@@ -194,7 +220,7 @@ def _observe_once(shared: Bench, engine: Engine, scenario: Scenario, program: tu
     left += [str(plan.work_dir)] if plan.work_dir.exists() else []
     return Observed(
         engine=engine,
-        pipeline=scenario.pipeline,
+        workload=scenario.workload,
         delivery=engine.traits.delivery_with(scenario.engine_options),
         summary=summary,
         outcome=run.outcome(),
@@ -208,18 +234,18 @@ def _observe_once(shared: Bench, engine: Engine, scenario: Scenario, program: tu
 
 def look_at_plan(engine: Engine, program: tuple[str, ...] = ()) -> Planned:
     """Plan the same job twice and see that nothing else happens."""
-    pipeline = min(engine.traits.workloads)
+    workload = min(engine.traits.workloads)
     with tempfile.TemporaryDirectory(prefix="streamgauge-check-") as home:
         work = Path(home) / "work"
         work.mkdir()
-        request = Request(scenario_for(engine, pipeline), Path(home) / "out", bootstrap="127.0.0.1:9", program=program)
+        request = Request(scenario_for(engine, workload), Path(home) / "out", bootstrap="127.0.0.1:9", program=program)
         before = frozenset(str(path) for path in Path(home).rglob("*"))
         first = plans.draw(request, "conformance", work)
         second = engine.plan(first.job)
         after = frozenset(str(path) for path in Path(home).rglob("*"))
     return Planned(
         engine=engine,
-        pipelines=frozenset(registry.names("workloads")),
+        workloads=frozenset(registry.names("workloads")),
         first=tuple(first.engine),
         second=tuple(second),
         files_before=before,
@@ -232,9 +258,9 @@ def check_engine(
     name: str,
     program: tuple[str, ...] = (),
     say: Callable[[Finding], None] = lambda _: None,
-    pipelines: Collection[str] = (),
+    workloads: Collection[str] = (),
 ) -> list[Finding]:
-    """All checks of an engine, with these pipelines or with all that it runs.
+    """All checks of an engine, with these workloads or with all that it runs.
 
     Every finding is also passed to ``say`` as soon as it is there.
     """
@@ -249,10 +275,10 @@ def check_engine(
     planned = look_at_plan(engine, program)
     for planned_check in checks.planned_checks():
         note(planned_check, "plan", planned_check(planned))
-    for pipeline, variant, settings in cases(engine):
-        if pipelines and pipeline not in pipelines:
+    for workload, variant, settings, scenario in cases(engine):
+        if workloads and workload not in workloads:
             continue
-        observed = observe(shared, engine, pipeline, program, settings)
+        observed = observe(shared, engine, workload, program, settings, scenario)
         for observed_check in checks.observed_checks(observed.delivery):
-            note(observed_check, f"{pipeline} {variant}", observed_check(observed))
+            note(observed_check, f"{workload} {variant}", observed_check(observed))
     return findings

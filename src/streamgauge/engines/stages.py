@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from streamgauge.model import Limit
 
-STUDIES = ("ospbench", "stage-latency")
-STATELESS = frozenset(f"{study}/{stage}" for study in STUDIES for stage in ("ingest", "parse"))
-STATEFUL = frozenset(f"{study}/{stage}" for study in STUDIES for stage in ("join", "tumbling", "sliding"))
+STATELESS = frozenset(f"traffic/{stage}" for stage in ("ingest", "parse"))
+STATEFUL = frozenset(f"traffic/{stage}" for stage in ("join", "tumbling", "sliding"))
 
 NOTHING_TO_CUSTOMISE = Limit(
     STATELESS, {"implementation": "customised"}, "it keeps no state: there is nothing to customise"

@@ -12,9 +12,11 @@ from streamgauge.evaluate.metrics import (
     arrival,
     burst,
     clock,
+    consumed,
     generator,
     lag,
     latency,
+    processing,
     recovery,
     resolution,
     resources,
@@ -23,9 +25,11 @@ from streamgauge.evaluate.metrics import (
 from streamgauge.evaluate.metrics.generator import Lateness, Ledger, LedgerProblem
 from streamgauge.evaluate.metrics.trend import NO_SERIES, Series
 from streamgauge.evaluate.record import check_recorded
+from streamgauge.evaluate.recorded import is_recorded
 from streamgauge.evaluate.summary import Figures, rounded, summarize, write_measures
 from streamgauge.evaluate.tally import PARTITIONS_MAX, Tally, results, wrong_after_fault
 from streamgauge.evaluate.visible import Visible
+from streamgauge.model import NS_PER_MS, ResultKind
 from streamgauge.rundir import RunDir, shared_cores
 
 if TYPE_CHECKING:
@@ -35,16 +39,22 @@ Progress = Callable[[str], None]
 
 
 def needs_spark(run: RunDir) -> bool:
-    """Whether there are records to match: the load started and every topic was recorded."""
+    """Whether there are results to match: the load started, and every stream was recorded."""
     facts = Facts.read(run)
-    return facts.moments is not None and all(
-        any(run.recorded(stream.name).glob("*.parquet")) for stream in facts.streams
-    )
+    return _has_records(run, facts) and facts.workload.kind is not ResultKind.NONE
+
+
+def _has_records(run: RunDir, facts: Facts) -> bool:
+    return facts.moments is not None and is_recorded(run, facts.streams)
 
 
 def evaluate_without_spark(run: RunDir) -> dict[str, Any]:
-    """Summary of a run that left no records: verdict and whatever else its files tell."""
-    return _evaluate(run, Facts.read(run), Tally.empty(), recorded=False)
+    """Summary of a run without results to match: verdict and whatever else its files tell."""
+    facts = Facts.read(run)
+    recorded = _has_records(run, facts)
+    if recorded:
+        check_recorded(run, facts)
+    return _evaluate(run, facts, Tally.empty(), recorded=recorded)
 
 
 def evaluate(
@@ -64,9 +74,11 @@ def evaluate(
     session = spark() if callable(spark) else spark
     rows = throughput.rows_recorded(run, facts)
     progress(f"matching {sum(rows.values())} records")
-    with own.pipeline_of(run, facts, session) as pipeline:
-        table = match(session, run, facts, pipeline, sum(rows.values()), visible)
-    outputs = rows[facts.output.name] if visible is None else throughput.rows_visible(run, facts, visible)
+    with own.workload_of(run, facts, session) as workload:
+        table = match(session, run, facts, workload, sum(rows.values()), visible)
+    outputs = sum(rows[stream.name] for stream in facts.outputs)
+    if visible is not None:
+        outputs = throughput.rows_visible(run, facts, visible)
     if not own.is_validated(own.describe(run, facts)):
         table, outputs = own.answered(table), 0
     progress("computing figures")
@@ -96,9 +108,11 @@ def _evaluate(run: RunDir, facts: Facts, tally: Tally, *, recorded: bool) -> dic
             invalid.append(
                 f"{figures.stamps.never_visible} results were recorded, but nobody saw when they became visible"
             )
+        figures = _with_unanswered_inputs(run, facts, facts.moments, figures, validated=validated)
         if not validated:
-            figures = own.with_consumed_backlog(run, facts, facts.moments, figures)
             warnings += own.warnings(figures)
+        if recorded and facts.workload.kind is ResultKind.NONE and not _says_consumed(run):
+            invalid.append("nobody reported how much of the input was consumed, and there are no results that tell it")
         if ledger_problem is None:
             invalid += generator.reasons(figures.generator, facts.moments)
             warnings += generator.warnings(figures.generator)
@@ -120,14 +134,16 @@ def _evaluate(run: RunDir, facts: Facts, tally: Tally, *, recorded: bool) -> dic
     # A run that was given up, or whose engine died, may lack its topics.
     if figures is not None and not recorded and not facts.ended("engine") and not facts.outcome.get("hopeless"):
         invalid.append("the topics were not recorded, so no result could be checked")
-    counts = results(tally)
+    counts = figures.results if figures is not None else results(tally)
     if tally.repeated_keys:
         invalid.append(f"{tally.repeated_keys} keys of the reference answer are not unique")
     engine = facts.manifest["engine"]
     recounted = wrong_after_fault(tally) if engine.get("recounts_after_failure") else 0
     failed = verdict.failures(counts, engine["delivery"], facts.ended("engine"), recounted)
     warnings += verdict.recounting_warnings(counts, recounted)
-    last_output_ms = _last_output_ms(figures, visible) if figures is not None and recorded else None
+    last_output_ms = None
+    if figures is not None and recorded:
+        last_output_ms = _by_own_clock(figures.stamps.last_output_ms, figures, visible)
     faults = recovery.measure(facts, facts.moments, _recovery(facts, figures) if recorded else None)
     # A system that fell silent is one finding, whether or not a fault made it so.
     silent = recovery.failures(faults, counts["unfinished"]) or verdict.silence(facts, counts, last_output_ms)
@@ -153,6 +169,8 @@ def _evaluate(run: RunDir, facts: Facts, tally: Tally, *, recorded: bool) -> dic
         summary["visible_resolution_ms"] = rounded(visible.resolution_ms(facts.moments))
     if faults:
         summary["faults"] = faults
+    if figures is not None and (found := _processing(run, facts, figures, visible, recorded=recorded)) is not None:
+        summary["processing"] = rounded(found.figures())
     summary["slo"] = [slo.judge(slo.parse(text), summary) for text in facts.scenario.get("slo", ())]
     if figures is not None and facts.moments is not None:
         write_measures(run, facts, figures, facts.moments)
@@ -217,7 +235,7 @@ def _measure(
     made = generator.measure(ledger, late, facts, moments, median_ms)
     return Figures(
         tally=tally,
-        results=results(tally),
+        results=_counts(run, facts, tally, recorded=recorded),
         latencies=latencies,
         total_known=total_known,
         latest_known=latest_known,
@@ -236,6 +254,43 @@ def _measure(
     )
 
 
+def _counts(run: RunDir, facts: Facts, tally: Tally, *, recorded: bool) -> dict[str, int]:
+    if not recorded or facts.workload.kind is not ResultKind.NONE:
+        return results(tally)
+    records = sum(throughput.rows_recorded(run, facts).values())
+    return consumed.results(run, facts, records)
+
+
+def _says_consumed(run: RunDir) -> bool:
+    return consumed.last_consumed(run.samples("positions")) is not None
+
+
+def _with_unanswered_inputs(
+    run: RunDir, facts: Facts, moments: Moments, figures: Figures, *, validated: bool
+) -> Figures:
+    """The figures with a backlog that also counts the inputs which no result answers."""
+    kind = facts.workload.kind
+    if not validated or kind is ResultKind.NONE:
+        return consumed.with_consumed_backlog(run, facts, moments, figures)
+    appended = int(figures.stamps.appended_per_second.sum())
+    if kind is not ResultKind.FILTER or facts.scenario.get("job") is not None or not appended:
+        return figures
+    kept_share = int(figures.tally.rows.sum()) / appended
+    return consumed.with_dropped_inputs(run, facts, moments, figures, kept_share)
+
+
+def _processing(
+    run: RunDir, facts: Facts, figures: Figures, visible: Visible | None, *, recorded: bool
+) -> processing.Processing | None:
+    if not recorded:
+        return None
+    first_ms, last_ms = (_by_own_clock(moment, figures, visible) for moment in figures.stamps.first_and_last_ms)
+    if facts.workload.kind is ResultKind.NONE:
+        end_ns = consumed.consumed_all_ns(run.samples("positions"), figures.results["expected"])
+        last_ms = None if end_ns is None else end_ns / NS_PER_MS
+    return processing.measure(run, facts, first_ms, last_ms)
+
+
 def _clock_reasons(figures: Figures) -> list[str]:
     step_ms = figures.clock_step_ms
     if step_ms is None or step_ms <= clock.INVALID_STEP_MS:
@@ -247,7 +302,9 @@ def _clock_reasons(figures: Figures) -> list[str]:
 
 def _warnings(run: RunDir, facts: Facts, moments: Moments, figures: Figures) -> list[str]:
     said = resources.machine_warnings(resources.within(run.samples("machine"), moments))
-    if not facts.plan.scheduled:
+    if facts.plan.shape == "preloaded":
+        said.append("all input was there before the engine: latencies include the wait for its start and turn")
+    elif not facts.plan.scheduled:
         said.append(
             "closed loop: the load waited for the broker, so total counts from when a record was sent, not from when "
             "it was due; do not compare it with that of a load with a schedule"
@@ -283,10 +340,10 @@ def _warnings(run: RunDir, facts: Facts, moments: Moments, figures: Figures) -> 
     return said
 
 
-def _last_output_ms(figures: Figures, visible: Visible | None) -> float | None:
+def _by_own_clock(moment_ms: float | None, figures: Figures, visible: Visible | None) -> float | None:
     """By the clock of this machine: the broker's own stamps are put right by what is known of its clock."""
-    found, bound = figures.stamps.last_output_ms, figures.broker_bound
-    return found if found is None or visible is not None or bound is None else found - bound.ahead_ms
+    bound = figures.broker_bound
+    return moment_ms if moment_ms is None or visible is not None or bound is None else moment_ms - bound.ahead_ms
 
 
 def _drift_warnings(facts: Facts, figures: Figures | None, sentence: str | None) -> list[str]:
@@ -303,8 +360,11 @@ def _state(facts: Facts, figures: Figures | None, validated: bool) -> tuple[str 
         return "overloaded", str(hopeless), sustained.Finding(False, str(hopeless))
     if figures is None or facts.moments is None or (validated and not figures.results["expected"]):
         return None, None, sustained.Finding(None)
+    if facts.plan.shape == "preloaded":
+        return None, "all input was there before the engine: no rate was offered", sustained.Finding(None)
     rule, evidence = facts.scenario.get("sustained"), _evidence(facts, facts.moments, figures)
-    only_backlog = not validated and evidence.median_ms is None
+    no_latency = not validated or facts.workload.kind is ResultKind.NONE
+    only_backlog = no_latency and evidence.median_ms is None
     finding = sustained.by_backlog(rule, evidence) if only_backlog else sustained.apply(rule, evidence)
     if finding.held is False:
         return "overloaded", finding.why, finding

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from streamgauge import registry
+from streamgauge.contracts import Workload
 from streamgauge.model import NS_PER_MS, NS_PER_S, QUIET_S, QUIET_TRIGGERS, LoadPlan, Stream
 from streamgauge.rundir import RunDir
 from streamgauge.stored import damaged
@@ -93,8 +95,8 @@ class Facts:
                 raise damaged(run.outcome_path, f"the moments {values}", "one after the other, within two weeks")
             if plan.shape == "single-burst":
                 moments = replace(moments, burst_end_ns=moments.load_start_ns + plan.bursts[0].length_ns)
-        if moments is not None and {stream["role"] for stream in manifest["streams"]} != {"input", "output"}:
-            raise damaged(run.manifest_path, "streams without an input or an output", None)
+        if moments is not None and not any(stream["role"] == "input" for stream in manifest["streams"]):
+            raise damaged(run.manifest_path, "streams without an input", None)
         if any(fault["took_effect"] and None in (fault["acted_ns"], fault["planned_ns"]) for fault in _faults(outcome)):
             raise damaged(run.outcome_path, "a fault that took effect at no moment", None)
         if moments is not None:
@@ -118,8 +120,18 @@ class Facts:
         return [stream for stream in self.streams if stream.role == "input"]
 
     @property
-    def output(self) -> Stream:
-        return next(stream for stream in self.streams if stream.role == "output")
+    def outputs(self) -> list[Stream]:
+        return [stream for stream in self.streams if stream.role == "output"]
+
+    @property
+    def workload(self) -> Workload:
+        return registry.workload(self.scenario["workload"])
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """Of the workload."""
+        found: Mapping[str, Any] = self.scenario["parameters"]
+        return found
 
     @property
     def faults(self) -> Sequence[Mapping[str, Any]]:

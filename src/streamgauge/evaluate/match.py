@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import reduce
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from streamgauge.contracts import Pipeline
-from streamgauge.evaluate import tally
+from streamgauge.contracts import ANSWER_STAMPS, ReferenceWorkload, RunningWorkload, Workload
+from streamgauge.evaluate import running, tally
+from streamgauge.evaluate.equality import FLOATS, is_close
 from streamgauge.evaluate.facts import PARTS, Facts, Moments
 from streamgauge.evaluate.intended import intended
+from streamgauge.evaluate.recorded import read_input, read_outputs
 from streamgauge.evaluate.visible import PLACE, Visible
-from streamgauge.jvm.spark import literal_path
 from streamgauge.model import NS_PER_MS, NS_PER_S
 from streamgauge.rundir import RunDir
 
@@ -19,9 +20,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import Column, DataFrame, SparkSession
 
-RELATIVE_TOLERANCE = 1e-9
-ZERO_TOLERANCE = 1e-9
-"""How far a float may be off where the right value is 0, of which no relative tolerance leaves anything."""
 ROWS_PER_TASK = 1_000_000
 
 _SETTINGS = {
@@ -34,11 +32,9 @@ _SETTINGS = {
     "spark.sql.constraintPropagation.enabled": "false",
 }
 
-_RECORDED = "key string, value string, partition int, offset bigint, appended_ms bigint"
-
 
 def match(
-    spark: SparkSession, run: RunDir, facts: Facts, pipeline: Pipeline, rows: int, visible: Visible | None
+    spark: SparkSession, run: RunDir, facts: Facts, workload: Workload, rows: int, visible: Visible | None
 ) -> pa.Table:
     """The table that ``Tally`` is made of. ``rows`` is about how many records there are to join."""
     moments = facts.moments
@@ -46,29 +42,31 @@ def match(
     tasks = max(-(-rows // ROWS_PER_TASK), spark.sparkContext.defaultParallelism)
     for name, value in {**_SETTINGS, "spark.sql.shuffle.partitions": str(tasks)}.items():
         spark.conf.set(name, value)
-    parameters = facts.scenario.get("parameters", {})
-    answer = reference(spark, run, facts, pipeline, parameters)
-    output = spark.read.schema(_RECORDED).parquet(literal_path(run.recorded(facts.output.name)))
+    inputs = inputs_of(spark, run, facts, workload)
+    output = read_outputs(spark, run, facts, workload.codec)
     if visible is not None:
         output = visible.stamped(output)
-    found = pipeline.decode(output, parameters).withColumnRenamed("appended_ms", "emitted_ms")
-    return count(judge(compare(answer, found, pipeline)), moments).toArrow()
+    if isinstance(workload, RunningWorkload):
+        judged = running.judge(inputs, output, workload, facts.parameters)
+    else:
+        assert isinstance(workload, ReferenceWorkload), "a workload without results is not matched"
+        answer = workload.reference(inputs, facts.parameters)
+        found = workload.decode(output, facts.parameters).withColumnRenamed("appended_ms", "emitted_ms")
+        judged = judge(compare(answer, found, workload.key))
+    return count(judged, moments).toArrow()
 
 
-def reference(
-    spark: SparkSession, run: RunDir, facts: Facts, pipeline: Pipeline, parameters: Mapping[str, Any]
-) -> DataFrame:
-    """The pipeline's right answer to the recorded input."""
+def inputs_of(spark: SparkSession, run: RunDir, facts: Facts, workload: Workload) -> dict[str, DataFrame]:
+    """The recorded input, with when each record was to be sent and which partition holds it."""
     assert facts.moments is not None
     intended_ns = intended(run, facts, facts.moments)
     bits = partition_bits(facts)
-    inputs = {
-        name: spark.read.schema(f"{_RECORDED}, n_seq bigint")
-        .parquet(literal_path(run.recorded(name)))
-        .withColumns({"intended_ns": intended_ns, "partition_bit": bits[name]})
-        for name in pipeline.inputs
+    return {
+        stream.name: read_input(spark, run, stream.name, workload.codec).withColumns(
+            {"intended_ns": intended_ns, "partition_bit": bits[stream.name]}
+        )
+        for stream in workload.inputs
     }
-    return pipeline.reference(inputs, parameters)
 
 
 def partition_bits(facts: Facts) -> dict[str, Column]:
@@ -84,7 +82,7 @@ def partition_bits(facts: Facts) -> dict[str, Column]:
     return bits
 
 
-def compare(answer: DataFrame, found: DataFrame, pipeline: Pipeline) -> DataFrame:
+def compare(answer: DataFrame, found: DataFrame, key: Sequence[str]) -> DataFrame:
     """One row per key of the reference, with the outputs of that key summed up.
 
     Values other than floating-point numbers are compared by one 64-bit hash, so that they need not travel. Outputs of
@@ -93,9 +91,9 @@ def compare(answer: DataFrame, found: DataFrame, pipeline: Pipeline) -> DataFram
     from pyspark.sql import functions as f
 
     kinds = dict(answer.dtypes)
-    floats = [name for name in pipeline.values if kinds[name] in ("float", "double")]
-    exact = [name for name in pipeline.values if name not in floats]
-    key = list(pipeline.key)
+    values = [name for name in answer.columns if name not in (*key, *ANSWER_STAMPS)]
+    floats = [name for name in values if kinds[name] in FLOATS]
+    exact = [name for name in values if name not in floats]
     left = answer.select(
         *key,
         _digest([f.col(name) for name in exact]).alias("right_digest"),
@@ -121,7 +119,7 @@ def compare(answer: DataFrame, found: DataFrame, pipeline: Pipeline) -> DataFram
     )
     is_right = reduce(
         lambda one, other: one & other,
-        (_close(f.col(f"right_{name}"), f.col(f"found_{name}")) for name in floats),
+        (is_close(f.col(f"right_{name}"), f.col(f"found_{name}"), kinds[name]) for name in floats),
         f.col("right_digest") == f.col("found_digest"),
     )
     same_key = reduce(lambda one, other: one & other, (f.col(name) == f.col(f"found_{name}") for name in key))
@@ -248,11 +246,3 @@ def _where(condition: str, column: str) -> Column:
     from pyspark.sql import functions as f
 
     return f.expr(f"if({condition}, {column}, null)")
-
-
-def _close(right: Column, found: Column) -> Column:
-    from pyspark.sql import functions as f
-
-    # Relative to the right one: what came out may be infinite or no number, and then everything would be near it.
-    tolerance = f.when(right == 0, ZERO_TOLERANCE).otherwise(f.abs(right) * RELATIVE_TOLERANCE)
-    return right.eqNullSafe(found) | (f.abs(right - found) <= tolerance)

@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from streamgauge import registry
-from streamgauge.contracts import Pipeline
+from streamgauge.contracts import Workload
 from streamgauge.errors import StreamgaugeError, UsageError
-from streamgauge.evaluate.facts import Facts, Moments
-from streamgauge.evaluate.metrics import throughput
+from streamgauge.evaluate.facts import Facts
 from streamgauge.evaluate.metrics.generator import LedgerProblem
-from streamgauge.evaluate.metrics.trend import NO_SERIES, Series
 from streamgauge.evaluate.summary import Figures
 from streamgauge.evaluate.tally import MISSING
-from streamgauge.model import NS_PER_S
-from streamgauge.workloads.own.job_file import inspect, running
-from streamgauge.workloads.own.workload import OwnPipeline, Unchecked
 from streamgauge.rundir import RunDir
 from streamgauge.schemas import REFERENCE_FROM
 from streamgauge.stored import read_json
+from streamgauge.workloads.own.job_file import inspect, running
+from streamgauge.workloads.own.workload import OwnWorkload, Unchecked
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -34,7 +27,7 @@ if TYPE_CHECKING:
 def describe(run: RunDir, facts: Facts) -> dict[str, Any] | None:
     """What the summary says of the job file: its name and sha256, and that of the file with the reference, or null.
 
-    None for a run of a pipeline of ours.
+    None for a run of one of our workloads.
     """
     job = facts.scenario.get("job")
     if job is None:
@@ -53,24 +46,24 @@ def is_validated(job: Mapping[str, Any] | None) -> bool:
 
 
 @contextmanager
-def pipeline_of(run: RunDir, facts: Facts, spark: SparkSession) -> Iterator[Pipeline]:
-    """The pipeline that the output is matched with, while that is done.
+def workload_of(run: RunDir, facts: Facts, spark: SparkSession) -> Iterator[Workload]:
+    """The workload that the output is matched with, while that is done.
 
     Raises UsageError for a mistake in the reader's reference, with the command that evaluates the run again.
     """
-    job, streams = facts.scenario.get("job"), [stream.name for stream in facts.inputs]
+    job, workload = facts.scenario.get("job"), facts.workload
     if job is None:
-        yield registry.workload(facts.scenario["pipeline"])
+        yield workload
         return
     file = _reference_file(run)
     if not inspect(file).key:
-        yield Unchecked(streams)
+        yield Unchecked(workload)
         return
     original = _where_the_reader_has_it(run, job)
     try:
         with running(file, original, spark) as code:
             try:
-                yield OwnPipeline(code, streams)
+                yield OwnWorkload(code, workload)
             except (StreamgaugeError, LedgerProblem):
                 raise
             except Exception as problem:
@@ -102,40 +95,6 @@ def answered(table: pa.Table) -> pa.Table:
     import pyarrow.compute as pc
 
     return table.filter(pc.not_equal(table.column("fate"), MISSING))
-
-
-def with_consumed_backlog(run: RunDir, facts: Facts, moments: Moments, figures: Figures) -> Figures:
-    """The figures with the backlog that the engine's own positions show: nothing else tells which inputs are done."""
-    backlog = consumed_backlog(run.samples("positions"), [stream.name for stream in facts.inputs], moments)
-    if not any(value is not None for value in backlog):
-        return replace(figures, backlog_measured=NO_SERIES, waiting_measured=NO_SERIES)
-    measured = Series.of(backlog, moments.measured_seconds())
-    filled = np.array([0.0 if value is None else value for value in backlog])
-    end = min(max((moments.load_end_ns - moments.load_start_ns) // NS_PER_S - 1, 0), len(filled) - 1)
-    return replace(
-        figures,
-        backlog=filled,
-        backlog_end=round(filled[end]),
-        backlog_measured=measured,
-        waiting_measured=throughput.in_seconds_of_load(measured, facts, moments),
-    )
-
-
-def consumed_backlog(
-    samples: Sequence[Mapping[str, Any]], inputs: Sequence[str], moments: Moments
-) -> list[float | None]:
-    """Records appended and not consumed in each second, by the last sample of it; None where that is not known.
-
-    The mean since the sample before, where the run has one: a single look would show a beat with the engine's batches.
-    """
-    found: list[float | None] = [None] * moments.seconds
-    for sample in samples:
-        second = (sample["t_ns"] - moments.load_start_ns) // NS_PER_S
-        if sample["consumed"] is not None and 0 <= second < moments.seconds:
-            look = max(sum(sample["appended"][name] for name in inputs) - sample["consumed"], 0)
-            mean = sample.get("lag")
-            found[second] = float(look if mean is None else mean)
-    return found
 
 
 def warnings(figures: Figures) -> list[str]:

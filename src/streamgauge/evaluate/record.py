@@ -12,7 +12,6 @@ from streamgauge import registry
 from streamgauge.errors import EnvironmentProblem, UsageError
 from streamgauge.evaluate.facts import Facts
 from streamgauge.model import Stream
-from streamgauge.pipelines.messages import n_seq_in
 from streamgauge.rundir import RunDir
 
 if TYPE_CHECKING:
@@ -37,16 +36,25 @@ def record(spark: SparkSession, run: RunDir, progress: Callable[[str], None] = l
     from pyspark.sql import functions as f
 
     facts = Facts.read(run)
+    codec = facts.workload.codec
+    as_text = "string" if codec.text else "binary"
     described = facts.manifest["transport"]
     transport = registry.transport(described["name"]).attach(described)
     for stream in facts.streams:
         progress(f"recording {stream.name}")
         ends = {int(partition): int(end) for partition, end in facts.outcome["ends"][stream.name].items()}
-        rows = transport.read(spark, stream, ends).select(
-            f.col("key").cast("string"), f.col("value").cast("string"), "partition", "offset", "appended_ms"
-        )
+        of_input = {}
         if stream.role == "input":
-            rows = rows.withColumn("n_seq", n_seq_in(f.col("value")))
+            of_input["n_seq"] = codec.n_seq.column()
+            if codec.event_ms is not None:
+                of_input["event_ms"] = codec.event_ms.column()
+        headers = bool(of_input) and codec.needs_headers
+        rows = transport.read(spark, stream, ends, headers=headers).select(
+            f.col("key").cast(as_text).alias("key"),
+            f.col("value").cast(as_text).alias("value"),
+            *("partition", "offset", "appended_ms"),
+            *(column.alias(name) for name, column in of_input.items()),
+        )
         target = run.recorded(stream.name)
         part = target.with_name(f"{stream.name}.part")
         rows.write.mode("overwrite").options(**PARQUET).parquet(str(part))

@@ -53,7 +53,8 @@ class Figures:
     def unknown_kinds(self) -> frozenset[str]:
         """Latencies between moments of two clocks that do not agree."""
         unknown = () if self.total_known else ("total", "generator_share")
-        return frozenset(unknown if self.latest_known else (*unknown, "latest", "average", "generator_share"))
+        of_broker = ("latest", "average", "arrival", "generator_share")
+        return frozenset(unknown if self.latest_known else (*unknown, *of_broker))
 
 
 def summarize(
@@ -122,6 +123,7 @@ def _latencies(figures: Figures | None) -> dict[str, Any]:
     if figures is not None:
         found |= figures.latencies
     shown = {kind: rounded(distribution.figures()) for kind, distribution in found.items()}
+    shown["arrival"] = {"mean": None if figures is None else _round(_arrival_ms(figures.tally))}
     for kind in figures.unknown_kinds if figures is not None else ():
         shown[kind] = dict.fromkeys(shown[kind], None)
     if figures is not None and figures.broker_bound is not None and not figures.broker_bound.agrees:
@@ -129,6 +131,12 @@ def _latencies(figures: Figures | None) -> dict[str, Any]:
         for kind in ("latest", "average"):
             shown[kind] = {name: value for name, value in shown[kind].items() if not name.endswith("_at_least")}
     return shown
+
+
+def _arrival_ms(tally: Tally) -> float | None:
+    """The mean over input records of emitted − appended."""
+    inputs = int(tally.inputs[tally.timed].sum())
+    return float((tally.average_ms * tally.inputs)[tally.timed].sum()) / inputs if inputs else None
 
 
 def _rates(figures: Figures | None, moments: Moments | None) -> dict[str, Any]:

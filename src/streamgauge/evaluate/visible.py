@@ -16,6 +16,7 @@ import numpy as np
 from streamgauge.evaluate.column import column_function
 from streamgauge.evaluate.facts import Facts, Moments
 from streamgauge.evaluate.metrics.latency import Distribution
+from streamgauge.evaluate.recorded import is_recorded, output_batches
 from streamgauge.evaluate.tally import Ints
 from streamgauge.model import NS_PER_MS
 from streamgauge.rundir import RunDir
@@ -116,16 +117,20 @@ def undeclared(run: RunDir, facts: Facts) -> int:
 
 
 def unused_places(run: RunDir, facts: Facts) -> int:
-    """Offsets below the end of the output at which nothing was recorded; 0 where the output was not recorded."""
-    import pyarrow.dataset as ds
-
-    directory, partitions = run.recorded(facts.output.name), facts.output.partitions
-    if not any(directory.glob("*.parquet")):
+    """Offsets below the ends of the outputs at which nothing was recorded; 0 where they were not recorded."""
+    if not facts.outputs or not is_recorded(run, facts.outputs):
         return 0
-    known = (facts.outcome.get("ends") or {}).get(facts.output.name) or {}
-    ends = np.array([int(known.get(str(partition), 0)) for partition in range(partitions)], np.int64)
+    known = facts.outcome.get("ends") or {}
+    ends = np.array(
+        [
+            int((known.get(stream.name) or {}).get(str(partition), 0))
+            for stream in facts.outputs
+            for partition in range(stream.partitions)
+        ],
+        np.int64,
+    )
     rows = 0
-    for batch in ds.dataset(directory).scanner(columns=["partition", "offset"]).to_batches():
+    for batch in output_batches(run, facts, ["partition", "offset"]):
         np.maximum.at(ends, batch.column("partition").to_numpy(), batch.column("offset").to_numpy() + 1)
         rows += batch.num_rows
     return int(ends.sum()) - rows

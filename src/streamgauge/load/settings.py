@@ -20,10 +20,10 @@ class Settings:
     described: Mapping[str, Any]
     """What ``Transport.attach`` needs."""
     streams: tuple[Stream, ...]
-    dataset: str
+    workload: str
+    parameters: Mapping[str, Any]
+    """Of the workload."""
     seed: int
-    dataset_rate_per_s: int
-    keys: str
     plan: LoadPlan
     index: int
     of: int
@@ -45,10 +45,9 @@ class Settings:
                 streams=tuple(
                     Stream(stream["name"], stream["topic"], partitions=0, role="input") for stream in content["streams"]
                 ),
-                dataset=content["dataset"]["name"],
-                seed=int(content["dataset"]["seed"]),
-                dataset_rate_per_s=int(content["dataset"]["rate_per_s"]),
-                keys=content["dataset"].get("keys", "dataset"),
+                workload=content["workload"]["name"],
+                parameters=content["workload"]["parameters"],
+                seed=int(content["workload"]["seed"]),
                 plan=LoadPlan.from_json(content["plan"]),
                 index=index,
                 of=of,

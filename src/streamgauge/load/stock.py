@@ -75,11 +75,12 @@ class Stock:
         block = self._blocks[0]
         slice_ = {}
         for shelf in block.shelves:
-            n_seq, keys, values = shelf.records
+            n_seq, keys, values, headers = shelf.records
             start, stop = shelf.used, bisect_left(n_seq, end, lo=shelf.used)
             shelf.used = stop
             if stop > start:
-                slice_[shelf.stream] = Records(n_seq[start:stop], keys[start:stop], values[start:stop])
+                cut = slice(start, stop)
+                slice_[shelf.stream] = Records(n_seq[cut], keys[cut], values[cut], headers and headers[cut])
         if end == block.end:
             self._blocks.popleft()
         return slice_

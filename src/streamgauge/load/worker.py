@@ -22,7 +22,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from streamgauge import datasets, registry
+from streamgauge import registry
 from streamgauge.contracts import Sender
 from streamgauge.errors import StreamgaugeError, UsageError
 from streamgauge.load.ledger import Ledger
@@ -147,7 +147,7 @@ def run(settings: Settings, commands: Commands, stop: threading.Event) -> None:
     # Before the client's threads are made, which inherit it.
     goes_first = _ask_for_priority()
     plan = settings.plan
-    dataset = datasets.make(settings.dataset, settings.seed, settings.dataset_rate_per_s, settings.keys)
+    dataset = registry.workload(settings.workload).dataset(settings.parameters, settings.seed, plan)
     transport = registry.transport(settings.transport).attach(settings.described)
     queue_records = min(plan.most_within(QUEUE_S + settings.pause_s), QUEUE_RECORDS_MAX) // settings.of
     sender = transport.sender(settings.streams, queue_records=queue_records)

@@ -71,7 +71,7 @@ def calibrate(scenario: Scenario, run: Run, say: Callable[[str], None] = lambda 
     ceiling_per_s, stopped_by = _ceiling(scenario, run, summary["rate_per_s"]["output"], say, repeated)
     return {
         "scenario": f"{scenario.study}/{scenario.name}",
-        "pipeline": scenario.pipeline,
+        "workload": scenario.workload,
         "rate_per_s": scenario.load.rate_per_s,
         "measured_s": scenario.load.measured_s,
         "at": datetime.now(UTC).isoformat(timespec="seconds"),

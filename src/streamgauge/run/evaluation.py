@@ -18,11 +18,11 @@ from streamgauge.evaluate import evaluate_without_spark, needs_spark
 from streamgauge.evaluate import process as evaluator
 from streamgauge.jvm.java import find_java
 from streamgauge.model import LoadPlan, ProcessSpec, Stream
-from streamgauge.workloads.own.job_file import inspect
 from streamgauge.processes import directory_lock
 from streamgauge.processes.supervisor import Supervisor
 from streamgauge.run.reporter import Reporter
 from streamgauge.rundir import RunDir
+from streamgauge.workloads.own.job_file import inspect
 
 ROLE, GROUP = "evaluate", "evaluate"
 PATIENCE_S = 4 * 3600.0

@@ -30,7 +30,8 @@ def describe(plan: RunPlan, warnings: Sequence[str] = ()) -> dict[str, Any]:
     return {
         "run": plan.run,
         "tool": __version__,
-        "scenario": {**about_scenario, "pipeline": scenario.pipeline},
+        # "stage" is what the format has called the choice since before other scenarios had other words for it.
+        "scenario": {**about_scenario, "stage": scenario.chosen},
         "engine": {
             "name": engine.name,
             "title": engine.title,

@@ -12,7 +12,7 @@ from typing import Any
 from streamgauge import registry
 from streamgauge.errors import EngineFailed, EnvironmentProblem
 from streamgauge.machine.clock import read_clock
-from streamgauge.model import NS_PER_S
+from streamgauge.model import NS_PER_S, ResultKind, numbered_ends
 from streamgauge.processes import leftovers, ports
 from streamgauge.processes.supervisor import Supervisor
 from streamgauge.run.drain import QuietDetector
@@ -57,12 +57,13 @@ class Measurement:
         self._commits_offsets = registry.engine(self.scenario.engine).traits.commits_offsets
         self._faults = Faults(self.scenario, supervisor, reporter.say)
         self._visibility = Visibility.of(plan, self.run)
+        self._kind = registry.workload(self.scenario.workload).kind
         unvalidated = self.scenario.job is not None and not self.scenario.job.key
-        self._lag = LagMeter(self._look_at_lag, wanted=referee is not None or unvalidated)
+        by_position = unvalidated or self._kind in (ResultKind.FILTER, ResultKind.NONE)
+        self._lag = LagMeter(self._look_at_lag, wanted=referee is not None or by_position)
         self._lags = Lags()
         self._one_to_one = is_one_to_one(self.scenario)
-        has_output = any(stream.role == "output" for stream in plan.streams)
-        self._quiet = QuietDetector(self.scenario.trigger_s, has_output=has_output)
+        self._quiet = QuietDetector(self.scenario.trigger_s, has_output=bool(plan.outputs))
         self._doubt: Call | None = None
         """Why a referee wants to know whether results are missing."""
         self._last: tuple[float, int, int] = (time.monotonic(), 0, 0)
@@ -78,14 +79,19 @@ class Measurement:
         try:
             try:
                 self._start_broker()
-                if self.plan.request.load_first or self.scenario.load.shape == "single-burst":
+                if self.scenario.load.shape == "preloaded":
+                    self._start_load()
+                    self._watch_load()
+                    self._start_engine_under_load()
+                elif self.plan.request.load_first or self.scenario.load.before_engine:
                     self._start_load()
                     self._await_burst()
                     self._start_engine_under_load()
+                    self._watch_load()
                 else:
                     self._start_engine()
                     self._start_load()
-                self._watch_load()
+                    self._watch_load()
                 if self._outcome.hopeless is None:
                     self._drain()
                     self._settle_doubt()
@@ -124,6 +130,7 @@ class Measurement:
                 ports.check_bound(self.run, self.plan.engine, self.plan.job.ports, failure)
                 self._outcome.ended = self._supervisor.ended() or [never_started(spec.role, failure)]
                 raise
+        self._outcome.engine_ready_ns = time.time_ns()
 
     def _start_engine_under_load(self) -> None:
         """Go on sampling meanwhile: what an engine uses while it starts belongs to how it takes a burst."""
@@ -218,7 +225,7 @@ class Measurement:
                 sent=self._heard.sent,
                 appended=self._inputs_of(appended),
                 consumed=self._heard.consumed,
-                output=None if self._visibility.saw_transactions() else appended["output"],
+                output=None if self._visibility.saw_transactions() else self._outputs_of(appended),
                 late_max_ms=self._heard.late_max_ms,
                 lags=self._lags,
             )
@@ -254,6 +261,8 @@ class Measurement:
                 return False
             # What is committed is done for good; what has been read only may be read again after a fault.
             taken = (self._heard.committed or 0) if self._commits_offsets else self._heard.consumed
+            if taken is None and self._kind is ResultKind.NONE:
+                return False  # nothing else tells when it is done
             # An engine that a fault has ended will not catch up.
             behind = taken is not None and taken < self._inputs_of(appended) and self._lives("engine")
             return self._quiet.is_quiet(time.monotonic(), behind=behind) and not self._visibility.hides_results()
@@ -272,7 +281,7 @@ class Measurement:
         if self._doubt is None or found is None or self._visibility.saw_transactions():
             return
         inputs, quiet = self._inputs_of(found), self._outcome.drain == "quiet"
-        if not is_missing(inputs, self._heard.consumed, found["output"], quiet=quiet):
+        if not is_missing(inputs, self._heard.consumed, self._outputs_of(found), quiet=quiet):
             self._outcome.hopeless, self._outcome.hopeless_latency_ms = self._doubt.reason, self._doubt.latency_ms
 
     def _each_second(
@@ -330,12 +339,15 @@ class Measurement:
         return appended
 
     def _follow_output(self, appended: Mapping[str, int], ends: Mapping[str, Mapping[int, int]]) -> None:
-        done = appended["output"] if self._heard.consumed is None and self._one_to_one else self._heard.consumed
+        by_output = self._heard.consumed is None and self._one_to_one
+        done = self._outputs_of(appended) if by_output else self._heard.consumed
+        # What was there before the engine waited for its start, which says nothing of how long it pauses.
+        no_lag = done is None or self.scenario.load.shape == "preloaded"
         measured_ns = self._outcome.measured_start_ns
         self._quiet.see(
             time.monotonic(),
-            ends["output"],
-            lag=None if done is None else self._inputs_of(appended) - done,
+            numbered_ends(self.plan.outputs, ends),
+            lag=None if no_lag else self._inputs_of(appended) - (done or 0),
             done=done,
             judged=measured_ns is not None and time.time_ns() >= measured_ns,
         )
@@ -346,7 +358,7 @@ class Measurement:
         except EnvironmentProblem:
             return None
         taken = found.consumed if self._heard.said_consumed is None else self._heard.said_consumed
-        return self._inputs_of(found.appended), found.appended["output"], taken
+        return self._inputs_of(found.appended), self._outputs_of(found.appended), taken
 
     def _group(self) -> str | None:
         """The consumer group that tells how far the engine has come; None where the engine itself does."""
@@ -355,12 +367,15 @@ class Measurement:
     def _inputs_of(self, appended: Mapping[str, int]) -> int:
         return sum(appended[stream.name] for stream in self.plan.inputs)
 
+    def _outputs_of(self, appended: Mapping[str, int]) -> int:
+        return sum(appended[stream.name] for stream in self.plan.outputs)
+
     def _show(self, appended: Mapping[str, int], phase: Callable[[float], str]) -> None:
         now, load = time.monotonic(), self.scenario.load
         assert self._outcome.load_start_ns is not None
         elapsed_s = max((time.time_ns() - self._outcome.load_start_ns) / NS_PER_S, 0.0)
         then, sent, output = self._last
-        self._last = (now, self._heard.sent, appended["output"])
+        self._last = (now, self._heard.sent, self._outputs_of(appended))
         seconds = max(now - then, 1e-9)
         self._reporter.tick(
             Tick(
@@ -369,7 +384,7 @@ class Measurement:
                 planned_s=load.duration_s,
                 offered_per_s=load.offered_before(elapsed_s),
                 sent_per_s=(self._heard.sent - sent) / seconds,
-                output_per_s=(appended["output"] - output) / seconds,
+                output_per_s=(self._outputs_of(appended) - output) / seconds,
                 lag=None if self._heard.consumed is None else max(self._inputs_of(appended) - self._heard.consumed, 0),
                 late_max_ms=self._heard.late_max_ms,
                 errors=self._heard.errors,

@@ -69,6 +69,8 @@ class Outcome:
 
     engine_start_ns: int | None = None
     """Just before the engine's first process was started."""
+    engine_ready_ns: int | None = None
+    """When all of the engine's processes were usable."""
     load_start_ns: int | None = None
     measured_start_ns: int | None = None
     measured_end_ns: int | None = None

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Literal
 
 from streamgauge import jars, registry
 from streamgauge.contracts import Transport
@@ -25,8 +26,8 @@ from streamgauge.run.command import repeating
 from streamgauge.run.evaluation import heap_need_mb
 from streamgauge.rundir import RunDir
 
-RECORD_BYTES = 260
-"""A record of 200 bytes with its share of the log's and the Parquet file's own bookkeeping."""
+RECORD_OVERHEAD_BYTES = 40
+"""A record's share of the log's and the Parquet file's own bookkeeping."""
 SPARE_DISK_MB = 300
 BROKER_MEMORY_MB = 800
 LOAD_MEMORY_MB = 200
@@ -77,8 +78,8 @@ class RunPlan:
         return tuple(stream for stream in self.streams if stream.role == "input")
 
     @property
-    def output(self) -> Stream:
-        return next(stream for stream in self.streams if stream.role == "output")
+    def outputs(self) -> tuple[Stream, ...]:
+        return tuple(stream for stream in self.streams if stream.role == "output")
 
     @property
     def processes(self) -> tuple[ProcessSpec, ...]:
@@ -108,19 +109,18 @@ def draw(request: Request, run: str, work_dir: Path) -> RunPlan:
         )
     ports: tuple[int, ...] = () if request.bootstrap else _ports(scenario.broker_port)
     transport = registry.transport("kafka").prepare(request.bootstrap, ports)
-    pipeline = registry.workload(scenario.pipeline)
-    streams = (
-        *(Stream(name, f"streamgauge.{run}.{name}", scenario.partitions, "input") for name in pipeline.inputs),
-        Stream("output", f"streamgauge.{run}.output", scenario.partitions, "output"),
-    )
+    workload = registry.workload(scenario.workload)
+    dataset = workload.dataset(scenario.parameters, scenario.seed, scenario.load)
+    inputs = tuple(_stream(run, stream.name, scenario, "input") for stream in workload.inputs)
+    outputs = tuple(_stream(run, name, scenario, "output") for name in workload.outputs)
     job = Job(
         run=run,
-        pipeline=scenario.pipeline,
+        workload=scenario.workload,
         parameters=scenario.parameters,
         transport=transport.name,
         endpoints=transport.endpoints,
-        inputs={stream.name: stream.topic for stream in streams if stream.role == "input"},
-        output=streams[-1].topic,
+        inputs={stream.name: stream.topic for stream in inputs},
+        outputs={stream.name: stream.topic for stream in outputs},
         partitions=scenario.partitions,
         checkpoint_dir=work_dir / "engine" / "checkpoint",
         work_dir=work_dir / "engine",
@@ -136,14 +136,14 @@ def draw(request: Request, run: str, work_dir: Path) -> RunPlan:
     broker_mb = BROKER_MEMORY_MB if transport.own else 0
     broker, system = transport.plan(work_dir), engine.plan(job)
     pause_s = math.ceil(faults.longest_pause_s(scenario, broker))
-    load = _load_workers(scenario, streams[:-1], transport, work_dir, request.out, pause_s)
+    load = _load_workers(scenario, inputs, transport, work_dir, request.out, pause_s)
     faults.check(scenario, [*broker, *system, *load])
     queued = min(scenario.load.most_within(QUEUE_S + pause_s), QUEUE_RECORDS_MAX)
     load_mb = scenario.generators * LOAD_MEMORY_MB + queued * QUEUED_RECORD_BYTES // 1_000_000
     return RunPlan(
         run=run,
         request=request,
-        streams=streams,
+        streams=(*inputs, *outputs),
         transport=transport,
         job=job,
         work_dir=work_dir,
@@ -161,18 +161,22 @@ def draw(request: Request, run: str, work_dir: Path) -> RunPlan:
         broker_ports=ports,
         # The evaluator starts when the engine and the load have stopped.
         memory_mb=broker_mb + max(engine_mb + load_mb, heap_mb + 600),
-        disk_mb=disk_need_mb(scenario, own_broker=transport.own),
+        disk_mb=disk_need_mb(scenario, dataset.record_bytes, own_broker=transport.own),
     )
+
+
+def _stream(run: str, name: str, scenario: Scenario, role: Literal["input", "output"]) -> Stream:
+    return Stream(name, f"streamgauge.{run}.{name}", scenario.partitions, role)
 
 
 def _own_job(job: JobFile, run: RunDir) -> dict[str, str]:
     return {"path": job.path, "copy": str(run.job_path.absolute())}
 
 
-def disk_need_mb(scenario: Scenario, *, own_broker: bool) -> int:
+def disk_need_mb(scenario: Scenario, record_bytes: int, *, own_broker: bool) -> int:
     """Input and output, once in the broker's log (where it is ours) and once recorded, and something to spare."""
     copies = 4 if own_broker else 2
-    return scenario.load.records * RECORD_BYTES * copies // 1_000_000 + SPARE_DISK_MB
+    return scenario.load.records * (record_bytes + RECORD_OVERHEAD_BYTES) * copies // 1_000_000 + SPARE_DISK_MB
 
 
 def check_room(blueprint: RunPlan) -> None:
@@ -236,13 +240,10 @@ def _load_worker(
 ) -> ProcessSpec:
     role = "load" if scenario.generators == 1 else f"load-{index + 1}"
     settings = work_dir / role / "settings.json"
-    # A burst comes from more points, not from the same ones again and again: a result then needs as many records in
-    # a burst as between two (3.17 of them in the paper).
-    dataset = {"name": scenario.dataset, "seed": scenario.seed, "rate_per_s": scenario.load.busiest_per_s}
     content = {
         "transport": transport.describe(),
         "streams": [{"name": stream.name, "topic": stream.topic} for stream in inputs],
-        "dataset": {**dataset, "keys": scenario.keys},
+        "workload": {"name": scenario.workload, "parameters": dict(scenario.parameters), "seed": scenario.seed},
         "plan": asdict(scenario.load),
         "ledger": str(RunDir(out).ledger(index).absolute()),
         "worker": {"index": index, "of": scenario.generators},

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from streamgauge import registry
-from streamgauge.model import Scenario
+from streamgauge.model import ResultKind, Scenario
 
 
 def is_one_to_one(scenario: Scenario) -> bool:
@@ -13,7 +13,7 @@ def is_one_to_one(scenario: Scenario) -> bool:
     """
     if scenario.job is not None or registry.engine(scenario.engine).traits.is_transactional(scenario.engine_options):
         return False
-    return "n_seq" in registry.workload(scenario.pipeline).key
+    return registry.workload(scenario.workload).kind is ResultKind.ONE_TO_ONE
 
 
 def is_missing(inputs: int, consumed: int | None, output: int, *, quiet: bool) -> bool:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from streamgauge import registry
 from streamgauge.errors import EnvironmentProblem
+from streamgauge.model import numbered_ends
 from streamgauge.run.plan import RunPlan
 from streamgauge.rundir import RunDir
 
@@ -41,13 +42,14 @@ class Visibility:
 
     @classmethod
     def of(cls, plan: RunPlan, run: RunDir) -> Visibility:
-        """Of a run's output. Where the engine certainly does not write in transactions, nothing is looked at."""
-        scenario = plan.request.scenario
+        """Of a run's outputs. Where the engine certainly does not write in transactions, nothing is looked at."""
+        scenario, transport, outputs = plan.request.scenario, plan.transport, plan.outputs
+        may_hide = registry.engine(scenario.engine).traits.may_hide_results(scenario.engine_options)
         return cls(
-            lambda: plan.transport.visible_ends(plan.output),
+            lambda: numbered_ends(outputs, {stream.name: transport.visible_ends(stream) for stream in outputs}),
             lambda lines: run.append_samples("visible", lines),
-            hidden=lambda: plan.transport.hidden(plan.output),
-            wanted=registry.engine(scenario.engine).traits.may_hide_results(scenario.engine_options),
+            hidden=lambda: sum(transport.hidden(stream) for stream in outputs),
+            wanted=may_hide and bool(outputs),
         )
 
     def begin(self) -> None:

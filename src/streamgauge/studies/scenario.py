@@ -7,17 +7,20 @@ import tomllib
 from collections.abc import Iterable, Mapping
 from importlib import resources
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic.fields import FieldInfo
 
 from streamgauge import registry
-from streamgauge.contracts import Engine, Pipeline
+from streamgauge.contracts import Engine, Workload
 from streamgauge.errors import Unsupported, UsageError
 from streamgauge.model import JobFile, LoadPlan, Scenario
 from streamgauge.shapes import Arrivals, ShapeName
 
 PROFILES = ("laptop", "paper")
+
+Model = TypeVar("Model", bound=BaseModel)
 
 
 class Strict(BaseModel):
@@ -36,20 +39,18 @@ Rate = Annotated[int, Field(ge=1, le=RATE_MAX)]
 class Values(Strict):
     """Every value of a scenario that can be set."""
 
-    stage: str = Field(description="the pipeline's stage that is measured")
     engine: str = Field(description="the system under test")
-    rate_per_s: Rate = Field(description="records per second, over all streams")
+    rate_per_s: Annotated[int, Field(ge=0, le=RATE_MAX)] = Field(
+        default=0, description="records per second, over all streams"
+    )
     warmup_s: Annotated[float, Field(ge=0, le=WEEK_S)] = Field(
-        description="seconds of load before the measured interval"
+        default=0.0, description="seconds of load before the measured interval"
     )
-    measured_s: Annotated[float, Field(ge=1, le=WEEK_S)] = Field(description="seconds that are measured")
+    measured_s: Annotated[float, Field(ge=0, le=WEEK_S)] = Field(default=0.0, description="seconds that are measured")
+    records: Annotated[int, Field(ge=0, le=10**10)] = Field(
+        default=0, description="preloaded: records that are in the transport before the engine starts"
+    )
     partitions: Annotated[int, Field(ge=1, le=1000)] = Field(description="partitions of every topic")
-    out_of_order_ms: Annotated[int, Field(ge=0, le=3_600_000)] = Field(
-        description="how late a record may be against event time"
-    )
-    join_bound_ms: Annotated[int, Field(ge=0, le=3_600_000)] = Field(
-        default=1000, description="flow and speed of one lane belong together when appended at most so far apart"
-    )
     drain_deadline_s: Annotated[float, Field(ge=1, le=WEEK_S)] = Field(
         description="longest wait for results after the load"
     )
@@ -69,9 +70,6 @@ class Values(Strict):
     rising_warmup: bool = Field(
         default=False, description="the warm-up rises from nothing to its rate, which a cold engine can follow"
     )
-    keys: Literal["dataset", "uniform", "normal", "zipf", "one"] = Field(
-        default="dataset", description="how records are spread over the keys"
-    )
     generators: Annotated[int, Field(ge=1, le=64)] = Field(default=1, description="load workers that share the plan")
     sustained: Literal["slope", "ospbench", "sustainable", "scalability", "none"] = Field(
         description="the rule that says whether the rate was sustained"
@@ -84,6 +82,13 @@ class Values(Strict):
         """Each shape needs some values and would silently ignore the others."""
         set_ = {key for key in SHAPE_VALUES if getattr(self, key)}
         needed = SHAPE_NEEDS.get(self.shape, set())
+        if self.shape == "preloaded":
+            set_ |= {key for key in ("rate_per_s", "warmup_s", "measured_s") if getattr(self, key)}
+        elif self.rate_per_s < 1 or self.measured_s < 1:
+            raise ValueError(
+                f"shape {self.shape} needs rate_per_s and measured_s, at least 1 each; "
+                f"got {self.rate_per_s} and {self.measured_s:g}"
+            )
         if needed - set_:
             raise ValueError(f"shape {self.shape} needs {', '.join(sorted(needed - set_))}")
         if set_ - needed:
@@ -96,9 +101,9 @@ class Values(Strict):
                 raise ValueError(
                     f"{key} must not be longer than warm-up and measured interval together ({lasts_s:g} s)"
                 )
-        if self.shape == "unlimited" and self.arrivals != "even":
-            raise ValueError("shape unlimited has no arrivals to spread: it has no schedule")
-        if self.rising_warmup and self.shape in ("single-burst", "periodic-burst", "unlimited"):
+        if self.shape in ("unlimited", "preloaded") and self.arrivals != "even":
+            raise ValueError(f"shape {self.shape} has no arrivals to spread: it has no schedule")
+        if self.rising_warmup and self.shape in ("single-burst", "periodic-burst", "unlimited", "preloaded"):
             raise ValueError(f"shape {self.shape} has no warm-up that could rise (rising_warmup)")
         return self
 
@@ -109,6 +114,7 @@ SHAPE_NEEDS: Mapping[str, set[str]] = {
     "fluctuating": {"to_per_s"},
     "single-burst": {"burst_records", "burst_s"},
     "periodic-burst": {"burst_records", "burst_s", "burst_every_s"},
+    "preloaded": {"records"},
 }
 SHAPE_VALUES = sorted(set().union(*SHAPE_NEEDS.values()))
 
@@ -123,8 +129,10 @@ class _Profile(BaseModel):
 class _File(Strict):
     title: str
     source: str
-    dataset: str
-    stages: list[str]
+    choice: str
+    """What the choice among the workloads is called: --set stage=…"""
+    workloads: dict[str, str]
+    """The names to choose from, and the workload that each stands for."""
     common: _Profile
     paper: _Profile
     laptop: _Profile
@@ -132,11 +140,11 @@ class _File(Strict):
 
 def names() -> list[str]:
     """Every scenario of every study, as ``study/scenario``."""
-    found = []
+    scenarios = []
     for study in registry.names("studies"):
         folder = resources.files(registry.study(study))
-        found += [f"{study}/{f.name.removesuffix('.toml')}" for f in folder.iterdir() if f.name.endswith(".toml")]
-    return sorted(found)
+        scenarios += [f"{study}/{f.name.removesuffix('.toml')}" for f in folder.iterdir() if f.name.endswith(".toml")]
+    return sorted(scenarios)
 
 
 def describe(name: str) -> _File:
@@ -168,6 +176,21 @@ def profile_values(name: str, profile: str) -> dict[str, Any]:
     return {**defaults, **(file.common.model_extra or {}), **(chosen.model_extra or {})}
 
 
+def parameter_fields(name: str) -> dict[str, FieldInfo]:
+    """Every parameter of the scenario's workloads."""
+    workloads = (registry.workload(workload) for workload in describe(name).workloads.values())
+    return {key: field for workload in workloads for key, field in workload.parameters.model_fields.items()}
+
+
+def _choices_with(file: _File, parameter: str) -> list[str]:
+    """The choices whose workload has that parameter."""
+    return [
+        choice
+        for choice, workload in file.workloads.items()
+        if parameter in registry.workload(workload).parameters.model_fields
+    ]
+
+
 def resolve(
     name: str,
     *,
@@ -179,45 +202,62 @@ def resolve(
 ) -> Scenario:
     """The scenario with the profile's values and the user's changes. Raises UsageError naming every problem.
 
-    A ``job`` of the reader's takes the stage's place: what the engine cannot do with the stage is not asked.
+    A ``job`` of the reader's takes the workload's place: what the engine cannot do with the workload is not asked.
     """
     file = describe(name)
     values = profile_values(name, profile)
-    chosen: _Profile = getattr(file, profile)
+    profile_engines: _Profile = getattr(file, profile)
     given = {key: parse_literal(text) for key, text in (changes or {}).items()}
     if engine is not None:
         given["engine"] = engine
-    values |= {key: value for key, value in given.items() if key in Values.model_fields}
+    all_parameters = parameter_fields(name)
+    of_scenario = {*Values.model_fields, *all_parameters, file.choice}
+    values |= {key: value for key, value in given.items() if key in of_scenario}
+    chosen = str(values.pop(file.choice, ""))
+    if chosen not in file.workloads:
+        raise registry.unknown(f"{file.choice} of {name}", chosen, file.workloads)
+    workload = registry.workload(file.workloads[chosen])
+    own_parameters = workload.parameters.model_fields
+    for key in given:
+        if key in all_parameters and key not in own_parameters:
+            having = _choices_with(file, key)
+            raise UsageError(
+                f"{file.choice} {chosen} has no parameter {key}",
+                where=f"{name}, set on the command line",
+                expected=f"{key} only with {file.choice} {', '.join(having)}",
+                hint=f"streamgauge plan {name} --set {file.choice}={having[0]} --set {key}=…",
+            )
+    parameters = {key: values[key] for key in own_parameters if key in values}
+    values = {key: value for key, value in values.items() if key not in all_parameters}
     system = registry.engine(str(values.get("engine", "")))
-    defaults = {**file.common.engines.get(system.name, {}), **chosen.engines.get(system.name, {})}
-    for_engine = {key: value for key, value in given.items() if key not in Values.model_fields}
-    checked, options = _check(name, values, system, {**defaults, **for_engine}, set(given))
-    if checked.stage not in file.stages:
-        raise registry.unknown(f"stage of {name}", checked.stage, file.stages)
+    defaults = {**file.common.engines.get(system.name, {}), **profile_engines.engines.get(system.name, {})}
+    for_engine = {key: value for key, value in given.items() if key not in of_scenario}
+    checked, options, parameters = _check(
+        name, values, system, {**defaults, **for_engine}, workload, parameters, set(given)
+    )
     study, _, scenario = name.partition("/")
-    pipeline = f"{study}/{checked.stage}"
     if job is None:
-        _refuse_unsupported(system, pipeline, options)
+        _refuse_unsupported(system, workload.name, options)
     elif not system.traits.takes_job:
         raise UsageError(f"engine {system.name} takes no job file", got=job.path, hint="--engine spark")
-    computed = registry.workload(pipeline)
-    parameters = {key: getattr(checked, key) for key in computed.parameters}
     trigger_s = float(options.get("trigger_ms", 0)) / 1000
     return Scenario(
         study=study,
         name=scenario,
         profile=profile,
         title=file.title,
-        dataset=file.dataset,
-        stage=checked.stage,
+        workload=workload.name,
+        choice=file.choice,
+        chosen=chosen,
         engine=system.name,
         engine_options=options,
         load=LoadPlan(
             rate_per_s=checked.rate_per_s,
             warmup_s=checked.warmup_s,
             measured_s=checked.measured_s,
-            tail_s=max(_tail_s(computed, checked, parameters), job.settles_s if job else 0.0) + 2 * trigger_s,
+            tail_s=_tail_s(workload, checked, parameters, job, trigger_s),
             shape=checked.shape,
+            preloaded=checked.records,
             arrivals=checked.arrivals,
             steps_per_s=tuple(checked.steps_per_s),
             to_per_s=checked.to_per_s,
@@ -228,73 +268,87 @@ def resolve(
             seed=checked.seed,
         ),
         partitions=checked.partitions,
-        out_of_order_ms=checked.out_of_order_ms,
         drain_deadline_s=checked.drain_deadline_s,
         sustained=None if checked.sustained == "none" else checked.sustained,
         seed=checked.seed,
         broker_port=checked.broker_port,
-        keys=checked.keys,
         generators=checked.generators,
         slo=tuple(slo),
         parameters=parameters,
-        scaled=_scaled(checked, profile_values(name, "paper")),
+        scaled=_scaled({**dict(checked), **parameters}, profile_values(name, "paper")),
         job=job,
     )
 
 
-def _tail_s(computed: Pipeline, checked: Values, parameters: Mapping[str, Any]) -> float:
+def _tail_s(
+    workload: Workload, checked: Values, parameters: Mapping[str, Any], job: JobFile | None, trigger_s: float
+) -> float:
     """Load after the measured interval without which an engine could not know that the last results are complete."""
-    tail_s = computed.settles_s(parameters) + checked.out_of_order_ms / 1000
-    if computed.stateful:
+    if checked.shape == "preloaded":
+        return 0.0
+    tail_s = workload.settles_s(parameters)
+    if workload.kind.stateful:
         # A watermark follows the newest record of each stream, which comes a little before the end of the load; and
         # the last record of a window may be appended late, into the next one.
-        tail_s += LATE_S + len(computed.inputs) / checked.rate_per_s
-    return tail_s
+        tail_s += LATE_S + len(workload.inputs) / checked.rate_per_s
+    return max(tail_s, job.settles_s if job else 0.0) + 2 * trigger_s
 
 
-def _refuse_unsupported(system: Engine, pipeline: str, options: Mapping[str, Any]) -> None:
+def _refuse_unsupported(system: Engine, workload: str, options: Mapping[str, Any]) -> None:
     """Raises Unsupported with the engine's own reason."""
-    if pipeline not in system.traits.workloads:
-        reason = system.traits.gaps.get(pipeline, "it does not list it")
-        raise Unsupported(f"engine {system.name} does not run {pipeline}", got=reason, hint="streamgauge list")
+    if workload not in system.traits.workloads:
+        reason = system.traits.gaps.get(workload, "it does not list it")
+        raise Unsupported(f"engine {system.name} does not run {workload}", got=reason, hint="streamgauge list")
     for limit in system.traits.limits:
-        if limit.applies(pipeline, options):
+        if limit.applies(workload, options):
             settings = ", ".join(f"{key}={value}" for key, value in limit.options.items())
             raise Unsupported(
-                f"engine {system.name} does not run {pipeline} with {settings}",
+                f"engine {system.name} does not run {workload} with {settings}",
                 got=limit.reason,
                 hint="streamgauge list",
             )
 
 
-def _scaled(here: Values, paper: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
+def _scaled(here: Mapping[str, Any], paper: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
     """What differs from the paper, other than what is measured."""
-    free = {"stage", "engine", "seed", "broker_port", "generators"}
-    return {key: (value, paper[key]) for key, value in here if key not in free and key in paper and value != paper[key]}
+    free = {"engine", "seed", "broker_port", "generators"}
+    return {
+        key: (value, paper[key])
+        for key, value in here.items()
+        if key not in free and key in paper and value != paper[key]
+    }
 
 
 def _check(
-    name: str, values: Mapping[str, Any], system: Engine, for_engine: Mapping[str, Any], given: set[str]
-) -> tuple[Values, dict[str, Any]]:
+    name: str,
+    values: Mapping[str, Any],
+    system: Engine,
+    for_engine: Mapping[str, Any],
+    workload: Workload,
+    parameters: Mapping[str, Any],
+    given: set[str],
+) -> tuple[Values, dict[str, Any], dict[str, Any]]:
     problems: list[str] = []
-    known = [*Values.model_fields, *system.options.model_fields]
-    checked = options = None
-    try:
-        checked = Values.model_validate(values)
-    except ValidationError as problem:
-        problems += _lines(problem, known)
-    try:
-        options = system.options.model_validate(for_engine)
-    except ValidationError as problem:
-        problems += _lines(problem, known)
-    if checked is None or options is None:
+    known = [*Values.model_fields, *workload.parameters.model_fields, *system.options.model_fields]
+
+    def validated(model: type[Model], content: Mapping[str, Any]) -> Model | None:
+        try:
+            return model.model_validate(content)
+        except ValidationError as problem:
+            problems.extend(_lines(problem, known))
+            return None
+
+    checked = validated(Values, values)
+    parameter_model = validated(workload.parameters, parameters)
+    options = validated(system.options, for_engine)
+    if checked is None or options is None or parameter_model is None:
         raise UsageError(
             f"{len(problems)} value(s) of the scenario cannot be used" if len(problems) > 1 else problems[0],
             where=f"{name} with engine {system.name}" + (", set on the command line" if given else ""),
             got="; ".join(problems) if len(problems) > 1 else None,
             hint=f"streamgauge plan {name} --engine {system.name}",
         )
-    return checked, options.model_dump(exclude_none=False)
+    return checked, options.model_dump(exclude_none=False), parameter_model.model_dump()
 
 
 def _lines(problem: ValidationError, known: Iterable[str]) -> list[str]:

@@ -33,7 +33,7 @@ class Command(Engine):
     title: ClassVar[str] = "Your own program, given after --"
     traits: ClassVar[Traits] = Traits(
         # Which of them the program can do is its author's to know.
-        pipelines=frozenset(registry.names("workloads")),
+        workloads=frozenset(registry.names("workloads")),
         delivery="at-least-once",
         # What is declared. Whether it is so is seen in the output, which is watched in either case.
         transactional=True,

@@ -39,7 +39,7 @@ class Echo(Engine):
     name: ClassVar[str] = "echo"
     title: ClassVar[str] = "Echo (a known delay, for checking the measurement)"
     traits: ClassVar[Traits] = Traits(
-        pipelines=STATELESS,
+        workloads=STATELESS,
         gaps=dict.fromkeys(sorted(STATEFUL), "it copies each message and remembers none"),
         # It keeps no state and is never restarted: what it is not told to break arrives once.
         delivery="exactly-once",

@@ -24,7 +24,7 @@ class Flink(Engine):
     name: ClassVar[str] = "flink"
     title: ClassVar[str] = "Apache Flink"
     traits: ClassVar[Traits] = Traits(
-        pipelines=STATELESS | STATEFUL,
+        workloads=STATELESS | STATEFUL,
         delivery="at-least-once",
         limits=(NOTHING_TO_CUSTOMISE,),
         jar_groups=("java", "flink"),

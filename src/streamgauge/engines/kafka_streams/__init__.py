@@ -90,7 +90,7 @@ class KafkaStreams(Engine):
     name: ClassVar[str] = "kafka-streams"
     title: ClassVar[str] = "Kafka Streams"
     traits: ClassVar[Traits] = Traits(
-        pipelines=STATELESS | STATEFUL,
+        workloads=STATELESS | STATEFUL,
         delivery="at-least-once",
         limits=(NOTHING_TO_CUSTOMISE,),
         jar_groups=("java", "kafka-streams"),

@@ -92,7 +92,7 @@ class Spark(Engine):
     name: ClassVar[str] = "spark"
     title: ClassVar[str] = "Spark Structured Streaming"
     traits: ClassVar[Traits] = Traits(
-        pipelines=STATELESS | STATEFUL,
+        workloads=STATELESS | STATEFUL,
         delivery="at-least-once",
         limits=LIMITS,
         jar_groups=("spark",),

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from streamgauge.evaluate.facts import Facts, Moments
 from streamgauge.evaluate.metrics.level import mean_level
 from streamgauge.evaluate.metrics.trend import Series
+from streamgauge.evaluate.recorded import batches, output_batches
 from streamgauge.evaluate.tally import Floats, Ints
 from streamgauge.evaluate.visible import Visible, output_stamps_ms
 from streamgauge.model import NS_PER_MS, NS_PER_S
@@ -43,6 +42,11 @@ class Stamps:
     never_visible: int = 0
     """Rows of a transactional output that were recorded, but not seen to become visible."""
 
+    @property
+    def first_and_last_ms(self) -> tuple[int | None, int | None]:
+        """When the first result came out, and the last."""
+        return self.first_output_ms, self.last_output_ms
+
 
 def rows_recorded(run: RunDir, facts: Facts) -> dict[str, int]:
     """How many records each stream has, from the files' own headers."""
@@ -53,8 +57,7 @@ def rows_recorded(run: RunDir, facts: Facts) -> dict[str, int]:
 
 def rows_visible(run: RunDir, facts: Facts, visible: Visible) -> int:
     """How many records of the output became visible."""
-    batches = _batches(run.recorded(facts.output.name), OUTPUT_COLUMNS)
-    return sum(len(output_stamps_ms(batch, visible)) for batch in batches)
+    return sum(len(output_stamps_ms(batch, visible)) for batch in output_batches(run, facts, OUTPUT_COLUMNS))
 
 
 def read_stamps(run: RunDir, facts: Facts, moments: Moments, probes: Ints, visible: Visible | None) -> Stamps:
@@ -70,10 +73,11 @@ def read_stamps(run: RunDir, facts: Facts, moments: Moments, probes: Ints, visib
     appended_measured, output_measured, backlog_appended, never_visible = 0, 0, 0, 0
     first_output_ms, last_output_ms = None, None
     start_ms, end_ms = moments.measured_start_ns // NS_PER_MS, moments.observed_end_ns // NS_PER_MS
-    output_moments_ms = [np.zeros(0, np.int64) for _ in range(facts.output.partitions if facts.faults else 0)]
+    partitions = sum(stream.partitions for stream in facts.outputs)
+    output_moments_ms = [np.zeros(0, np.int64) for _ in range(partitions if facts.faults else 0)]
     backlog_ms = int(facts.outcome.get("engine_start_ns") or 0) // NS_PER_MS
     for stream in facts.inputs:
-        for batch in _batches(run.recorded(stream.name), ["n_seq", "appended_ms"]):
+        for batch in batches(run, stream, ["n_seq", "appended_ms"]):
             n_seq, stamp_ms = batch.column(0).fill_null(-1).to_numpy(), batch.column(1).to_numpy()
             _count_by_second(appended, stamp_ms, moments, appended_rest_ms)
             appended_measured += int(((stamp_ms >= start_ms) & (stamp_ms < end_ms)).sum())
@@ -83,7 +87,7 @@ def read_stamps(run: RunDir, facts: Facts, moments: Moments, probes: Ints, visib
             if facts.plan.shape == "single-burst":
                 of_burst = (n_seq >= 0) & (n_seq < facts.plan.burst_records)
                 backlog_appended += int((of_burst & (stamp_ms <= backlog_ms)).sum())
-    for batch in _batches(run.recorded(facts.output.name), OUTPUT_COLUMNS):
+    for batch in output_batches(run, facts, OUTPUT_COLUMNS):
         stamp_ms = output_stamps_ms(batch, visible)
         never_visible += batch.num_rows - len(stamp_ms)
         _count_by_second(output, stamp_ms, moments)
@@ -135,12 +139,6 @@ def in_seconds_of_load(backlog: Series, facts: Facts, moments: Moments) -> Serie
         offered[:] = facts.plan.records / (moments.observed_s or 1.0)
     some = offered > 0
     return Series(backlog.seconds[some], backlog.values[some] / offered[some])
-
-
-def _batches(directory: Path, columns: list[str]) -> Iterator[Any]:
-    import pyarrow.dataset as ds
-
-    yield from ds.dataset(directory).scanner(columns=columns).to_batches()
 
 
 def _count_by_second(counts: Ints, stamp_ms: Ints, moments: Moments, rest_ms: Ints | None = None) -> None:

@@ -208,7 +208,7 @@ class Kafka(Transport):
                 raise EnvironmentProblem(what, where=self.bootstrap, got=where.error or where.offset)
         return {where.partition: where.offset for where in found}
 
-    def read(self, spark: SparkSession, stream: Stream, ends: Mapping[int, int]) -> DataFrame:
+    def read(self, spark: SparkSession, stream: Stream, ends: Mapping[int, int], *, headers: bool = False) -> DataFrame:
         from pyspark.sql import functions as f
 
         frame = (
@@ -218,12 +218,16 @@ class Kafka(Transport):
             # Larger helpings than a consumer's own: reading takes a quarter less time.
             .option("kafka.max.poll.records", "10000")
             .option("kafka.max.partition.fetch.bytes", str(8 * 1024 * 1024))
+            .option("includeHeaders", "true" if headers else "false")
             .option("subscribe", stream.topic)
             .option("startingOffsets", "earliest")
             .option("endingOffsets", json.dumps({stream.topic: {str(p): end for p, end in ends.items()}}))
             .load()
         )
-        return frame.select("key", "value", "partition", "offset", f.unix_millis("timestamp").alias("appended_ms"))
+        more = ["headers"] if headers else []
+        return frame.select(
+            "key", "value", *more, "partition", "offset", f.unix_millis("timestamp").alias("appended_ms")
+        )
 
     def _admin(self) -> AdminClient:
         from confluent_kafka.admin import AdminClient

@@ -103,11 +103,18 @@ class KafkaSender:
         delivery = _Delivery(settled)
         # One by one is faster than produce_batch, which wants a dict for each record and looks six keys up in it.
         produce = self._producer.produce
-        for stream, (_, keys, values) in slice_.items():
+        for stream, (_, keys, values, headers) in slice_.items():
             topic = self._topics[stream]
-            for key, value in zip(keys, values, strict=True):
+            if headers is None:
+                for key, value in zip(keys, values, strict=True):
+                    try:
+                        produce(topic, value, key, _BY_KEY, delivery)
+                    except (BufferError, KafkaException):
+                        delivery.errors += 1
+                continue
+            for key, value, header in zip(keys, values, headers, strict=True):
                 try:
-                    produce(topic, value, key, _BY_KEY, delivery)
+                    produce(topic, value, key, _BY_KEY, delivery, headers=header)
                 except (BufferError, KafkaException):
                     delivery.errors += 1
 

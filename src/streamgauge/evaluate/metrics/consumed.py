@@ -1,0 +1,101 @@
+"""What the positions that were noted during a run tell: how much of the input the engine had consumed, and when."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from streamgauge.evaluate.facts import Facts, Moments
+from streamgauge.evaluate.metrics import throughput
+from streamgauge.evaluate.metrics.trend import NO_SERIES, Series
+from streamgauge.evaluate.summary import Figures
+from streamgauge.model import NS_PER_S
+from streamgauge.rundir import RunDir
+
+
+def with_consumed_backlog(run: RunDir, facts: Facts, moments: Moments, figures: Figures) -> Figures:
+    """The figures with the backlog that the engine's positions show: nothing else tells which inputs are done."""
+    backlog = consumed_backlog(run.samples("positions"), [stream.name for stream in facts.inputs], moments)
+    if not any(value is not None for value in backlog):
+        return replace(figures, backlog_measured=NO_SERIES, waiting_measured=NO_SERIES)
+    filled = np.array([0.0 if value is None else value for value in backlog])
+    end = min(max((moments.load_end_ns - moments.load_start_ns) // NS_PER_S - 1, 0), len(filled) - 1)
+    return _with_backlog(facts, moments, figures, Series.of(backlog, moments.measured_seconds()), filled, filled[end])
+
+
+def with_dropped_inputs(run: RunDir, facts: Facts, moments: Moments, figures: Figures, kept_share: float) -> Figures:
+    """The figures with the inputs in the backlog that have no result: those leave it when they are consumed.
+
+    Which of the inputs that were not consumed yet would be dropped is not known; on average as many as of all.
+    """
+    unconsumed = consumed_backlog(run.samples("positions"), [stream.name for stream in facts.inputs], moments)
+    if not any(value is not None for value in unconsumed):
+        return figures
+    dropped = (1 - kept_share) * np.array([0.0 if value is None else value for value in unconsumed])
+    backlog = np.round(figures.backlog + dropped, 3)
+    end = min(max((moments.load_end_ns - moments.load_start_ns) // NS_PER_S - 1, 0), len(backlog) - 1)
+    measured = Series.of(backlog.tolist(), moments.measured_seconds())
+    return _with_backlog(facts, moments, figures, measured, backlog, figures.backlog_end + dropped[end])
+
+
+def _with_backlog(
+    facts: Facts, moments: Moments, figures: Figures, measured: Series, backlog: Any, end: float
+) -> Figures:
+    return replace(
+        figures,
+        backlog=backlog,
+        backlog_end=round(end),
+        backlog_measured=measured,
+        waiting_measured=throughput.in_seconds_of_load(measured, facts, moments),
+    )
+
+
+def consumed_backlog(
+    samples: Sequence[Mapping[str, Any]], inputs: Sequence[str], moments: Moments
+) -> list[float | None]:
+    """Records appended and not consumed in each second, by the last sample of it; None where that is not known.
+
+    The mean since the sample before, where the run has one: a single look would show a beat with the engine's batches.
+    """
+    backlog: list[float | None] = [None] * moments.seconds
+    for sample in samples:
+        second = (sample["t_ns"] - moments.load_start_ns) // NS_PER_S
+        if sample["consumed"] is not None and 0 <= second < moments.seconds:
+            look = max(sum(sample["appended"][name] for name in inputs) - sample["consumed"], 0)
+            mean = sample.get("lag")
+            backlog[second] = float(look if mean is None else mean)
+    return backlog
+
+
+def last_consumed(samples: Sequence[Mapping[str, Any]]) -> int | None:
+    """By the last sample that says so; None where nobody told."""
+    return next((int(sample["consumed"]) for sample in reversed(samples) if sample["consumed"] is not None), None)
+
+
+def consumed_all_ns(samples: Sequence[Mapping[str, Any]], records: int) -> int | None:
+    """When that many records were first known to be consumed; None where they never were."""
+    return next(
+        (int(sample["t_ns"]) for sample in samples if sample["consumed"] is not None and sample["consumed"] >= records),
+        None,
+    )
+
+
+def results(run: RunDir, facts: Facts, records: int) -> dict[str, int]:
+    """The counts of a workload without results: a record is *matched* when it was consumed."""
+    consumed = min(last_consumed(run.samples("positions")) or 0, records)
+    rest = records - consumed
+    quiet = facts.outcome.get("drain") == "quiet"
+    return {
+        "expected": records,
+        "matched": consumed,
+        "wrong": 0,
+        "lost": rest if quiet else 0,
+        "unfinished": 0 if quiet else rest,
+        "duplicates": 0,
+        "intermediate": 0,
+        "reverted": 0,
+        "unexpected": 0,
+    }

@@ -1,0 +1,64 @@
+"""How fast input that was there before the engine was processed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from streamgauge.evaluate.facts import Facts
+from streamgauge.evaluate.recorded import batches
+from streamgauge.model import NS_PER_MS, NS_PER_S
+from streamgauge.rundir import RunDir
+
+BYTES_PER_MB = 1_000_000
+
+
+@dataclass(frozen=True)
+class Processing:
+    """Of all input records: from when the engine was usable, or its first result, to the last result."""
+
+    records: int
+    bytes: int
+    startup_s: float
+    """From the engine's first process to the moment when all of them were usable."""
+    seconds: float | None
+    """None where the end is not known."""
+
+    def figures(self) -> dict[str, Any]:
+        per_s = None if not self.seconds else self.records / self.seconds
+        mb_per_s = None if not self.seconds else self.bytes / BYTES_PER_MB / self.seconds
+        return {
+            "records": self.records,
+            "bytes": self.bytes,
+            "startup_s": self.startup_s,
+            "seconds": self.seconds,
+            "records_per_s": per_s,
+            "mb_per_s": mb_per_s,
+        }
+
+
+def measure(run: RunDir, facts: Facts, first_ms: float | None, last_ms: float | None) -> Processing | None:
+    """``first_ms`` and ``last_ms`` are the moments of the first and the last result, by this machine's clock.
+
+    None for a load that is not there before the engine, and for an engine that never became usable.
+    """
+    start_ns, ready_ns = (facts.outcome.get(name) for name in ("engine_start_ns", "engine_ready_ns"))
+    if facts.plan.shape != "preloaded" or start_ns is None or ready_ns is None:
+        return None
+    records, size = input_size(run, facts)
+    # An engine may publish before it says that it is ready.
+    begin_ns = ready_ns if first_ms is None else min(ready_ns, first_ms * NS_PER_MS)
+    seconds = None if last_ms is None else max(last_ms * NS_PER_MS - begin_ns, NS_PER_MS) / NS_PER_S
+    return Processing(records, size, (ready_ns - start_ns) / NS_PER_S, seconds)
+
+
+def input_size(run: RunDir, facts: Facts) -> tuple[int, int]:
+    """Records of all inputs, and the bytes of their values."""
+    import pyarrow.compute as pc
+
+    records = size = 0
+    for stream in facts.inputs:
+        for batch in batches(run, stream, ["value"]):
+            records += batch.num_rows
+            size += pc.sum(pc.binary_length(batch.column(0))).as_py() or 0
+    return records, size
