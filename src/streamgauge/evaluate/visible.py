@@ -112,7 +112,7 @@ def undeclared(run: RunDir, facts: Facts) -> int:
     transactions."""
     if facts.manifest["engine"].get("transactional"):
         return 0
-    return unused_places(run, facts) + int(facts.outcome.get("hidden") or 0)
+    return unused_places(run, facts) + (facts.outcome.hidden or 0)
 
 
 def unused_places(run: RunDir, facts: Facts) -> int:
@@ -122,7 +122,7 @@ def unused_places(run: RunDir, facts: Facts) -> int:
     directory, partitions = run.recorded(facts.output.name), facts.output.partitions
     if not any(directory.glob("*.parquet")):
         return 0
-    known = (facts.outcome.get("ends") or {}).get(facts.output.name) or {}
+    known = facts.outcome.ends.get(facts.output.name, {})
     ends = np.array([int(known.get(str(partition), 0)) for partition in range(partitions)], np.int64)
     rows = 0
     for batch in ds.dataset(directory).scanner(columns=["partition", "offset"]).to_batches():
@@ -134,7 +134,7 @@ def unused_places(run: RunDir, facts: Facts) -> int:
 def findings(run: RunDir, facts: Facts, visible: Visible | None) -> tuple[list[str], list[str]]:
     """Why undeclared transactions make a run INVALID, and what the reader should know of transactions."""
     said = []
-    if hidden := facts.outcome.get("hidden"):
+    if hidden := facts.outcome.hidden:
         said.append(f"{hidden} places of the output were behind a transaction that was still open when the run ended")
     if not undeclared(run, facts):
         return [], said
