@@ -31,6 +31,7 @@ from streamgauge.evaluate import evaluate, process
 from streamgauge.jvm.java import find_java
 from streamgauge.jvm.spark import connect
 from streamgauge.model import NS_PER_S, LoadPlan
+from streamgauge.model.outcome import Outcome
 from streamgauge.rundir import RunDir
 
 START_NS = 1_767_225_600 * NS_PER_S
@@ -146,7 +147,7 @@ def _write_rest(
     at = {"load_start_ns": 0, "measured_start_ns": WARMUP_S, "measured_end_ns": WARMUP_S + MEASURED_S}
     at |= {"load_end_ns": WARMUP_S + MEASURED_S + TAIL_S, "drain_end_ns": 50}
     moments = {name: START_NS + second * NS_PER_S for name, second in at.items()}
-    run.write_outcome({**moments, "drain": "quiet", "interrupted": False, "ends": {}, "ended": [], "load_error": None})
+    run.write_outcome(Outcome.blank().with_changes(**moments, drain="quiet"))
 
 
 @contextmanager
@@ -181,7 +182,7 @@ def _columns(pipeline: str, source: str) -> str:
 def with_duckdb(run: RunDir, pipeline: str) -> dict[str, Any]:
     """Counts, exact percentiles and the series per second, by SQL."""
     rate = run.manifest()["scenario"]["load"]["rate_per_s"]
-    moments = {name: value for name, value in run.outcome().items() if name.endswith("_ns")}
+    moments = {name: value for name, value in run.outcome().as_json().items() if name.endswith("_ns")}
     start_ms = START_NS // 1_000_000
 
     def topic(*names: str) -> str:

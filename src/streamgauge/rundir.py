@@ -30,6 +30,8 @@ from typing import Any
 from streamgauge import schemas, stored
 from streamgauge.errors import UsageError
 from streamgauge.model import JobFile
+from streamgauge.model.outcome import Outcome
+from streamgauge.stored import write_json as write_json
 
 FORMAT = 1
 
@@ -40,12 +42,12 @@ PARTS = ("samples", "ledger", "recorded", "measures", "logs")
 FILES = ("manifest.json", "outcome.json", "summary.json", "report.html", "job.py")
 
 
-def shared_cores(manifest: Mapping[str, Any], outcome: Mapping[str, Any]) -> bool | None:
+def shared_cores(manifest: Mapping[str, Any], outcome: Outcome) -> bool | None:
     """Whether the engine shared cores with broker or load, as it was seen; None: not known.
 
     Earlier versions did not look: their manifests say what was assumed.
     """
-    found: bool | None = (outcome if "shared_cores" in outcome else manifest).get("shared_cores")
+    found: bool | None = outcome.shared_cores if outcome.looked_at_cores else manifest.get("shared_cores")
     return found
 
 
@@ -142,8 +144,8 @@ class RunDir:
         content = _read(self.manifest_path, schemas.MANIFEST)
         return {**content, "scenario": _with_workload(content["scenario"])}
 
-    def outcome(self) -> dict[str, Any]:
-        return _read(self.outcome_path, schemas.OUTCOME)
+    def outcome(self) -> Outcome:
+        return _read_file(self.outcome_path, Outcome)
 
     def summary(self) -> dict[str, Any]:
         return _read(
@@ -153,8 +155,8 @@ class RunDir:
     def write_manifest(self, content: Mapping[str, Any]) -> None:
         write_json(self.manifest_path, {"format": FORMAT, **content})
 
-    def write_outcome(self, content: Mapping[str, Any]) -> None:
-        write_json(self.outcome_path, content)
+    def write_outcome(self, outcome: Outcome) -> None:
+        write_json(self.outcome_path, outcome.as_json())
 
     def write_summary(self, content: Mapping[str, Any]) -> None:
         write_json(self.summary_path, content)
@@ -204,11 +206,11 @@ class RunDir:
         return self.path / "samples" / f"{kind}.jsonl"
 
 
-def write_json(path: Path, content: Mapping[str, Any]) -> None:
-    """Write it whole or not at all: a reader never sees half a file."""
-    part = path.with_name(path.name + ".part")
-    part.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    part.replace(path)
+def _read_file(path: Path, kind: type[stored.Kind], hint: str | None = None) -> stored.Kind:
+    try:
+        return stored.read(path, kind, hint)
+    except FileNotFoundError:
+        raise UsageError("the run directory lacks a file", where=path, hint="streamgauge run again") from None
 
 
 def _with_workload(scenario: dict[str, Any]) -> dict[str, Any]:

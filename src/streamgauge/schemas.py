@@ -11,7 +11,6 @@ _NUMBER = OrNull(float)
 _COUNT = Within(int, 0)
 _SECONDS = Within(float, 0, 1e7)
 _RATE = Within(int, 0, 1e9)
-_MOMENT = OrNull(Within(int, 0, 2**62))
 _VERDICT = OneOf("VALID", "INVALID", "FAILED")
 
 CALIBRATION = {
@@ -76,35 +75,6 @@ MANIFEST = {
     "provenance?": {"date?": str, "git?": OrNull({"commit": str, "dirty": bool}), "packages?": MapOf(str)},
     "command": str,
 }
-OUTCOME = {
-    "load_start_ns": _MOMENT,
-    "measured_start_ns": _MOMENT,
-    "measured_end_ns": _MOMENT,
-    "load_end_ns": _MOMENT,
-    "drain_end_ns": _MOMENT,
-    "engine_start_ns?": _MOMENT,
-    "drain": OrNull(str),
-    "interrupted": bool,
-    "ends": MapOf(MapOf(_COUNT)),
-    "ended": [{"role": str, "group": str, "exit_code": OrNull(int), "log_tail": str}],
-    "load_error": OrNull(str),
-    "shared_cores?": OrNull(bool),
-    "hopeless?": OrNull(str),
-    "hopeless_latency_ms?": _NUMBER,
-    "faults?": [
-        {
-            "fault": str,
-            "verb": str,
-            "role": str,
-            "planned_ns": _MOMENT,
-            "acted_ns": _MOMENT,
-            "ended_ns": _MOMENT,
-            "took_effect": bool,
-            "why_not": OrNull(str),
-        }
-    ],
-}
-
 _FIGURES = {f"{name}?": _NUMBER for name in ("count", "p50", "p90", "p99", "p999", "max", "mean")}
 SUMMARY = {
     "run": str,

@@ -1,24 +1,168 @@
-"""Reads JSON that was written earlier and may have been damaged since: checked against a schema before it is used.
+"""Reads and writes the small JSON files: one model for each kind, checked before anything else sees its content.
 
-A schema is a type (``int`` is no bool, ``float`` takes both kinds of numbers and no infinity), a dict (an object with
-at least these keys; one that ends with ``?`` may be missing), a list (of one schema for all
-items, or of one for each), or one of the classes below.
+Keys that a model does not know, of a newer version, are kept. Keys that an older version did not write have a default
+which means the same.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Self, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, PlainValidator, ValidationError
+from pydantic_core import ErrorDetails, PydanticCustomError
 
 from streamgauge.errors import UsageError
 
+Content = Mapping[str, Any]
+
+
+class Stored(BaseModel):
+    """A file, or an object in one. Written with the keys that were given to it, in the order of the fields."""
+
+    model_config = ConfigDict(frozen=True, extra="allow")
+
+    def as_json(self) -> dict[str, Any]:
+        return self.model_dump(exclude_unset=True)
+
+    def with_changes(self, **changes: Any) -> Self:
+        """A checked copy. Raises pydantic's ValidationError for values that a reader would refuse."""
+        return type(self).model_validate({**self.as_json(), **changes})
+
+
+def _number(value: object) -> object:
+    """Kept as it is: a whole number must not become 1.0 when it is written again."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise PydanticCustomError("number", "a number")
+    return value
+
+
+def _positive(value: object) -> object:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
+        raise PydanticCustomError("number", "a number from 0")
+    return value
+
+
+Number = Annotated[float, PlainValidator(_number)]
+Positive = Annotated[float, PlainValidator(_positive)]
+Count = Annotated[int, Field(ge=0)]
+AtLeastOne = Annotated[int, Field(ge=1)]
+Moment = Annotated[int, Field(ge=0, le=2**62)]
+Figures = Mapping[str, Number | None]
+
+Kind = TypeVar("Kind", bound=BaseModel)
+
+
+def read(
+    path: Path, kind: type[Kind], hint: str | None = None, upgrade: Callable[[Content], Content] | None = None
+) -> Kind:
+    """The file's content; ``upgrade`` turns that of an older version into what ``kind`` expects.
+
+    Raises UsageError naming file, place and what was expected; FileNotFoundError as it is.
+    """
+    text = path.read_bytes()
+    if upgrade is not None:
+        text = json.dumps(upgrade(read_object(path, hint))).encode()
+    return parse(path, text, kind, hint)
+
+
+def parse(path: Path, text: bytes, kind: type[Kind], hint: str | None = None, where: str = "") -> Kind:
+    """As ``read``, of a text that is in the file, after the place ``where``."""
+    try:
+        return kind.model_validate_json(text, strict=True)
+    except ValidationError as problem:
+        error = problem.errors(include_url=False)[0]
+        raise damaged(path, *_described(error, where), hint) from None
+
+
+def read_object(path: Path, hint: str | None = None) -> dict[str, Any]:
+    """The file's content as it is. Raises UsageError when it is not a JSON object, and FileNotFoundError."""
+    try:
+        content = json.loads(path.read_bytes())
+    except (ValueError, RecursionError) as problem:
+        raise damaged(path, f"not JSON: {problem}", None, hint) from None
+    if not isinstance(content, dict):
+        raise damaged(path, f"the content is {_shown(content)}", "an object", hint)
+    return content
+
+
+def read_format(path: Path, known: int) -> dict[str, Any]:
+    """As ``read_object``; raises UsageError for a file of another format, too."""
+    content = read_object(path)
+    if content.get("format") != known:
+        raise UsageError(
+            f"{path.name} has a format that this version does not read",
+            where=path,
+            got=content.get("format"),
+            expected=known,
+        )
+    return content
+
+
+def write_json(path: Path, content: Content) -> None:
+    """Write it whole or not at all: a reader never sees half a file."""
+    part = path.with_name(path.name + ".part")
+    part.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    part.replace(path)
+
+
+def damaged(path: Path, got: str, expected: str | None, hint: str | None = None) -> UsageError:
+    return UsageError(
+        f"{path.name} is damaged",
+        where=path,
+        got=got,
+        expected=expected,
+        hint=hint or "restore it from a copy, or run it again",
+    )
+
+
+_WORDS = {
+    "string_type": "text",
+    "int_type": "a whole number",
+    "bool_type": "true or false",
+    "model_type": "an object",
+    "dict_type": "an object",
+    "dataclass_type": "an object",
+    "list_type": "a list",
+    "tuple_type": "a list",
+}
+
+
+def _described(error: ErrorDetails, where: str) -> tuple[str, str | None]:
+    """What is there, and what was expected."""
+    kind, context = error["type"], error.get("ctx", {})
+    place = where
+    for part in error["loc"]:
+        place += f"[{part}]" if isinstance(part, int) else f".{part}" if place else part
+    if kind == "json_invalid":
+        return f"{f'{place} is ' if place else ''}not JSON: {context['error']}", None
+    if kind == "missing":
+        return f"{place} is missing", None
+    if kind in ("extra_forbidden", "unexpected_keyword_argument"):
+        return f"{place} is not known", "the version of streamgauge that wrote it"
+    expected = _WORDS.get(kind)
+    if kind == "literal_error":
+        expected = f"one of {context['expected']}"
+    elif kind in ("greater_than_equal", "less_than_equal"):
+        expected = f"a number from {context['ge']:g}" if "ge" in context else f"a number up to {context['le']:g}"
+    return f"{place or 'the content'} is {_shown(error['input'])}", expected or error["msg"]
+
+
+def _shown(content: object) -> str:
+    if isinstance(content, dict):
+        return "an object"
+    if isinstance(content, list):
+        return "a list"
+    return repr(content) if len(repr(content)) < 60 else f"{repr(content)[:60]}…"
+
+
 Schema = Any
 
-_WORDS = {str: "text", int: "a whole number", float: "a number", bool: "true or false", object: "anything"}
+_KINDS = {str: "text", int: "a whole number", float: "a number", bool: "true or false", object: "anything"}
 
 
 @dataclass(frozen=True)
@@ -71,16 +215,6 @@ def check(path: Path, content: object, schema: Schema, hint: str | None = None, 
         raise damaged(path, f"{place or 'the content'} {got}", expected, hint)
 
 
-def damaged(path: Path, got: str, expected: str | None, hint: str | None = None) -> UsageError:
-    return UsageError(
-        f"{path.name} is damaged",
-        where=path,
-        got=got,
-        expected=expected,
-        hint=hint or "restore it from a copy, or run it again",
-    )
-
-
 Problem = tuple[str, str, str | None]
 
 
@@ -91,11 +225,11 @@ def _problems(content: object, schema: Schema, place: str) -> Iterator[Problem]:
             yield from _problems(content, schema.schema, place)
     elif isinstance(schema, type):
         if not _is(content, schema):
-            yield place, f"is {_shown(content)}", _WORDS[schema]
+            yield place, f"is {_shown(content)}", _KINDS[schema]
     elif isinstance(schema, Within):
         if not _is(content, schema.kind) or not schema.low <= content <= schema.high:  # type: ignore[operator]
             most = "" if math.isinf(schema.high) else f" to {schema.high:g}"
-            yield place, f"is {_shown(content)}", f"{_WORDS[schema.kind]} from {schema.low:g}{most}"
+            yield place, f"is {_shown(content)}", f"{_KINDS[schema.kind]} from {schema.low:g}{most}"
     elif isinstance(schema, OneOf):
         if not any(content == value and type(content) is type(value) for value in schema.values):
             yield place, f"is {_shown(content)}", f"one of {', '.join(map(str, schema.values))}"
@@ -138,11 +272,3 @@ def _is(content: object, kind: type) -> bool:
 
 def _below(place: str, key: str) -> str:
     return f"{place}.{key}" if place else key
-
-
-def _shown(content: object) -> str:
-    if isinstance(content, dict):
-        return "an object"
-    if isinstance(content, list):
-        return "a list"
-    return repr(content) if len(repr(content)) < 60 else f"{repr(content)[:60]}…"

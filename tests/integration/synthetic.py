@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 
 from streamgauge.model import NS_PER_MS, NS_PER_S, LoadPlan
 from streamgauge.rundir import RunDir
+from streamgauge.stored import write_json
 
 START_NS = 1_767_225_600 * NS_PER_S + 400_000  # stamps are cut to the millisecond: the rest must not count
 APPENDED_AFTER_MS = 3
@@ -86,7 +87,7 @@ class SyntheticRun:
     def write(self, path: Path) -> RunDir:
         run = RunDir.create(path)
         run.write_manifest(self._manifest(path.name))
-        run.write_outcome(self._outcome())
+        write_json(run.outcome_path, self._outcome())
         run.append_samples("clock", [clock_sample(second) for second in range(int(self._drain_end_s()) + 1)])
         run.append_samples("visible", self.visible or ())
         self._write_ledger(run)

@@ -21,8 +21,8 @@ from streamgauge.studies import scenario as scenarios
 
 def test_an_honest_run_passes(measure: Measure) -> None:
     run, summary = measure()
-    assert run.outcome()["shared_cores"] is True, "nothing is bound to a core"
-    assert set(run.outcome()["cores"]) == {"engine", "load"}, "the broker is not the run's own"
+    assert run.outcome().shared_cores is True, "nothing is bound to a core"
+    assert set(run.outcome().cores) == {"engine", "load"}, "the broker is not the run's own"
     assert summary["reasons"] == []
     assert summary["verdict"] == "VALID"
     results = summary["results"]
@@ -106,9 +106,9 @@ def test_an_engine_that_dies_is_a_failure(measure: Measure) -> None:
     run, summary = measure("command", program=(sys.executable, "-c", DYING))
     assert summary["verdict"] == "FAILED"
     assert exit_code(summary) == 4
-    (ended,) = run.outcome()["ended"]
-    assert ended["exit_code"] == 3
-    assert "the last thing I say" in ended["log_tail"]
+    (ended,) = run.outcome().ended
+    assert ended.exit_code == 3
+    assert "the last thing I say" in ended.log_tail
     assert "exit code 3" in summary["reasons"][0]
     assert summary["results"]["matched"] == 0
 

@@ -40,8 +40,8 @@ def test_a_pause_is_an_outage_of_its_length(measure: Measure) -> None:
     assert summary["verdict"] == "VALID", summary["reasons"]
     assert summary["results"]["lost"] == summary["results"]["duplicates"] == summary["results"]["unfinished"] == 0
     (fault,) = summary["faults"]
-    (deed,) = run.outcome()["faults"]
-    assert deed["took_effect"] and deed["ended_ns"] - deed["acted_ns"] >= 2e9
+    (record,) = run.outcome().faults
+    assert record.took_effect and record.ended_ns - record.acted_ns >= 2e9
     assert fault["planned_s"] == 8.0 and fault["acted_s"] >= 8.0
     assert fault["outage_s"] >= 2.0 > fault["gap_before_s"]
     assert fault["first_output_s"] >= 2.0
@@ -55,8 +55,8 @@ def test_a_pause_is_an_outage_of_its_length(measure: Measure) -> None:
 def test_what_a_killed_engine_had_still_to_do_is_lost(measure: Measure) -> None:
     run, summary = measure(faults=("kill engine at 2s",))
     assert summary["verdict"] == "FAILED", summary["reasons"]
-    assert run.outcome()["ended"] == [], "a process that a fault ended is no failure by itself"
-    assert run.outcome()["drain"] == "quiet"
+    assert run.outcome().ended == [], "a process that a fault ended is no failure by itself"
+    assert run.outcome().drain == "quiet"
     results = summary["results"]
     assert results["lost"] > 500 and results["matched"] > 500
     assert results["lost"] + results["matched"] == results["expected"]
@@ -69,8 +69,8 @@ def test_what_a_killed_engine_had_still_to_do_is_lost(measure: Measure) -> None:
 def test_a_system_that_lives_on_in_silence_has_failed(measure: Measure) -> None:
     """A job of Flink that has lost its only TaskManager waits for another one."""
     run, summary = measure("flink", faults=("kill taskmanager-1 at 50%",), stage="ingest", drain_deadline_s=8)
-    assert run.outcome()["ended"] == []
-    assert run.outcome()["drain"] == "deadline"
+    assert run.outcome().ended == []
+    assert run.outcome().drain == "deadline"
     assert summary["verdict"] == "FAILED"
     assert any("nothing came out any more after the fault" in reason for reason in summary["reasons"])
 
@@ -84,8 +84,8 @@ def test_a_fault_whose_process_had_already_ended_makes_the_run_invalid(measure: 
     assert summary["verdict"] == "INVALID"
     assert any("did not take effect" in reason for reason in summary["reasons"])
     assert any("exit code 7" in reason for reason in summary["reasons"])
-    (deed,) = run.outcome()["faults"]
-    assert (deed["took_effect"], deed["acted_ns"]) == (False, None)
+    (record,) = run.outcome().faults
+    assert (record.took_effect, record.acted_ns) == (False, None)
 
 
 @pytest.mark.full

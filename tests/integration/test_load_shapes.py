@@ -74,7 +74,7 @@ def test_a_load_without_a_schedule_is_measured_from_when_records_left(
     assert summary["generator"]["late_max_ms"] == 0
     outcome = run.outcome()
     sent_ns = pq.read_table(run.ledger(0)).column("sent_ns").to_numpy()
-    assert outcome["measured_end_ns"] == sent_ns.max() + 1, "while it was sent, and no longer"
+    assert outcome.measured_end_ns == sent_ns.max() + 1, "while it was sent, and no longer"
     assert pq.read_table(run.measures("latency")).column("value_ms").to_numpy().min() >= 0
 
 
@@ -88,7 +88,7 @@ def test_a_single_burst_is_there_before_the_engine_which_catches_up(measure: Mea
     emitted = pq.read_table(run.recorded("output")).column("appended_ms").to_numpy()
     appended = np.concatenate([pq.read_table(run.recorded(name)).column("appended_ms") for name in ("flow", "speed")])
     assert emitted.min() >= np.sort(appended)[2_999], "no result came before the whole burst was there"
-    started_ms = run.outcome()["engine_start_ns"] / 1e6
+    started_ms = run.outcome().engine_start_ns / 1e6
     of_burst_ms = [
         row["appended_ms"]
         for row in pq.read_table(run.recorded("output")).to_pylist()
@@ -125,7 +125,7 @@ def test_an_engine_that_starts_under_load_is_sampled_meanwhile(shared: Bench) ->
     scenario = scenarios.resolve("ospbench/latency", engine="command", changes=changes)
     request = Request(scenario, out, bootstrap=shared.bootstrap, program=program)
     run, _ = run_scenario(request, NullReporter(), shared.evaluator)
-    assert [process["exit_code"] for process in run.outcome()["ended"]] == [3]
+    assert [process.exit_code for process in run.outcome().ended] == [3]
 
 
 class EndsIt:
@@ -149,20 +149,20 @@ def ended(shared: Bench, word: str) -> tuple[RunDir, dict[str, object]]:
 def test_enough_ends_the_measured_interval_and_the_rest_follows(shared: Bench) -> None:
     run, summary = ended(shared, "enough")
     outcome = run.outcome()
-    assert 2 <= (outcome["measured_end_ns"] - outcome["measured_start_ns"]) / 1e9 < 6
-    assert outcome["load_end_ns"] - outcome["measured_end_ns"] == 10**9, "the tail goes on"
-    assert outcome["drain"] == "quiet"
+    assert 2 <= (outcome.measured_end_ns - outcome.measured_start_ns) / 1e9 < 6
+    assert outcome.load_end_ns - outcome.measured_end_ns == 10**9, "the tail goes on"
+    assert outcome.drain == "quiet"
     results = summary["results"]
     assert results["expected"] == results["matched"] > 0  # type: ignore[index]
     plan = LoadPlan.from_json(run.manifest()["scenario"]["load"])
-    assert sent(run) == list(range(plan.count_before(outcome["load_end_ns"] - outcome["load_start_ns"])))
+    assert sent(run) == list(range(plan.count_before(outcome.load_end_ns - outcome.load_start_ns)))
 
 
 @pytest.mark.full
 def test_hopeless_stops_everything_at_once(shared: Bench) -> None:
     run, summary = ended(shared, "hopeless")
-    assert run.outcome()["hopeless"] == "as agreed"
-    assert run.outcome()["drain"] is None
+    assert run.outcome().hopeless == "as agreed"
+    assert run.outcome().drain is None
     assert not any((run.path / "recorded").iterdir()), "nothing is recorded"
     assert (summary["state"], summary["sustained"]) == ("overloaded", False)
     assert any("as agreed" in str(warning) for warning in summary["warnings"])  # type: ignore[attr-defined]

@@ -151,7 +151,7 @@ def test_a_transactional_run(measure: Measure, shared: Bench) -> None:
     assert results["matched"] == results["expected"] == 2500
     # The aborted record is no output: it would be an unexpected one.
     assert (results["duplicates"], results["unexpected"]) == (0, 0)
-    assert run.outcome()["drain"] == "quiet"
+    assert run.outcome().drain == "quiet"
 
     visible_ms = stamps_ms(run)
     commit_ns = commits(run)
@@ -196,8 +196,8 @@ def test_the_drain_waits_for_the_last_commit(measure: Measure, monkeypatch: pyte
     monkeypatch.setenv("POSITIONS", positions)
     run, summary = measure("command", program=ENGINE, delivery="exactly-once", stage="ingest", measured_s=10)
     outcome = run.outcome()
-    assert outcome["drain"] == "quiet"
-    assert outcome["drain_end_ns"] > run.samples("visible")[-1]["t_ns"]
+    assert outcome.drain == "quiet"
+    assert outcome.drain_end_ns > run.samples("visible")[-1]["t_ns"]
     assert summary["results"]["matched"] == summary["results"]["expected"] == 5500
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, fields
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -11,9 +11,10 @@ import pytest
 from streamgauge import registry, schemas
 from streamgauge.errors import Unsupported
 from streamgauge.model import LoadPlan, Stream
+from streamgauge.model.outcome import Outcome
 from streamgauge.run import manifest
 from streamgauge.run import plan as plans
-from streamgauge.run.outcome import Outcome
+from streamgauge.rundir import RunDir
 from streamgauge.stored import check
 from streamgauge.studies import scenario as scenarios
 
@@ -37,4 +38,6 @@ def test_the_manifest_of_every_scenario_passes(name: str, engine: str, tmp_path:
 
 
 def test_an_outcome_passes(tmp_path: Path) -> None:
-    check(tmp_path, asdict(Outcome()), schemas.OUTCOME)
+    run = RunDir.create(tmp_path)
+    run.write_outcome(Outcome.blank())
+    assert json.loads(json.dumps(run.outcome().as_json())) == json.loads(run.outcome_path.read_bytes())

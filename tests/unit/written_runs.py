@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from streamgauge.rundir import RunDir
+from streamgauge.stored import write_json
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "format-1"
 
@@ -36,6 +37,6 @@ def write_run(
     found |= {"verdict": verdict, "state": state, "reasons": [] if verdict == "VALID" else ["why"]}
     run = RunDir.create(path)
     run.write_manifest({key: value for key, value in manifest.items() if key != "format"})
-    run.write_outcome(json.loads((GOLDEN / "outcome.json").read_text()))
+    write_json(run.outcome_path, json.loads((GOLDEN / "outcome.json").read_text()))
     run.write_summary({**found, "latency_ms": latencies, **summary})
     return run

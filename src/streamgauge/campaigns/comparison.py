@@ -12,6 +12,7 @@ from streamgauge.campaigns.repetition import p50_ms, read_runs
 from streamgauge.errors import UsageError
 from streamgauge.evaluate import comparison
 from streamgauge.model import LoadPlan, Verdict
+from streamgauge.model.outcome import Outcome
 from streamgauge.rundir import RunDir, shared_cores
 
 FORMAT = 1
@@ -99,7 +100,7 @@ def _manifest(run: RunDir) -> dict[str, Any]:
     manifest = run.manifest()
     scenario = manifest["scenario"]
     load = asdict(LoadPlan.from_json(scenario["load"]))
-    shared = shared_cores(manifest, run.outcome() if run.outcome_path.is_file() else {})
+    shared = shared_cores(manifest, run.outcome() if run.outcome_path.is_file() else Outcome.blank())
     return {
         **manifest,
         "shared_cores": shared,

@@ -54,11 +54,9 @@ def print_result(run: RunDir, summary: dict[str, Any], *, to_stderr: bool) -> No
         console.print(f"  because {reason}", markup=False, soft_wrap=True)
     for warning in (text for text in summary["warnings"] if text != summary.get("state_reason")):
         console.print(f"  warning: {warning}", markup=False, soft_wrap=True)
-    for process in (one for one in run.outcome()["ended"] if one["log_tail"]):
-        console.print(f"  last lines of {run.log(process['role'])}:", markup=False, soft_wrap=True)
-        console.print(
-            "\n".join(f"    {line}" for line in process["log_tail"].splitlines()), markup=False, soft_wrap=True
-        )
+    for process in (one for one in run.outcome().ended if one.log_tail):
+        console.print(f"  last lines of {run.log(process.role)}:", markup=False, soft_wrap=True)
+        console.print("\n".join(f"    {line}" for line in process.log_tail.splitlines()), markup=False, soft_wrap=True)
     console.print(_latencies(summary))
     console.print(_line("results", summary["results"]), soft_wrap=True)
     console.print(_line("rate/s", summary["rate_per_s"]), soft_wrap=True)

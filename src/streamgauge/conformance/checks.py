@@ -13,6 +13,7 @@ from typing import Any
 
 from streamgauge.contracts import Engine
 from streamgauge.model import Delivery, ProcessSpec
+from streamgauge.model.outcome import Outcome
 
 LOOPBACK = re.compile(r"(127\.\d+\.\d+\.\d+|::1|::ffff:127\.\d+\.\d+\.\d+)$")
 
@@ -36,7 +37,7 @@ class Observed:
     delivery: Delivery
     """What the engine promised in this run."""
     summary: Mapping[str, Any]
-    outcome: Mapping[str, Any]
+    outcome: Outcome
     listening: frozenset[str] = frozenset()
     ended: tuple[Ended, ...] = ()
     left_over: tuple[str, ...] = ()

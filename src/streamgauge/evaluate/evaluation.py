@@ -82,14 +82,14 @@ def evaluate(
     if not own.is_validated(own.describe(run, facts)):
         table, outputs = own.answered(table), 0
     progress("computing figures")
-    quiet = facts.outcome.get("drain") == "quiet"
+    quiet = facts.outcome.drain == "quiet"
     tally = Tally.of(table, quiet=quiet, outputs=outputs)
     return _evaluate(run, facts, tally, recorded=True)
 
 
 def _evaluate(run: RunDir, facts: Facts, tally: Tally, *, recorded: bool) -> dict[str, Any]:
     invalid = [*_doubts(facts), *recovery.reasons(facts)]
-    noted = (*facts.manifest.get("warnings", ()), *facts.outcome.get("warnings", ()))
+    noted = (*facts.manifest.get("warnings", ()), *facts.outcome.warnings)
     warnings = [*noted, *recovery.warnings(facts), *_environment_warnings(facts)]
     figures: Figures | None = None
     exactness: dict[str, resolution.Resolution] | None = None
@@ -132,7 +132,7 @@ def _evaluate(run: RunDir, facts: Facts, tally: Tally, *, recorded: bool) -> dic
         exactness = resolution.measure(figures.broker_bound, visible_ms)
         warnings += resolution.warnings(exactness, figures.latencies, figures.unknown_kinds)
     # A run that was given up, or whose engine died, may lack its topics.
-    if figures is not None and not recorded and not facts.ended("engine") and not facts.outcome.get("hopeless"):
+    if figures is not None and not recorded and not facts.ended("engine") and not facts.outcome.hopeless:
         invalid.append("the topics were not recorded, so no result could be checked")
     counts = figures.results if figures is not None else results(tally)
     if tally.repeated_keys:
@@ -181,14 +181,14 @@ def _evaluate(run: RunDir, facts: Facts, tally: Tally, *, recorded: bool) -> dic
 def _doubts(facts: Facts) -> list[str]:
     """What the outcome alone says against the measurement. An engine that died explains most of it."""
     outcome, invalid = facts.outcome, []
-    if outcome.get("interrupted"):
+    if outcome.interrupted:
         invalid.append("the run was interrupted")
-    if outcome.get("load_error"):
-        invalid.append(f"the load worker could not go on: {outcome['load_error']}")
+    if outcome.load_error:
+        invalid.append(f"the load worker could not go on: {outcome.load_error}")
     invalid += [
-        f"process {process.get('role')} ended although nobody had asked it to: it is not under test"
+        f"process {process.role} ended although nobody had asked it to: it is not under test"
         for process in facts.ended("broker", "load")
-        if not (process.get("group") == "load" and outcome.get("load_error"))
+        if not (process.group == "load" and outcome.load_error)
     ]
     if facts.moments is None and not invalid and not facts.ended("engine"):
         invalid.append("the load never started")
@@ -226,7 +226,7 @@ def _measure(
     median_ms = latencies[kind].median
     if median_ms is None:
         # Of a run that was given up nothing is evaluated; what its lag told must do.
-        median_ms = facts.outcome.get("hopeless_latency_ms")
+        median_ms = facts.outcome.hopeless_latency_ms
     late = Lateness.of(ledger, facts, moments)
     backlog = lag.backlog_per_second(tally, moments.seconds)
     backlog_measured = Series.of(backlog, moments.measured_seconds()) if recorded else NO_SERIES
@@ -356,8 +356,8 @@ def _drift_warnings(facts: Facts, figures: Figures | None, sentence: str | None)
 
 def _state(facts: Facts, figures: Figures | None, validated: bool) -> tuple[str | None, str | None, sustained.Finding]:
     """The state of the run, the sentence behind it, and what the rule for a sustained rate found."""
-    if hopeless := facts.outcome.get("hopeless"):
-        return "overloaded", str(hopeless), sustained.Finding(False, str(hopeless))
+    if hopeless := facts.outcome.hopeless:
+        return "overloaded", hopeless, sustained.Finding(False, hopeless)
     if figures is None or facts.moments is None or (validated and not figures.results["expected"]):
         return None, None, sustained.Finding(None)
     if facts.plan.shape == "preloaded":
@@ -410,7 +410,7 @@ def _evidence(facts: Facts, moments: Moments, figures: Figures) -> sustained.Evi
 def _cpu_share(facts: Facts, figures: Figures) -> float | None:
     """CPU seconds of the engine over the interval × the cores given to it."""
     used = figures.resources.get("engine", {}).get("cpu_mean")
-    seen = len(facts.outcome.get("cores", {}).get("engine", ()))
+    seen = len(facts.outcome.cores.get("engine", ()))
     cores = facts.manifest["engine"]["options"].get("cores") or seen or facts.manifest.get("machine", {}).get("cores")
     return None if used is None or not cores else used / cores
 

@@ -9,6 +9,7 @@ from typing import Any
 from streamgauge import registry
 from streamgauge.contracts import Workload
 from streamgauge.model import NS_PER_MS, NS_PER_S, QUIET_S, QUIET_TRIGGERS, LoadPlan, Stream
+from streamgauge.model.outcome import EndedProcess, FaultRecord, Outcome
 from streamgauge.rundir import RunDir
 from streamgauge.stored import damaged
 
@@ -77,7 +78,7 @@ class Facts:
     """Manifest and outcome of a run. ``moments`` is None when the load never started or has no known end."""
 
     manifest: Mapping[str, Any]
-    outcome: Mapping[str, Any]
+    outcome: Outcome
     plan: LoadPlan
     streams: Sequence[Stream]
     moments: Moments | None
@@ -85,22 +86,27 @@ class Facts:
     @classmethod
     def read(cls, run: RunDir) -> Facts:
         manifest, outcome = run.manifest(), run.outcome()
-        names = ("load_start_ns", "measured_start_ns", "measured_end_ns", "load_end_ns", "drain_end_ns")
-        values = [outcome.get(name) for name in names]
+        values = [
+            outcome.load_start_ns,
+            outcome.measured_start_ns,
+            outcome.measured_end_ns,
+            outcome.load_end_ns,
+            outcome.drain_end_ns,
+        ]
         plan = LoadPlan.from_json(manifest["scenario"]["load"])
         moments = None
         if all(value is not None for value in values):
-            moments = Moments(*(int(value) for value in values if value is not None))
+            moments = Moments(*(value for value in values if value is not None))
             if not moments.plausible:
                 raise damaged(run.outcome_path, f"the moments {values}", "one after the other, within two weeks")
             if plan.shape == "single-burst":
                 moments = replace(moments, burst_end_ns=moments.load_start_ns + plan.bursts[0].length_ns)
         if moments is not None and not any(stream["role"] == "input" for stream in manifest["streams"]):
             raise damaged(run.manifest_path, "streams without an input", None)
-        if any(fault["took_effect"] and None in (fault["acted_ns"], fault["planned_ns"]) for fault in _faults(outcome)):
+        if any(fault.took_effect and None in (fault.acted_ns, fault.planned_ns) for fault in outcome.faults):
             raise damaged(run.outcome_path, "a fault that took effect at no moment", None)
         if moments is not None:
-            acted_ns = [int(fault["acted_ns"]) for fault in outcome.get("faults", ()) if fault["took_effect"]]
+            acted_ns = [fault.acted_ns for fault in outcome.faults if fault.took_effect and fault.acted_ns is not None]
             moments = replace(moments, first_fault_ns=min(acted_ns, default=None))
         return cls(
             manifest=manifest,
@@ -134,22 +140,17 @@ class Facts:
         return found
 
     @property
-    def faults(self) -> Sequence[Mapping[str, Any]]:
+    def faults(self) -> Sequence[FaultRecord]:
         """What became of each fault that was asked for."""
-        return _faults(self.outcome)
+        return self.outcome.faults
 
     @property
     def quiet_s(self) -> float:
         """Seconds without output after which this run's system counts as quiet."""
         # Runs of older versions did not note it.
         trigger_s = float(self.manifest["engine"].get("options", {}).get("trigger_ms", 0)) / 1000
-        return float(self.outcome.get("quiet_s") or max(QUIET_S, QUIET_TRIGGERS * trigger_s))
+        return float(self.outcome.quiet_s or max(QUIET_S, QUIET_TRIGGERS * trigger_s))
 
-    def ended(self, *groups: str) -> list[Mapping[str, Any]]:
+    def ended(self, *groups: str) -> list[EndedProcess]:
         """Processes of these groups that ended although nobody had asked them to."""
-        return [process for process in self.outcome.get("ended", ()) if process.get("group") in groups]
-
-
-def _faults(outcome: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
-    found: Sequence[Mapping[str, Any]] = outcome.get("faults", ())
-    return found
+        return [process for process in self.outcome.ended if process.group in groups]

@@ -42,7 +42,7 @@ def record(spark: SparkSession, run: RunDir, progress: Callable[[str], None] = l
     transport = registry.transport(described["name"]).attach(described)
     for stream in facts.streams:
         progress(f"recording {stream.name}")
-        ends = {int(partition): int(end) for partition, end in facts.outcome["ends"][stream.name].items()}
+        ends = {int(partition): end for partition, end in facts.outcome.ends[stream.name].items()}
         of_input = {}
         if stream.role == "input":
             of_input["n_seq"] = codec.n_seq.column()
@@ -88,11 +88,11 @@ def _disagreements(run: RunDir, facts: Facts) -> list[str]:
     taken by markers and aborted records.
     """
     engine, found = facts.manifest["engine"], []
-    for stream in (one for one in facts.streams if one.name in facts.outcome.get("ends", {})):
+    for stream in (one for one in facts.streams if one.name in facts.outcome.ends):
         # A program or job of the user's own may write in transactions without a word.
         of_user = engine["name"] == "command" or facts.scenario.get("job") is not None
         with_gaps = stream.role == "output" and (engine.get("transactional") or of_user)
-        ends = {int(partition): int(end) for partition, end in facts.outcome["ends"][stream.name].items()}
+        ends = {int(partition): end for partition, end in facts.outcome.ends[stream.name].items()}
         rows = _rows_by_partition(run, stream)
         for partition in sorted(ends.keys() | rows.keys()):
             end, (count, last) = ends.get(partition, 0), rows.get(partition, (0, -1))

@@ -86,7 +86,7 @@ def summarize(
         "state_reason": state_reason,
         "sustained": sustained,
         "closed_loop": not facts.plan.scheduled,
-        "interrupted": bool(facts.outcome.get("interrupted")),
+        "interrupted": facts.outcome.interrupted,
         "reasons": list(decision.reasons),
         "warnings": warnings,
         "results": _results(results, figures, validated),

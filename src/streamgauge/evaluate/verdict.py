@@ -15,6 +15,7 @@ from streamgauge.errors import (
 )
 from streamgauge.evaluate.facts import Facts
 from streamgauge.model import NS_PER_MS, NS_PER_S, Verdict
+from streamgauge.model.outcome import EndedProcess
 
 LOSSLESS = ("exactly-once", "at-least-once")
 WITHOUT_DUPLICATES = ("exactly-once", "at-most-once")
@@ -32,9 +33,7 @@ def decide(invalid: Sequence[str], failed: Sequence[str]) -> Decision:
     return Decision(verdict, [*invalid, *failed])
 
 
-def failures(
-    results: Mapping[str, int], delivery: str, ended: Sequence[Mapping[str, Any]], recounted: int = 0
-) -> list[str]:
+def failures(results: Mapping[str, int], delivery: str, ended: Sequence[EndedProcess], recounted: int = 0) -> list[str]:
     """What the system under test did wrong, measured by the guarantee that it claims.
 
     ``recounted``: how many of the wrong results came after a fault, of an engine that may count an input twice then.
@@ -58,7 +57,7 @@ def silence(facts: Facts, results: Mapping[str, int], last_output_ms: float | No
     Silent: no output for longer than the quiet time of the run, up to the end of the drain.
     """
     moments, quiet_s = facts.moments, facts.quiet_s
-    if moments is None or facts.outcome.get("drain") is None or not results["unfinished"]:
+    if moments is None or facts.outcome.drain is None or not results["unfinished"]:
         return []
     since_ns = moments.load_start_ns if last_output_ms is None else last_output_ms * NS_PER_MS
     silent_s = (moments.drain_end_ns - since_ns) / NS_PER_S
@@ -99,9 +98,9 @@ def exit_code(summary: Mapping[str, Any]) -> int:
     return EXIT_MISSED if missed or summary["sustained"] is False else EXIT_OK
 
 
-def _last_words(process: Mapping[str, Any]) -> str:
+def _last_words(process: EndedProcess) -> str:
     """How a process ended, and what it said of it: the message of its event ``failed``, if it had one."""
-    role, code, message = process.get("role", "?"), process.get("exit_code"), process.get("message")
+    role, code, message = process.role, process.exit_code, process.message
     said = "" if message is None else f": {message}"
     if code is None:
         return f"process {role} did not become usable{said}"

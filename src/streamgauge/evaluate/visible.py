@@ -113,17 +113,17 @@ def undeclared(run: RunDir, facts: Facts) -> int:
     transactions."""
     if facts.manifest["engine"].get("transactional"):
         return 0
-    return unused_places(run, facts) + int(facts.outcome.get("hidden") or 0)
+    return unused_places(run, facts) + (facts.outcome.hidden or 0)
 
 
 def unused_places(run: RunDir, facts: Facts) -> int:
     """Offsets below the ends of the outputs at which nothing was recorded; 0 where they were not recorded."""
     if not facts.outputs or not is_recorded(run, facts.outputs):
         return 0
-    known = facts.outcome.get("ends") or {}
+    known = facts.outcome.ends
     ends = np.array(
         [
-            int((known.get(stream.name) or {}).get(str(partition), 0))
+            int(known.get(stream.name, {}).get(str(partition), 0))
             for stream in facts.outputs
             for partition in range(stream.partitions)
         ],
@@ -139,7 +139,7 @@ def unused_places(run: RunDir, facts: Facts) -> int:
 def findings(run: RunDir, facts: Facts, visible: Visible | None) -> tuple[list[str], list[str]]:
     """Why undeclared transactions make a run INVALID, and what the reader should know of transactions."""
     said = []
-    if hidden := facts.outcome.get("hidden"):
+    if hidden := facts.outcome.hidden:
         said.append(f"{hidden} places of the output were behind a transaction that was still open when the run ended")
     if not undeclared(run, facts):
         return [], said

@@ -20,6 +20,7 @@ from typing import Any
 from streamgauge import environment
 from streamgauge.errors import EngineFailed, EnvironmentProblem, StreamgaugeError, UsageError
 from streamgauge.model import ProcessSpec
+from streamgauge.model.outcome import EndedProcess
 from streamgauge.processes import guardian, proctable, readiness, reaping
 from streamgauge.processes.journal import Journal, journal_dir
 from streamgauge.processes.process import OnEvent, Running
@@ -172,16 +173,16 @@ class Supervisor:
             if running.failed_by_itself:
                 raise _failure(running, "ended although nobody had asked it to")
 
-    def ended(self) -> list[dict[str, Any]]:
+    def ended(self) -> list[EndedProcess]:
         """The processes that ended although nobody had asked them to, as in ``outcome.json``."""
         return [
-            {
-                "role": running.role,
-                "group": running.group,
-                "exit_code": running.exit_code,
-                "message": running.failure,
-                "log_tail": running.log_tail(),
-            }
+            EndedProcess(
+                role=running.role,
+                group=running.group,
+                exit_code=running.exit_code,
+                message=running.failure,
+                log_tail=running.log_tail(),
+            )
             for running in self._running
             if running.failed_by_itself
         ]

@@ -96,7 +96,7 @@ def _marks(source: Source) -> list[tuple[Figure, Figure]]:
             mark("wide burst", each["start_s"], "--alarm") if each.get("wide") else mark("burst", each["start_s"])
             for each in burst.get("bursts", ())
         ]
-    started_ns = source.outcome.get("engine_start_ns")
+    started_ns = source.outcome.engine_start_ns
     if started_ns is None:
         return []
     started_s = source.since_start_s(started_ns)

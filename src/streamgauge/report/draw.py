@@ -199,9 +199,9 @@ def _faults(source: Source) -> tuple[list[Figure], list[Figure]]:
     """A line at the moment of each fault, and a band as long as it lasted."""
     shapes: list[Figure] = []
     notes: list[Figure] = []
-    for position, fault in enumerate(source.outcome.get("faults") or ()):
-        text = f"{fault['verb']} {fault['role']}" + ("" if fault["took_effect"] else ": no effect")
-        at_ns, end_ns = fault["acted_ns"] or fault["planned_ns"], fault["ended_ns"]
+    for position, fault in enumerate(source.outcome.faults):
+        text = f"{fault.verb} {fault.role}" + ("" if fault.took_effect else ": no effect")
+        at_ns, end_ns = fault.acted_ns or fault.planned_ns, fault.ended_ns
         if at_ns is None:
             continue
         # Two faults may act at the same moment: their labels stand on either side.

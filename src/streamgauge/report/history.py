@@ -199,7 +199,7 @@ def _job_name(job: Mapping[str, Any] | None) -> str:
 
 def _moment(run: RunDir, manifest: Mapping[str, Any]) -> datetime:
     """When its load started; where it never did, when the run got its name."""
-    start_ns = run.outcome().get("load_start_ns") if run.outcome_path.is_file() else None
+    start_ns = run.outcome().load_start_ns if run.outcome_path.is_file() else None
     if start_ns is not None:
         return datetime.fromtimestamp(start_ns / NS_PER_S, UTC)
     named = re.search(r"(\d{8}-\d{6})-[0-9a-f]+$", manifest["run"])

@@ -12,6 +12,7 @@ import numpy as np
 
 from streamgauge.errors import UsageError
 from streamgauge.model import NS_PER_S
+from streamgauge.model.outcome import Outcome
 from streamgauge.rundir import RunDir
 from streamgauge.stored import damaged
 
@@ -36,7 +37,7 @@ class Source:
     """One run as the report sees it. Parts that are not there are empty and named in ``missing``."""
 
     manifest: Mapping[str, Any]
-    outcome: Mapping[str, Any]
+    outcome: Outcome
     summary: Mapping[str, Any]
     seconds: Mapping[str, Column]
     latency: Mapping[str, tuple[np.ndarray, np.ndarray]]
@@ -48,11 +49,17 @@ class Source:
 
     @property
     def load_started(self) -> bool:
-        return self.outcome.get("load_start_ns") is not None
+        return self.outcome.load_start_ns is not None
+
+    @property
+    def load_start_ns(self) -> int:
+        """Of a run whose load started."""
+        assert self.outcome.load_start_ns is not None
+        return self.outcome.load_start_ns
 
     def since_start_s(self, t_ns: int) -> float:
         """Seconds since the load started; since the first sample when it never did."""
-        start = self.outcome.get("load_start_ns")
+        start = self.outcome.load_start_ns
         if start is None:
             start = min(s[0]["t_ns"] for s in (self.resources, self.machine, self.clock) if s)
         return float((t_ns - start) / NS_PER_S)
@@ -61,8 +68,11 @@ class Source:
     def phases(self) -> list[Phase]:
         """The parts that the load went through, in order; empty when it never started."""
         moments = [
-            self.outcome.get(f"{name}_ns")
-            for name in ("load_start", "measured_start", "measured_end", "load_end", "drain_end")
+            self.outcome.load_start_ns,
+            self.outcome.measured_start_ns,
+            self.outcome.measured_end_ns,
+            self.outcome.load_end_ns,
+            self.outcome.drain_end_ns,
         ]
         found = []
         for name, begin, end in zip(PHASES, moments, moments[1:], strict=False):
@@ -85,7 +95,7 @@ def read(run: RunDir) -> Source:
             hint=f"streamgauge evaluate {run.path}",
         )
     missing: list[str] = []
-    outcome: Mapping[str, Any] = {}
+    outcome = Outcome.blank()
     if run.outcome_path.is_file():
         outcome = run.outcome()
     else:

@@ -130,8 +130,8 @@ def periodic_burst(context: Context) -> list[Panel]:
                 "p99": (lambda s: _seconds_of(s, f"{kind}_p99"), "dash"),
             },
         ),
-        "cpu": ("CPU of the engine", "cores", {"": (lambda s: engine_cpu(s, s.outcome["load_start_ns"]), "solid")}),
-        "heap": ("Heap in use", "MB", {"": (lambda s: engine_heap_mb(s, s.outcome["load_start_ns"]), "solid")}),
+        "cpu": ("CPU of the engine", "cores", {"": (lambda s: engine_cpu(s, s.load_start_ns), "solid")}),
+        "heap": ("Heap in use", "MB", {"": (lambda s: engine_heap_mb(s, s.load_start_ns), "solid")}),
     }
     plots = []
     for name, (title, unit, series) in figures.items():
@@ -257,12 +257,13 @@ def _bursts(taken: ExperimentResult) -> list[Mapping[str, Any]]:
 
 
 def _knows_its_start(source: Source | None) -> bool:
-    return source is not None and source.load_started and source.outcome.get("engine_start_ns") is not None
+    return source is not None and source.load_started and source.outcome.engine_start_ns is not None
 
 
 def _start_ns(source: Source) -> int:
     """When the engine was started."""
-    return int(source.outcome["engine_start_ns"])
+    assert source.outcome.engine_start_ns is not None
+    return source.outcome.engine_start_ns
 
 
 def _output(source: Source) -> list[Point]:
@@ -270,7 +271,7 @@ def _output(source: Source) -> list[Point]:
 
 
 def _output_since_start(source: Source) -> list[Point]:
-    shift_s = (_start_ns(source) - source.outcome["load_start_ns"]) / NS_PER_S
+    shift_s = (_start_ns(source) - source.load_start_ns) / NS_PER_S
     return [(second - shift_s, value) for second, value in _output(source)]
 
 

@@ -100,7 +100,7 @@ def _used(source: Source | None) -> Used:
 
 def _extent(source: Source, series: Callable[[Source, int], list[Point]]) -> Levels | None:
     measured = next((phase for phase in source.phases if phase.name == "measured"), None)
-    start_ns = source.outcome.get("load_start_ns")
+    start_ns = source.outcome.load_start_ns
     if measured is None or start_ns is None:
         return None
     return extent(within(series(source, start_ns), measured.from_s, measured.to_s))

@@ -100,7 +100,7 @@ def is_unrecorded(run: RunDir) -> bool:
     if not run.outcome_path.is_file() or not run.recorded_path.is_dir():
         return False
     outcome = run.outcome()
-    measured = bool(outcome.get("ends")) and not outcome.get("hopeless") and not outcome.get("interrupted")
+    measured = bool(outcome.ends) and not outcome.hopeless and not outcome.interrupted
     return measured and not needs_spark(run)
 
 
@@ -120,7 +120,7 @@ def _evaluate_again(run: RunDir, master: str, reporter: Reporter) -> dict[str, A
     if not run.outcome_path.is_file():
         raise UsageError("the run was cut off before its outcome was written", where=run.path, hint="run it again")
     outcome = run.outcome()
-    if outcome.get("ends") and not outcome.get("hopeless") and not run.recorded_path.is_dir():
+    if outcome.ends and not outcome.hopeless and not run.recorded_path.is_dir():
         raise UsageError(
             "the records of this run were deleted, so it cannot be evaluated again",
             where=run.recorded_path,

@@ -7,15 +7,15 @@ import re
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
 from itertools import combinations
-from typing import Any, Literal, cast
+from typing import Literal, cast
 
 import psutil
 
 from streamgauge import registry
 from streamgauge.errors import UsageError
 from streamgauge.model import NS_PER_S, QUEUE_RECORDS_MAX, Fault, ProcessSpec, Scenario
+from streamgauge.model.outcome import FaultRecord
 from streamgauge.processes import proctable, reaping
 from streamgauge.processes.process import Running
 from streamgauge.processes.supervisor import Supervisor
@@ -121,22 +121,6 @@ def longest_pause_s(scenario: Scenario, specs: Sequence[ProcessSpec]) -> float:
     return max((fault.for_s for fault in scenario.faults if fault.role in roles), default=0.0)
 
 
-@dataclass
-class FaultRecord:
-    """What became of a fault, as in outcome.json."""
-
-    fault: str
-    verb: str
-    role: str
-    planned_ns: int | None = None
-    acted_ns: int | None = None
-    """Just before the signal."""
-    ended_ns: int | None = None
-    """When a killed process was seen gone, or a paused one was let go on."""
-    took_effect: bool = False
-    why_not: str | None = "the run was over before its moment"
-
-
 class Faults:
     """Acts out the faults of one run, each at its moment, in a thread of its own: none waits for another."""
 
@@ -147,58 +131,58 @@ class Faults:
         self._supervisor = supervisor
         self._say = say
         self._over = threading.Event()
-        self._planned = [(fault, FaultRecord(str(fault), fault.verb, fault.role)) for fault in scenario.faults]
+        self._planned = [(fault, _not_yet(fault)) for fault in scenario.faults]
         self._threads: list[threading.Thread] = []
 
     def begin(self, measured_start_ns: int) -> None:
         """Set the clock going: from now on each fault knows its moment."""
-        for fault, deed in self._planned:
-            deed.planned_ns = measured_start_ns + round(fault.at_s(self._measured_s) * NS_PER_S)
-            due_s = time.monotonic() + (deed.planned_ns - time.time_ns()) / NS_PER_S
-            thread = threading.Thread(target=self._act, args=(fault, deed, due_s), name=str(fault), daemon=True)
+        for fault, record in self._planned:
+            record.planned_ns = measured_start_ns + round(fault.at_s(self._measured_s) * NS_PER_S)
+            due_s = time.monotonic() + (record.planned_ns - time.time_ns()) / NS_PER_S
+            thread = threading.Thread(target=self._act, args=(fault, record, due_s), name=str(fault), daemon=True)
             self._threads.append(thread)
             thread.start()
 
-    def end(self) -> list[dict[str, Any]]:
+    def end(self) -> list[FaultRecord]:
         """Let what is paused go on, and act no more. Returns what became of each fault; safe to call twice."""
         self._over.set()
         for thread in self._threads:
             thread.join()
-        return [asdict(deed) for _, deed in self._planned]
+        return [record for _, record in self._planned]
 
     def killed(self) -> set[str]:
         """The roles that a fault has ended."""
-        return {fault.role for fault, deed in self._planned if fault.verb == "kill" and deed.took_effect}
+        return {fault.role for fault, record in self._planned if fault.verb == "kill" and record.took_effect}
 
-    def _act(self, fault: Fault, deed: FaultRecord, due_s: float) -> None:
+    def _act(self, fault: Fault, record: FaultRecord, due_s: float) -> None:
         if self._over.wait(max(due_s - time.monotonic(), 0.0)):
             return
         running = next((one for one in self._supervisor.processes() if one.role == fault.role), None)
         if running is None or not proctable.is_alive(running.identity):
-            deed.why_not = f"{fault.role} was not running any more" if running else f"{fault.role} was not running"
+            record.why_not = f"{fault.role} was not running any more" if running else f"{fault.role} was not running"
             return
         self._say(f"fault: {fault}")
-        deed.acted_ns = time.time_ns()
+        record.acted_ns = time.time_ns()
         if fault.verb == "kill":
-            self._kill(running, deed)
+            self._kill(running, record)
         else:
-            self._pause(running, deed, fault.for_s)
+            self._pause(running, record, fault.for_s)
 
-    def _kill(self, running: Running, deed: FaultRecord) -> None:
+    def _kill(self, running: Running, record: FaultRecord) -> None:
         self._supervisor.kill(running.role)
         left = reaping.find([running.identity], {running.token})
-        deed.ended_ns = time.time_ns()
-        deed.took_effect = not left
-        deed.why_not = f"{len(left)} processes of {running.role} were still there" if left else None
+        record.ended_ns = time.time_ns()
+        record.took_effect = not left
+        record.why_not = f"{len(left)} processes of {running.role} were still there" if left else None
 
-    def _pause(self, running: Running, deed: FaultRecord, for_s: float) -> None:
+    def _pause(self, running: Running, record: FaultRecord, for_s: float) -> None:
         try:
-            deed.took_effect = self._hold(running)
-            deed.why_not = None if deed.took_effect else f"{running.role} was not seen stopped"
+            record.took_effect = self._hold(running)
+            record.why_not = None if record.took_effect else f"{running.role} was not seen stopped"
             self._over.wait(for_s)
         finally:
             self._supervisor.resume(running.role)
-            deed.ended_ns = time.time_ns()
+            record.ended_ns = time.time_ns()
 
     def _hold(self, running: Running) -> bool:
         """Stop all its processes; whether they were seen stopped. One may be born while the others are stopped."""
@@ -210,6 +194,19 @@ class Faults:
                 return True
             time.sleep(_LOOK_S)
         return False
+
+
+def _not_yet(fault: Fault) -> FaultRecord:
+    return FaultRecord(
+        fault=str(fault),
+        verb=fault.verb,
+        role=fault.role,
+        planned_ns=None,
+        acted_ns=None,
+        ended_ns=None,
+        took_effect=False,
+        why_not="the run was over before its moment",
+    )
 
 
 def _is_stopped(pid: int) -> bool:

@@ -6,13 +6,13 @@ import math
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
 from typing import Any
 
 from streamgauge import registry
 from streamgauge.errors import EngineFailed, EnvironmentProblem
 from streamgauge.machine.clock import read_clock
 from streamgauge.model import NS_PER_S, ResultKind, numbered_ends
+from streamgauge.model.outcome import Outcome
 from streamgauge.processes import leftovers, ports
 from streamgauge.processes.supervisor import Supervisor
 from streamgauge.run.drain import QuietDetector
@@ -20,7 +20,7 @@ from streamgauge.run.evaluation import Evaluator
 from streamgauge.run.faults import Faults
 from streamgauge.run.lag import LagMeter, Lags, Look
 from streamgauge.run.manifest import describe
-from streamgauge.run.outcome import Outcome, Progress, never_started
+from streamgauge.run.outcome import Progress, never_started, note_cores
 from streamgauge.run.plan import RunPlan
 from streamgauge.run.reporter import Call, Referee, Reporter, Seen, Tick
 from streamgauge.run.results import is_missing, is_one_to_one
@@ -53,7 +53,7 @@ class Measurement:
         self._supervisor, self._reporter, self._referee = supervisor, reporter, referee
         self._evaluator = evaluator or Evaluator(supervisor, plan.evaluator)
         self._sampler = Sampler(supervisor.processes)
-        self._heard, self._outcome = Progress(), Outcome()
+        self._heard, self._outcome = Progress(), Outcome.blank()
         self._commits_offsets = registry.engine(self.scenario.engine).traits.commits_offsets
         self._faults = Faults(self.scenario, supervisor, reporter.say)
         self._visibility = Visibility.of(plan, self.run)
@@ -107,9 +107,9 @@ class Measurement:
             self._lag.end()
             self._outcome.faults = self._faults.end()
             engine_here = registry.engine(self.scenario.engine).runs_here(self.scenario.engine_options)
-            self._outcome.note_cores(self._sampler.cores, engine_here, own_broker=self.plan.transport.own)
+            note_cores(self._outcome, self._sampler.cores, engine_here, own_broker=self.plan.transport.own)
             self._outcome.warnings = [*self._supervisor.warnings, *leftovers.newcomers(others)]
-            self.run.write_outcome(asdict(self._outcome))
+            self.run.write_outcome(self._outcome)
         return self._evaluate()
 
     def _start_broker(self) -> None:
@@ -306,7 +306,7 @@ class Measurement:
         try:
             self._supervisor.check()
         except EnvironmentProblem as problem:
-            dead = {process["group"] for process in self._supervisor.ended()}
+            dead = {process.group for process in self._supervisor.ended()}
             if dead != {"load"}:
                 raise EngineFailed(problem.what, log_tail=problem.log_tail) from None
             self._outcome.load_error = self._outcome.load_error or f"{problem.what}: {problem.got}"

@@ -1,4 +1,4 @@
-"""What a run learns while it goes on: the last word of each process, and what outcome.json will say."""
+"""What a run learns from its processes while it goes on."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from streamgauge.errors import StreamgaugeError
-from streamgauge.model import NS_PER_S, LoadPlan
+from streamgauge.model.outcome import EndedProcess, Outcome
 
 
 @dataclass
@@ -63,60 +63,10 @@ class Progress:
                 self.said_consumed = taken
 
 
-@dataclass
-class Outcome:
-    """What goes into outcome.json."""
-
-    engine_start_ns: int | None = None
-    """Just before the engine's first process was started."""
-    engine_ready_ns: int | None = None
-    """When all of the engine's processes were usable."""
-    load_start_ns: int | None = None
-    measured_start_ns: int | None = None
-    measured_end_ns: int | None = None
-    load_end_ns: int | None = None
-    drain_end_ns: int | None = None
-    drain: str | None = None
-    quiet_s: float | None = None
-    """Seconds without output that count as quiet in this run."""
-    interrupted: bool = False
-    ends: dict[str, Any] = field(default_factory=dict)
-    hidden: int | None = None
-    """Places of the output behind a transaction that was open at the end; None where nobody looked."""
-    ended: list[dict[str, Any]] = field(default_factory=list)
-    load_error: str | None = None
-    load_goes_first: bool = False
-    """Whether the system gave every load worker priority over the engine."""
-    hopeless: str | None = None
-    """Why a referee stopped the run."""
-    hopeless_latency_ms: float | None = None
-    faults: list[dict[str, Any]] = field(default_factory=list)
-    """What became of each fault, in the order in which they were asked for."""
-    cores: dict[str, list[int]] = field(default_factory=dict)
-    """The cores that the processes of each group were seen to be allowed."""
-    shared_cores: bool | None = None
-    """Whether the engine shared cores with broker or load; None where that could not be seen."""
-    warnings: list[str] = field(default_factory=list)
-    """What else happened that a reader should know; none of it spoils the measurement for certain."""
-
-    def begin_load(self, start_ns: int, load: LoadPlan) -> int:
-        """Set the moments that the plan has for a load that starts then; returns the start of the measured interval."""
-        self.load_start_ns = start_ns
-        self.measured_start_ns = start_ns + round(load.warmup_s * NS_PER_S)
-        self.measured_end_ns = self.measured_start_ns + round(load.measured_s * NS_PER_S)
-        self.load_end_ns = start_ns + round(load.duration_s * NS_PER_S)
-        return self.measured_start_ns
-
-    def note_cores(self, cores: Mapping[str, frozenset[int]], engine_here: bool, *, own_broker: bool) -> None:
-        """What the processes of each group were allowed; see ``shared_cores``."""
-        self.cores = {group: sorted(found) for group, found in cores.items()}
-        self.shared_cores = shared_cores(cores, engine_here=engine_here, own_broker=own_broker)
-
-    def note_ends(self, ends: Mapping[str, Mapping[int, int]]) -> None:
-        """What counts as input and output."""
-        self.ends = {
-            name: {str(partition): end for partition, end in partitions.items()} for name, partitions in ends.items()
-        }
+def note_cores(outcome: Outcome, cores: Mapping[str, frozenset[int]], engine_here: bool, *, own_broker: bool) -> None:
+    """What the processes of each group were allowed; see ``shared_cores``."""
+    outcome.cores = {group: sorted(found) for group, found in cores.items()}
+    outcome.shared_cores = shared_cores(cores, engine_here=engine_here, own_broker=own_broker)
 
 
 def shared_cores(cores: Mapping[str, frozenset[int]], *, engine_here: bool, own_broker: bool) -> bool | None:
@@ -132,13 +82,13 @@ def shared_cores(cores: Mapping[str, frozenset[int]], *, engine_here: bool, own_
     return False if own_broker else None
 
 
-def never_started(role: str, failure: StreamgaugeError) -> dict[str, Any]:
+def never_started(role: str, failure: StreamgaugeError) -> EndedProcess:
     """The entry of ``ended`` for an engine of which no process ended: this one did not become usable."""
     expected = "" if failure.expected is None else f"; expected {failure.expected}"
-    return {
-        "role": role,
-        "group": "engine",
-        "exit_code": None,
-        "message": f"{failure.what}, {failure.got}{expected}",
-        "log_tail": failure.log_tail or "",
-    }
+    return EndedProcess(
+        role=role,
+        group="engine",
+        exit_code=None,
+        message=f"{failure.what}, {failure.got}{expected}",
+        log_tail=failure.log_tail or "",
+    )

@@ -91,7 +91,7 @@ def _run(
 
 
 def _has_load(directory: RunDir) -> bool:
-    return directory.outcome_path.exists() and directory.outcome().get("load_start_ns") is not None
+    return directory.outcome_path.exists() and directory.outcome().load_start_ns is not None
 
 
 def _give_back_topics(plan: RunPlan, reporter: Reporter) -> None:
@@ -113,9 +113,10 @@ def _interrupted(request: Request) -> Interrupted:
     if directory.outcome_path.exists():
         outcome = directory.outcome()
         on_topics = request.bootstrap is not None and is_unrecorded(directory)
-        if not outcome.get("interrupted") and (on_topics or needs_spark(directory)):
+        if not outcome.interrupted and (on_topics or needs_spark(directory)):
             hint = f"{evaluate_command(directory)}: nothing that was measured is lost"
         else:
-            directory.write_outcome({**outcome, "interrupted": True})
+            outcome.interrupted = True
+            directory.write_outcome(outcome)
             evaluate_without_spark(directory)
     return Interrupted("interrupted: everything was stopped", where=directory.path, hint=hint)

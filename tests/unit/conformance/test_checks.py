@@ -12,6 +12,7 @@ from streamgauge import registry
 from streamgauge.conformance import checks, suite
 from streamgauge.conformance.checks import Ended, Observed, Planned
 from streamgauge.model import ProcessSpec, Traits
+from streamgauge.model.outcome import Outcome
 
 RESULTS = {
     "expected": 9,
@@ -32,7 +33,7 @@ def observed(**changes: Any) -> Observed:
         pipeline="ospbench/ingest",
         delivery="exactly-once",
         summary={"verdict": changes.get("verdict", "VALID"), "reasons": ["a reason"], "results": results},
-        outcome={},
+        outcome=Outcome.blank(),
         listening=frozenset({"127.0.0.1:1234", "::1:99", "::ffff:127.0.0.1:5"}),
         ended=(Ended("engine", 0, killed=False),),
     )

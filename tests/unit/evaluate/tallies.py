@@ -9,6 +9,7 @@ import numpy as np
 from streamgauge.evaluate.facts import Facts, Moments
 from streamgauge.evaluate.tally import LOST, MATCHED, MEASURED, TAIL, UNFINISHED, WARMUP, WRONG, Tally
 from streamgauge.model import NS_PER_S, LoadPlan, Stream
+from streamgauge.model.outcome import Outcome
 
 START_NS = 1_767_225_600 * NS_PER_S
 
@@ -75,4 +76,4 @@ def facts(*, rate_per_s: int = 1000, measured_s: float = 10.0) -> tuple[Facts, M
     at_s = (0.0, 1.0, 1.0 + measured_s, 2.0 + measured_s, 7.0 + measured_s)
     moments = Moments(*(START_NS + round(second * NS_PER_S) for second in at_s))
     streams = (Stream("flow", "flow", 1, "input"), Stream("output", "output", 1, "output"))
-    return Facts(manifest={}, outcome={}, plan=plan, streams=streams, moments=moments), moments
+    return Facts(manifest={}, outcome=Outcome.blank(), plan=plan, streams=streams, moments=moments), moments

@@ -14,6 +14,7 @@ from streamgauge.evaluate.metrics import arrival, generator
 from streamgauge.evaluate.metrics.generator import Lateness, Ledger
 from streamgauge.evaluate.metrics.throughput import Stamps
 from streamgauge.model import NS_PER_S
+from streamgauge.model.outcome import FaultRecord, Outcome
 
 RATE = 1000
 MEASURED_S = 20.0
@@ -93,8 +94,17 @@ def test_the_time_of_a_broker_s_fault_is_exempt() -> None:
     stalled = range(4, 16)
     found = measured(1.0, stalled=stalled)
     assert found is not None and found.slope.high > 10, "without a fault it counts"
-    deed = {"role": "broker", "took_effect": True, "acted_ns": START_NS + 4 * NS_PER_S}
-    outcome = {"faults": [{**deed, "ended_ns": START_NS + 10 * NS_PER_S}]}
+    fault = FaultRecord(
+        fault="pause broker for 6s at 4s",
+        verb="pause",
+        role="broker",
+        planned_ns=START_NS + 4 * NS_PER_S,
+        acted_ns=START_NS + 4 * NS_PER_S,
+        ended_ns=START_NS + 10 * NS_PER_S,
+        took_effect=True,
+        why_not=None,
+    )
+    outcome = Outcome.blank().with_changes(faults=[fault])
     processes = {"processes": [{"role": "broker", "group": "broker"}]}
     found = measured(1.0, stalled=stalled, outcome=outcome, manifest=processes)
     assert found is not None and (found.reasons(), found.warnings()) == ([], [])

@@ -15,6 +15,7 @@ from streamgauge.evaluate.metrics.generator import Lateness
 from streamgauge.evaluate.metrics.throughput import Stamps
 from streamgauge.evaluate.tally import Tally
 from streamgauge.model import NS_PER_MS, NS_PER_S, LoadPlan
+from streamgauge.model.outcome import Outcome
 
 NONE = np.zeros(0, np.int64)
 
@@ -22,7 +23,9 @@ NONE = np.zeros(0, np.int64)
 def facts_of(plan: LoadPlan, **outcome: Any) -> tuple[Facts, Moments]:
     at_s = (0.0, plan.warmup_s, plan.warmup_s + plan.measured_s, plan.duration_s, plan.duration_s + 5)
     moments = Moments(*(START_NS + round(second * NS_PER_S) for second in at_s))
-    return Facts(manifest={}, outcome=outcome, plan=plan, streams=(), moments=moments), moments
+    return Facts(
+        manifest={}, outcome=Outcome.blank().with_changes(**outcome), plan=plan, streams=(), moments=moments
+    ), moments
 
 
 def sent(plan: LoadPlan, late_ms: dict[int, float] | None = None) -> Lateness:

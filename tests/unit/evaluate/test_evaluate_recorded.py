@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from run_files import change
 from streamgauge.errors import UsageError
 from streamgauge.evaluate import evaluate
 from streamgauge.evaluate.facts import Facts
@@ -84,7 +85,7 @@ def test_transactions_leave_gaps_in_the_output_alone(
 
 
 def test_a_run_of_which_no_ends_are_known_is_not_checked(run: RunDir) -> None:
-    run.write_outcome({**run.outcome(), "ends": {}})
+    change(run.outcome_path, ends={})
     rewrite(run, "flow", lambda table: table.slice(3))
     check(run)
 
@@ -93,5 +94,5 @@ def test_what_was_noted_while_it_ran_is_a_warning_of_the_summary(run: RunDir) ->
     from streamgauge.evaluate import evaluate_without_spark
 
     run.write_manifest({**run.manifest(), "warnings": ["another run was active"]})
-    run.write_outcome({**run.outcome(), "warnings": ["the guardian died"]})
+    change(run.outcome_path, warnings=["the guardian died"])
     assert evaluate_without_spark(run)["warnings"][:2] == ["another run was active", "the guardian died"]

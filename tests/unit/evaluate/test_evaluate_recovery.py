@@ -13,11 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tallies import START_NS, facts, row, tally
 
+from run_files import change
 from streamgauge.evaluate import evaluation
 from streamgauge.evaluate.facts import Facts
 from streamgauge.evaluate.metrics import recovery
 from streamgauge.evaluate.metrics.recovery import Recovery, Seen, longest_gap_after, longest_gap_before, recover
 from streamgauge.model import NS_PER_MS, NS_PER_S
+from streamgauge.model.outcome import Outcome
 from streamgauge.rundir import RunDir
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "format-1"
@@ -220,7 +222,7 @@ def test_an_outage_is_no_shorter_than_the_gap_that_spans_the_fault(moments: list
     assert gap.end_ms is None or gap.end_ms > fault_ms
 
 
-def deed(**changes: Any) -> dict[str, Any]:
+def record(**changes: Any) -> dict[str, Any]:
     return {
         "fault": "pause engine for 2s at 5s",
         "verb": "pause",
@@ -233,16 +235,18 @@ def deed(**changes: Any) -> dict[str, Any]:
     } | changes
 
 
-def with_faults(*deeds: dict[str, Any]) -> Facts:
+def with_faults(*records: dict[str, Any]) -> Facts:
     processes = [{"role": role, "group": role} for role in ("broker", "engine", "load")]
     return dataclasses.replace(
-        facts(measured_s=MEASURED_S)[0], outcome={"faults": list(deeds)}, manifest={"processes": processes}
+        facts(measured_s=MEASURED_S)[0],
+        outcome=Outcome.blank().with_changes(faults=records),
+        manifest={"processes": processes},
     )
 
 
 def test_results_that_the_first_fault_delayed_are_no_former_ones() -> None:
     """Of second 5 one result was answered in second 8, after the fault in second 6."""
-    found = with_faults(deed())
+    found = with_faults(record())
     assert found.moments is not None
     rows = [row(second=second, answered=second, total=10 * second) for second in range(1, 8)]
     rows.append(row(second=5, answered=8, total=3000))
@@ -270,11 +274,11 @@ def test_results_that_the_first_fault_delayed_are_no_former_ones() -> None:
     ],
 )
 def test_what_makes_a_run_invalid(changes: dict[str, Any], reasons: list[str]) -> None:
-    assert recovery.reasons(with_faults(deed(**changes))) == reasons
+    assert recovery.reasons(with_faults(record(**changes))) == reasons
 
 
 def test_a_fault_without_effect_has_no_figures() -> None:
-    found = with_faults(deed(), deed(took_effect=False, acted_ns=None, ended_ns=None, why_not="it was gone"))
+    found = with_faults(record(), record(took_effect=False, acted_ns=None, ended_ns=None, why_not="it was gone"))
     of = seen(outputs((1, 6), (8.1, 26)), {}, {})
     first, second = recovery.measure(found, found.moments, of)
     assert (first["planned_s"], first["acted_s"], first["ended_s"]) == (5.0, 5.001, 7.003)
@@ -283,7 +287,7 @@ def test_a_fault_without_effect_has_no_figures() -> None:
 
 
 def test_a_run_whose_load_never_started() -> None:
-    found = with_faults(deed(planned_ns=None, acted_ns=None, ended_ns=None, took_effect=False, why_not="over"))
+    found = with_faults(record(planned_ns=None, acted_ns=None, ended_ns=None, took_effect=False, why_not="over"))
     (only,) = recovery.measure(found, None, None)
     assert (only["planned_s"], only["outage_s"], only["took_effect"]) == (None, None, False)
 
@@ -319,8 +323,8 @@ def test_a_run_with_faults_is_not_called_drifting(golden: RunDir) -> None:
     moments = Facts.read(golden).moments
     assert moments is not None
     begin_ns = moments.measured_start_ns
-    acted = deed(planned_ns=begin_ns + NS_PER_S, acted_ns=begin_ns + NS_PER_S, ended_ns=begin_ns + 2 * NS_PER_S)
-    golden.write_outcome({**golden.outcome(), "faults": [acted]})
+    acted = record(planned_ns=begin_ns + NS_PER_S, acted_ns=begin_ns + NS_PER_S, ended_ns=begin_ns + 2 * NS_PER_S)
+    change(golden.outcome_path, faults=[acted])
     summary = evaluation._evaluate(golden, Facts.read(golden), drifting(), recorded=True)
     assert (summary["verdict"], summary["state"]) == ("VALID", "steady")
     assert any("drift is not judged" in warning for warning in summary["warnings"])
@@ -335,7 +339,7 @@ def test_a_run_with_faults_is_not_called_drifting(golden: RunDir) -> None:
 
 
 def test_a_fault_without_effect_spoils_the_run(golden: RunDir) -> None:
-    golden.write_outcome({**golden.outcome(), "faults": [deed(took_effect=False, acted_ns=None, why_not="gone")]})
+    change(golden.outcome_path, faults=[record(took_effect=False, acted_ns=None, why_not="gone")])
     summary = evaluation._evaluate(golden, Facts.read(golden), drifting(), recorded=True)
     assert summary["verdict"] == "INVALID"
     assert summary["reasons"] == ["the fault 'pause engine for 2s at 5s' did not take effect: gone"]

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from run_files import change
 from streamgauge.evaluate import evaluate_without_spark, needs_spark
 from streamgauge.evaluate.verdict import exit_code
 from streamgauge.rundir import RunDir
@@ -23,7 +24,7 @@ def unrecorded(path: Path, *, outcome: dict[str, Any] | None = None, slo: Sequen
     manifest = run.manifest()
     manifest["scenario"]["slo"] = list(slo)
     run.write_manifest(manifest)
-    run.write_outcome(run.outcome() | (outcome or {}))
+    change(run.outcome_path, **(outcome or {}))
     return run
 
 
@@ -39,7 +40,7 @@ def test_a_run_without_its_topics_is_invalid(tmp_path: Path) -> None:
 
 def given_up(tmp_path: Path, **changes: Any) -> dict[str, Any]:
     """A run that was ended in the middle of its measured interval, because more load made no sense."""
-    start_ns = RunDir.open(GOLDEN).outcome()["measured_start_ns"]
+    start_ns = RunDir.open(GOLDEN).outcome().measured_start_ns
     hopeless = {"hopeless": "overloaded: 9000 records wait", "drain": None, "drain_end_ns": start_ns + 4 * 10**9}
     return evaluate_without_spark(unrecorded(tmp_path / "run", outcome=hopeless | changes))
 

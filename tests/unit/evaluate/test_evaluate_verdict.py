@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +18,10 @@ from streamgauge.evaluate.tally import Tally, results, wrong_after_fault
 from streamgauge.evaluate.verdict import decide, exit_code, failures, recounting_warnings
 from streamgauge.jvm.spark import connect, jvm_argv
 from streamgauge.model import Verdict
-from streamgauge.run.outcome import Outcome, never_started
+from streamgauge.model.outcome import EndedProcess, Outcome
+from streamgauge.run.outcome import never_started
 from streamgauge.rundir import RunDir
+from streamgauge.stored import write_json
 from streamgauge.studies import scenario as scenarios
 
 NO_RESULTS = {"expected": 9, "wrong": 0, "lost": 0, "duplicates": 0, "unexpected": 0}
@@ -101,7 +102,7 @@ def test_which_engines_may_count_twice(engine: str, changes: dict[str, str], rec
 
 
 def test_a_dead_process_is_a_failure() -> None:
-    assert failures(NO_RESULTS, "at-least-once", [DEAD]) == [
+    assert failures(NO_RESULTS, "at-least-once", [EndedProcess(log_tail="", **DEAD)]) == [
         "process engine ended although nobody had asked it to (exit code 137)"
     ]
     never_usable = never_started("streams-2", EngineFailed("streams-2 timed out", got="still running"))
@@ -142,7 +143,7 @@ def unstarted(path: Path, **outcome: Any) -> RunDir:
         }
     )
     ended = [{"exit_code": 1, "log_tail": "", **process} for process in outcome.pop("ended", ())]
-    run.write_outcome({**asdict(Outcome()), "ended": ended, **outcome})
+    write_json(run.outcome_path, {**Outcome.blank().as_json(), "ended": ended, **outcome})
     return run
 
 

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from tallies import START_NS, facts
 
+from run_files import change
 from streamgauge.evaluate import evaluation
 from streamgauge.evaluate.facts import Facts
 from streamgauge.evaluate.tally import Tally
@@ -107,7 +108,7 @@ def with_marks(tmp_path: Path) -> Any:
         shutil.copytree(GOLDEN, tmp_path / "run")
         run = RunDir.open(tmp_path / "run")
         run.write_manifest({**run.manifest(), "engine": {**run.manifest()["engine"], "name": name}})
-        run.write_outcome({**run.outcome(), **outcome})
+        change(run.outcome_path, **outcome)
         directory = run.recorded("output")
         table = pq.read_table(directory)
         for file in directory.glob("*.parquet"):
@@ -140,8 +141,8 @@ def test_undeclared_transactions_that_nobody_watched_are_no_measurement(
 def test_undeclared_transactions_are_stamped_when_visible(with_marks: Any) -> None:
     run = with_marks()
     outcome = run.outcome()
-    ends = {int(partition): 2 * end for partition, end in outcome["ends"]["output"].items()}
-    t_ns = outcome["drain_end_ns"] - 1_500 * NS_PER_MS
+    ends = {int(partition): 2 * end for partition, end in outcome.ends["output"].items()}
+    t_ns = outcome.drain_end_ns - 1_500 * NS_PER_MS
     run.append_samples(
         "visible", [{"t_ns": t_ns, "since_ns": t_ns - 7, "partition": p, "end": end} for p, end in ends.items()]
     )
@@ -168,16 +169,16 @@ def test_a_program_without_transactions_keeps_the_broker_s_stamps(tmp_path: Path
 def test_the_mark_behind_the_last_record_is_found(tmp_path: Path) -> None:
     shutil.copytree(GOLDEN, tmp_path / "run")
     run = RunDir.open(tmp_path / "run")
-    ends = {stream: dict(of) for stream, of in run.outcome()["ends"].items()}
+    ends = {stream: dict(of) for stream, of in run.outcome().ends.items()}
     ends["output"]["1"] += 1
-    run.write_outcome({**run.outcome(), "ends": ends})
+    change(run.outcome_path, ends=ends)
     assert unused_places(run, Facts.read(run)) == 1
 
 
 def test_a_transaction_that_is_never_committed_is_a_warning(tmp_path: Path) -> None:
     shutil.copytree(GOLDEN, tmp_path / "run")
     run = RunDir.open(tmp_path / "run")
-    run.write_outcome({**run.outcome(), "hidden": 12})
+    change(run.outcome_path, hidden=12)
     summary = summary_of(run)
     assert (
         "12 places of the output were behind a transaction that was still open when the run ended"

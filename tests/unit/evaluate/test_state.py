@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from tallies import row, tally
 
+from run_files import change
 from streamgauge.evaluate import evaluation
 from streamgauge.evaluate.facts import Facts
 from streamgauge.evaluate.metrics import resources
@@ -44,7 +45,7 @@ def judged(tmp_path: Path) -> Callable[..., dict[str, Any]]:
         changed["scenario"] |= manifest.pop("scenario", {})
         changed["engine"] |= manifest.pop("engine", {})
         run.write_manifest(changed | manifest)
-        run.write_outcome(run.outcome() | (outcome or {}))
+        change(run.outcome_path, **(outcome or {}))
         facts = Facts.read(run)
         facts = dataclasses.replace(facts, plan=dataclasses.replace(facts.plan, shape=shape))
         return evaluation._evaluate(run, facts, found, recorded=True)

@@ -96,7 +96,7 @@ def test_end_before_ready_shows_the_log(supervisor, logs):
     assert "no such topic" in caught.value.log_tail
     assert "out" in caught.value.log_tail
     assert caught.value.where == logs / "engine.log"
-    assert [(end["role"], end["group"], end["exit_code"]) for end in supervisor.ended()] == [("engine", "engine", 7)]
+    assert [(end.role, end.group, end.exit_code) for end in supervisor.ended()] == [("engine", "engine", 7)]
 
 
 def test_log_tail_holds_the_last_lines_only(supervisor):
@@ -244,9 +244,9 @@ def test_check_finds_a_process_that_was_killed(group, error, supervisor):
         supervisor.check()
     assert caught.value.log_tail == "last words"
     expected = [{"role": "engine", "group": group, "exit_code": 137, "message": None, "log_tail": "last words"}]
-    assert supervisor.ended() == expected
+    assert [end.as_json() for end in supervisor.ended()] == expected
     supervisor.stop_all()
-    assert supervisor.ended() == expected, "stopping the rest does not make it forgotten"
+    assert [end.as_json() for end in supervisor.ended()] == expected, "stopping the rest does not make it forgotten"
 
 
 def test_engine_that_ends_with_code_0_has_failed(supervisor):
@@ -289,7 +289,7 @@ def test_full_disk_costs_log_lines_only(supervisor, logs):
     running = supervisor.start(python("[print('x' * 1000) for _ in range(1000)]; " + UNTIL_STDIN_ENDS))
     running.close_stdin()
     await_true(lambda: bool(supervisor.ended()))
-    assert supervisor.ended()[0]["exit_code"] == 0
+    assert supervisor.ended()[0].exit_code == 0
 
 
 def test_failing_callback_is_told_and_reading_goes_on(supervisor):

@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 
 from streamgauge.model import NS_PER_MS, NS_PER_S
 from streamgauge.rundir import RunDir
+from streamgauge.stored import write_json
 
 RATE, WARMUP_S, MEASURED_S, TAIL_S, DRAIN_S = 400, 10, 30, 1, 5
 LOAD_S = WARMUP_S + MEASURED_S + TAIL_S
@@ -21,7 +22,7 @@ def write_valid(path: Path) -> RunDir:
     """A steady run with one warning."""
     run = RunDir.create(path)
     run.write_manifest(manifest())
-    run.write_outcome(outcome())
+    write_json(run.outcome_path, outcome())
     total, late = latencies_ms()
     write_measures(run, total, late)
     write_samples(run, from_s=-12, to_s=LOAD_S + DRAIN_S)
@@ -56,7 +57,7 @@ def write_bursts(path: Path, burst: dict[str, Any] | None = None) -> RunDir:
     content = manifest()
     content["scenario"]["load"] |= {"burst_records": 4000, "burst_s": 0.175, "burst_every_s": 10.0}
     run.write_manifest(content)
-    run.write_outcome({**outcome(), "engine_start_ns": START_NS + 11 * NS_PER_S})
+    write_json(run.outcome_path, {**outcome(), "engine_start_ns": START_NS + 11 * NS_PER_S})
     figures = {"p50_before_ms": 410.0, "p50_peak_ms": 1250.0, "p99_peak_ms": None, "elevated_s": 3}
     bursts = [
         {"start_s": 19.825, "width_ms": 174.9, "wide": False, **figures},
@@ -85,7 +86,7 @@ def write_faults(path: Path) -> RunDir:
         }
         for fault, (at_s, end_s) in zip(asked, effects, strict=True)
     ]
-    run.write_outcome({**outcome(), "faults": deeds})
+    write_json(run.outcome_path, {**outcome(), "faults": deeds})
     figures: tuple[dict[str, Any], ...] = (
         {"acted_s": 10.0, "ended_s": 12.0, "outage_s": 2.31, "gap_before_s": 0.47, "first_output_s": 2.12,
          "latency_limit_ms": 700.0, "latency_back_s": 3.0, "backlog_limit": 300.0, "backlog_back_s": 4.0,
@@ -110,8 +111,9 @@ def write_failed(path: Path) -> RunDir:
     nothing = dict.fromkeys(("load_start_ns", "measured_start_ns", "measured_end_ns", "load_end_ns", "drain_end_ns"))
     log_tail = "java.lang.OutOfMemoryError: Java heap space\n\tat org.example.Main.main(Main.java:7)"
     ended = {"role": "engine", "group": "engine", "exit_code": 137, "log_tail": log_tail}
-    run.write_outcome(
-        {**nothing, "drain": None, "interrupted": False, "ends": {}, "ended": [ended], "load_error": None}
+    write_json(
+        run.outcome_path,
+        {**nothing, "drain": None, "interrupted": False, "ends": {}, "ended": [ended], "load_error": None},
     )
     write_samples(run, from_s=0, to_s=6)
     run.write_summary(

@@ -119,7 +119,7 @@ def write_run(path: Path, experiment: Experiment, engine: str, verdict: str = "V
     content["engine"] |= {"name": engine, "options": {"cores": 2, "implementation": experiment.variant}}
     run.write_manifest(content)
     # The engine of a single burst is started when the burst is in the broker.
-    run.write_outcome({**synthetic_run.outcome(), "engine_start_ns": START_NS + 2 * NS_PER_S})
+    write_json(run.outcome_path, {**synthetic_run.outcome(), "engine_start_ns": START_NS + 2 * NS_PER_S})
     total, late = synthetic_run.latencies_ms()
     faster = {"built-in": 1.0, "customised": 0.4, "real-time": 0.02}[experiment.variant]
     total *= LATENCY_FACTORS[experiment.stage] * faster * ENGINE_FACTORS.get(engine, 1.5)

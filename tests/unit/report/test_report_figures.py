@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from streamgauge.model import NS_PER_S
+from streamgauge.model.outcome import Outcome
 from streamgauge.report import figures
 from streamgauge.report.draw import logarithmic
 from streamgauge.report.source import Source, read
@@ -19,7 +20,7 @@ from streamgauge.rundir import RunDir
 def source(**parts: Any) -> Source:
     empty: Mapping[str, Any] = {
         "manifest": {},
-        "outcome": {"load_start_ns": 0},
+        "outcome": Outcome.blank().with_changes(load_start_ns=0),
         "summary": {},
         "seconds": {},
         "latency": {},
@@ -90,7 +91,7 @@ def test_worst_second_is_a_whole_one_of_the_measured_interval() -> None:
     seconds = (0, 1, 3.5, 3.6, 4)
     outcome = {f"{name}_ns": int(at * NS_PER_S) for name, at in zip(moments, seconds, strict=True)}
     counts = {"second": [0, 1, 2, 3], "sent": [1, 9, 8, 2]}
-    assert figures.worst_second(source(outcome=outcome, seconds=counts)) == (2, 8)
+    assert figures.worst_second(source(outcome=Outcome.blank().with_changes(**outcome), seconds=counts)) == (2, 8)
 
 
 def test_latency_figures_share_one_scale(invalid: RunDir) -> None:

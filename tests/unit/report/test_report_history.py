@@ -12,6 +12,7 @@ import pytest
 import synthetic_run
 from typer.testing import CliRunner
 
+from run_files import change
 from streamgauge.cli.main import app
 from streamgauge.errors import UsageError
 from streamgauge.report.history import find, render, write
@@ -26,7 +27,7 @@ def runs(tmp_path: Path) -> Path:
     root.mkdir()
     synthetic_run.write_valid(root / "z-first")
     later = synthetic_run.write_valid(root / "a-set" / "1")
-    later.write_outcome({**later.outcome(), "load_start_ns": synthetic_run.START_NS + 86_400 * 10**9})
+    change(later.outcome_path, load_start_ns=synthetic_run.START_NS + 86_400 * 10**9)
     synthetic_run.write_failed(root / "failed")
     other = synthetic_run.write_valid(root / "other")
     manifest = other.manifest()

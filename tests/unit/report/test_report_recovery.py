@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from synthetic_run import write_bursts, write_faults
 
+from run_files import change, content
 from streamgauge import report
 from streamgauge.report import figures
 from streamgauge.report.source import read
@@ -39,7 +40,7 @@ def test_every_fault_is_marked_in_every_figure_over_time(tmp_path: Path) -> None
 
 def test_bursts_and_faults_in_one_figure(tmp_path: Path) -> None:
     run = write_bursts(tmp_path / "run")
-    run.write_outcome({**run.outcome(), "faults": write_faults(tmp_path / "other").outcome()["faults"]})
+    change(run.outcome_path, faults=content(write_faults(tmp_path / "other").outcome_path)["faults"])
     labels = [note["text"] for note in figures.all_figures(read(run))["burst-latency"]["layout"]["annotations"]]
     assert {"burst", "wide burst", "pause engine", "kill worker-2"} <= set(labels)
 

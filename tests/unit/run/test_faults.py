@@ -16,9 +16,10 @@ from hypothesis import strategies as st
 from streamgauge.errors import UsageError
 from streamgauge.load.settings import Settings
 from streamgauge.model import NS_PER_S, Fault, LoadPlan, ProcessSpec, Scenario
+from streamgauge.model.outcome import FaultRecord
 from streamgauge.processes.supervisor import Supervisor
 from streamgauge.run import faults
-from streamgauge.run.faults import FaultRecord, Faults, parse
+from streamgauge.run.faults import Faults, parse
 from streamgauge.run.plan import Request, draw
 from streamgauge.studies import scenario as scenarios
 
@@ -176,12 +177,12 @@ class Acting:
     def __init__(self, supervisor: Supervisor, *texts: str) -> None:
         self.said: list[str] = []
         self.faults = Faults(scenario(*texts), supervisor, self.said.append)
-        self.deeds: list[FaultRecord] = [deed for _, deed in self.faults._planned]
+        self.records: list[FaultRecord] = [record for _, record in self.faults._planned]
         self.start_ns = time.time_ns()
         self.faults.begin(self.start_ns)
 
     def await_acted(self) -> None:
-        await_true(lambda: all(deed.took_effect for deed in self.deeds))
+        await_true(lambda: all(record.took_effect for record in self.records))
 
 
 def status(pid: int) -> str:
@@ -192,14 +193,14 @@ def test_a_kill_ends_the_process_and_is_no_failure_of_it(supervisor: Supervisor)
     running = supervisor.start(python(UNTIL_STDIN_ENDS, "engine-1"))
     acting = Acting(supervisor, "kill engine-1 at 0s")
     acting.await_acted()
-    (deed,) = acting.faults.end()
+    (record,) = acting.faults.end()
     assert all_gone([running.identity])
     assert acting.faults.killed() == {"engine-1"}
     assert acting.said == ["fault: kill engine-1 at 0s"]
-    assert (deed["fault"], deed["verb"], deed["role"]) == ("kill engine-1 at 0s", "kill", "engine-1")
-    assert deed["planned_ns"] == acting.start_ns
-    assert deed["planned_ns"] <= deed["acted_ns"] <= deed["ended_ns"]
-    assert deed["why_not"] is None
+    assert (record.fault, record.verb, record.role) == ("kill engine-1 at 0s", "kill", "engine-1")
+    assert record.planned_ns == acting.start_ns
+    assert record.planned_ns <= record.acted_ns <= record.ended_ns
+    assert record.why_not is None
     supervisor.check()
     assert supervisor.ended() == []
     assert supervisor.processes() == []
@@ -211,9 +212,9 @@ def test_a_pause_stops_every_process_of_the_session_and_the_end_of_the_run_resum
     acting = Acting(supervisor, "pause engine-1 for 20s at 0s")
     acting.await_acted()
     assert {status(pid) for pid in family} == {psutil.STATUS_STOPPED}
-    (deed,) = acting.faults.end()
+    (record,) = acting.faults.end()
     await_true(lambda: psutil.STATUS_STOPPED not in {status(pid) for pid in family})
-    assert deed["took_effect"] and deed["acted_ns"] <= deed["ended_ns"]
+    assert record.took_effect and record.acted_ns <= record.ended_ns
     assert acting.faults.killed() == set()
     assert not all_gone(identities(family))
 
@@ -221,10 +222,10 @@ def test_a_pause_stops_every_process_of_the_session_and_the_end_of_the_run_resum
 def test_a_pause_ends_by_itself(supervisor: Supervisor) -> None:
     running = supervisor.start(python(UNTIL_STDIN_ENDS, "engine-1"))
     acting = Acting(supervisor, "pause engine-1 for 10ms at 0s")
-    await_true(lambda: acting.deeds[0].ended_ns is not None)
+    await_true(lambda: acting.records[0].ended_ns is not None)
     await_true(lambda: status(running.pid) != psutil.STATUS_STOPPED)
-    (deed,) = acting.faults.end()
-    assert deed["took_effect"] and deed["ended_ns"] - deed["acted_ns"] >= 0.01 * NS_PER_S
+    (record,) = acting.faults.end()
+    assert record.took_effect and record.ended_ns - record.acted_ns >= 0.01 * NS_PER_S
 
 
 def test_faults_of_one_moment_do_not_wait_for_each_other(supervisor: Supervisor) -> None:
@@ -233,30 +234,30 @@ def test_faults_of_one_moment_do_not_wait_for_each_other(supervisor: Supervisor)
     acting = Acting(supervisor, "pause engine-1 for 20s at 0s", "kill engine-2 at 0s")
     acting.await_acted()
     assert all_gone([ended.identity]) and status(held.pid) == psutil.STATUS_STOPPED
-    assert [deed["role"] for deed in acting.faults.end()] == ["engine-1", "engine-2"]
+    assert [record.role for record in acting.faults.end()] == ["engine-1", "engine-2"]
 
 
 def test_a_process_that_had_ended_by_itself(supervisor: Supervisor) -> None:
     running = supervisor.start(python("say('ready'); sys.exit(3)", "engine-1"))
     await_true(lambda: running.exit_code == 3)
     acting = Acting(supervisor, "kill engine-1 at 0s", "kill engine-2 at 0s")
-    await_true(lambda: all("running" in str(deed.why_not) for deed in acting.deeds))
+    await_true(lambda: all("running" in str(record.why_not) for record in acting.records))
     of_dead, of_none = acting.faults.end()
-    assert (of_dead["took_effect"], of_dead["acted_ns"]) == (False, None)
-    assert of_dead["why_not"] == "engine-1 was not running any more"
-    assert of_none["why_not"] == "engine-2 was not running"
-    assert [ended["exit_code"] for ended in supervisor.ended()] == [3]
+    assert (of_dead.took_effect, of_dead.acted_ns) == (False, None)
+    assert of_dead.why_not == "engine-1 was not running any more"
+    assert of_none.why_not == "engine-2 was not running"
+    assert [ended.exit_code for ended in supervisor.ended()] == [3]
 
 
 def test_a_run_that_is_over_before_the_moment(supervisor: Supervisor) -> None:
     running = supervisor.start(python(UNTIL_STDIN_ENDS, "engine-1"))
     acting = Acting(supervisor, "kill engine-1 at 29s")
-    (deed,) = acting.faults.end()
-    assert deed == acting.faults.end()[0]
+    (record,) = acting.faults.end()
+    assert record == acting.faults.end()[0]
     assert not all_gone([running.identity])
-    assert (deed["took_effect"], deed["why_not"]) == (False, "the run was over before its moment")
+    assert (record.took_effect, record.why_not) == (False, "the run was over before its moment")
 
 
 def test_a_load_that_never_started(supervisor: Supervisor) -> None:
-    (deed,) = Faults(scenario("kill engine-1 at 3s"), supervisor).end()
-    assert (deed["planned_ns"], deed["took_effect"]) == (None, False)
+    (record,) = Faults(scenario("kill engine-1 at 3s"), supervisor).end()
+    assert (record.planned_ns, record.took_effect) == (None, False)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from streamgauge.model import NS_PER_S, LoadPlan
-from streamgauge.run.outcome import Outcome, Progress
+from streamgauge.model.outcome import Outcome
+from streamgauge.run.outcome import Progress
 
 
 def test_the_engine_s_own_word_goes_before_what_it_committed() -> None:
@@ -18,7 +19,7 @@ def test_the_engine_s_own_word_goes_before_what_it_committed() -> None:
 
 
 def test_the_moments_of_a_load() -> None:
-    outcome = Outcome()
+    outcome = Outcome.blank()
     assert outcome.begin_load(7, LoadPlan(10, warmup_s=1.5, measured_s=4.0, tail_s=2.0)) == 7 + 3 * NS_PER_S // 2
     assert outcome.load_start_ns == 7
     assert outcome.measured_end_ns == 7 + 11 * NS_PER_S // 2

@@ -9,12 +9,14 @@ from typing import Any
 
 import pytest
 
+from run_files import content
 from streamgauge.errors import EnvironmentProblem, Interrupted, PortTaken, UsageError
 from streamgauge.run import runner
 from streamgauge.run.plan import Request, RunPlan
 from streamgauge.run.reporter import NullReporter
 from streamgauge.run.runner import run_scenario
 from streamgauge.rundir import RunDir
+from streamgauge.stored import write_json
 from streamgauge.studies import scenario as scenarios
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "format-1"
@@ -67,7 +69,7 @@ def write(plan: RunPlan, outcome: dict[str, Any], recorded: tuple[str, ...] = ()
     run = RunDir(plan.request.out)
     golden = RunDir(GOLDEN)
     run.write_manifest(golden.manifest())
-    run.write_outcome(golden.outcome() | outcome)
+    write_json(run.outcome_path, content(golden.outcome_path) | outcome)
     run.log("engine").write_text("last words")
     for stream in recorded:
         shutil.copytree(golden.recorded(stream), run.recorded(stream))

@@ -83,11 +83,11 @@ def _under_broker_faults(facts: Facts, moments: Moments) -> set[int]:
     """Seconds in which a fault kept the broker from its work, and as long again, in which it catches up."""
     groups = {process["role"]: process["group"] for process in facts.manifest.get("processes", ())}
     found: set[int] = set()
-    for deed in recovery.acted(facts):
-        if groups.get(deed["role"]) != "broker":
+    for record in recovery.acted(facts):
+        if groups.get(record.role) != "broker":
             continue
-        ended_ns = deed["ended_ns"] or moments.drain_end_ns
-        caught_up_ns = ended_ns + (ended_ns - deed["acted_ns"])
-        first, last = ((ns - moments.load_start_ns) // NS_PER_S for ns in (deed["acted_ns"], caught_up_ns))
-        found |= set(range(int(first), int(last) + 1))
+        acted_ns, ended_ns = recovery.acted_ns(record), record.ended_ns or moments.drain_end_ns
+        caught_up_ns = ended_ns + (ended_ns - acted_ns)
+        first, last = ((ns - moments.load_start_ns) // NS_PER_S for ns in (acted_ns, caught_up_ns))
+        found |= set(range(first, last + 1))
     return found

@@ -136,7 +136,7 @@ def measure(
     """
     if facts.plan.shape == "periodic-burst":
         return _periodic(facts, moments, late, latency.per_second(tally, kind, moments.seconds))
-    engine_start_ns = facts.outcome.get("engine_start_ns")
+    engine_start_ns = facts.outcome.engine_start_ns
     if facts.plan.shape == "single-burst" and engine_start_ns is not None:
         return _single(facts, tally, stamps, int(engine_start_ns))
     return None

@@ -87,7 +87,7 @@ def results(run: RunDir, facts: Facts, records: int) -> dict[str, int]:
     """The counts of a workload without results: a record is *matched* when it was consumed."""
     consumed = min(last_consumed(run.samples("positions")) or 0, records)
     rest = records - consumed
-    quiet = facts.outcome.get("drain") == "quiet"
+    quiet = facts.outcome.drain == "quiet"
     return {
         "expected": records,
         "matched": consumed,

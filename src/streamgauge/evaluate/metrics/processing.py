@@ -42,7 +42,7 @@ def measure(run: RunDir, facts: Facts, first_ms: float | None, last_ms: float | 
 
     None for a load that is not there before the engine, and for an engine that never became usable.
     """
-    start_ns, ready_ns = (facts.outcome.get(name) for name in ("engine_start_ns", "engine_ready_ns"))
+    start_ns, ready_ns = facts.outcome.engine_start_ns, facts.outcome.engine_ready_ns
     if facts.plan.shape != "preloaded" or start_ns is None or ready_ns is None:
         return None
     records, size = input_size(run, facts)

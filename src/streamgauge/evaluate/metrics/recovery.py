@@ -14,6 +14,7 @@ from streamgauge.evaluate.metrics import latency
 from streamgauge.evaluate.metrics.trend import LEAST_SECONDS, Series
 from streamgauge.evaluate.tally import Floats, Ints, Tally
 from streamgauge.model import NS_PER_MS, NS_PER_S
+from streamgauge.model.outcome import FaultRecord
 
 LATE_S = 1.0
 """A fault that acted later than this is not the one that was asked for."""
@@ -66,7 +67,7 @@ class Seen:
     def of(
         cls, facts: Facts, moments: Moments, tally: Tally, kind: str, partitions_ms: Sequence[Ints], backlog: Floats
     ) -> Seen:
-        first_s = min((_second(deed["acted_ns"], moments) for deed in acted(facts)), default=0)
+        first_s = min((_second(acted_ns(record), moments) for record in acted(facts)), default=0)
         late = tally.timed & (tally.answered_second >= first_s) & (tally.second < first_s)
         return cls(
             outputs_ms=np.unique(np.concatenate([np.zeros(0, np.int64), *partitions_ms])),
@@ -91,24 +92,29 @@ class Gap:
         return (self.over_ms if self.end_ms is None else self.end_ms) - self.begin_ms
 
 
-def acted(facts: Facts) -> list[Mapping[str, Any]]:
+def acted(facts: Facts) -> list[FaultRecord]:
     """The faults that took effect, in the order of their moments."""
-    return sorted((deed for deed in facts.faults if deed["took_effect"]), key=lambda deed: int(deed["acted_ns"]))
+    return sorted((record for record in facts.faults if record.took_effect), key=acted_ns)
+
+
+def acted_ns(record: FaultRecord) -> int:
+    assert record.acted_ns is not None, "Facts refuses a fault that took effect at no moment"
+    return record.acted_ns
 
 
 def reasons(facts: Facts) -> list[str]:
     """Why a fault spoils the measurement; empty when all did what they were meant to."""
     groups = {process["role"]: process["group"] for process in facts.manifest.get("processes", ())}
     why = []
-    for deed in facts.faults:
-        if not deed["took_effect"]:
-            why.append(f"the fault {deed['fault']!r} did not take effect: {deed['why_not']}")
+    for record in facts.faults:
+        if not record.took_effect:
+            why.append(f"the fault {record.fault!r} did not take effect: {record.why_not}")
             continue
-        late_s = (deed["acted_ns"] - deed["planned_ns"]) / NS_PER_S
+        late_s = (acted_ns(record) - (record.planned_ns or 0)) / NS_PER_S
         if late_s > LATE_S:
-            why.append(f"the fault {deed['fault']!r} acted {late_s:.1f} s late; the limit is {LATE_S:g} s")
-        if deed["verb"] == "kill" and groups.get(deed["role"], "engine") != "engine":
-            why.append(f"the fault {deed['fault']!r} ended what is not under test: nothing is measured without it")
+            why.append(f"the fault {record.fault!r} acted {late_s:.1f} s late; the limit is {LATE_S:g} s")
+        if record.verb == "kill" and groups.get(record.role, "engine") != "engine":
+            why.append(f"the fault {record.fault!r} ended what is not under test: nothing is measured without it")
     return why
 
 
@@ -142,24 +148,26 @@ def measure(facts: Facts, moments: Moments | None, seen: Seen | None) -> list[di
     """What the summary says of each fault, in the order in which they were asked for."""
     return [
         {
-            "fault": deed["fault"],
-            "verb": deed["verb"],
-            "role": deed["role"],
-            **{f"{name}_s": _since_measured_s(deed[f"{name}_ns"], moments) for name in ("planned", "acted", "ended")},
-            "took_effect": deed["took_effect"],
-            "why_not": deed["why_not"],
+            "fault": record.fault,
+            "verb": record.verb,
+            "role": record.role,
+            "planned_s": _since_measured_s(record.planned_ns, moments),
+            "acted_s": _since_measured_s(record.acted_ns, moments),
+            "ended_s": _since_measured_s(record.ended_ns, moments),
+            "took_effect": record.took_effect,
+            "why_not": record.why_not,
             "latency": None if seen is None else seen.latency_kind,
-            **{name: _round(value) for name, value in asdict(_recovery(deed, facts, moments, seen)).items()},
+            **{name: _round(value) for name, value in asdict(_recovery(record, facts, moments, seen)).items()},
         }
-        for deed in facts.faults
+        for record in facts.faults
     ]
 
 
-def _recovery(deed: Mapping[str, Any], facts: Facts, moments: Moments | None, seen: Seen | None) -> Recovery:
-    if moments is None or seen is None or not deed["took_effect"]:
+def _recovery(record: FaultRecord, facts: Facts, moments: Moments | None, seen: Seen | None) -> Recovery:
+    if moments is None or seen is None or not record.took_effect:
         return Recovery()
-    moments_ns = [int(one["acted_ns"]) for one in acted(facts)]
-    at_ns = int(deed["acted_ns"])
+    moments_ns = [acted_ns(one) for one in acted(facts)]
+    at_ns = acted_ns(record)
     until_ns = min([ns for ns in moments_ns if ns > at_ns] + [moments.observed_end_ns])
     return recover(seen, moments, at_ns, min(moments_ns), until_ns)
 

@@ -75,7 +75,7 @@ def read_stamps(run: RunDir, facts: Facts, moments: Moments, probes: Ints, visib
     start_ms, end_ms = moments.measured_start_ns // NS_PER_MS, moments.observed_end_ns // NS_PER_MS
     partitions = sum(stream.partitions for stream in facts.outputs)
     output_moments_ms = [np.zeros(0, np.int64) for _ in range(partitions if facts.faults else 0)]
-    backlog_ms = int(facts.outcome.get("engine_start_ns") or 0) // NS_PER_MS
+    backlog_ms = (facts.outcome.engine_start_ns or 0) // NS_PER_MS
     for stream in facts.inputs:
         for batch in batches(run, stream, ["n_seq", "appended_ms"]):
             n_seq, stamp_ms = batch.column(0).fill_null(-1).to_numpy(), batch.column(1).to_numpy()

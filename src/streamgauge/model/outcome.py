@@ -1,0 +1,114 @@
+"""``outcome.json``: what happened in a run. Written when the engine has stopped."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pydantic import ConfigDict
+
+from streamgauge.shapes import NS_PER_S, LoadPlan
+from streamgauge.stored import Count, Moment, Number, Stored
+
+
+class EndedProcess(Stored):
+    """A process that ended, or did not become usable, although nobody had asked it to end."""
+
+    role: str
+    group: str
+    exit_code: int | None
+    """None where it did not become usable."""
+    message: str | None = None
+    log_tail: str
+
+
+class FaultRecord(Stored):
+    """What became of a fault."""
+
+    model_config = ConfigDict(frozen=False)  # filled in while the fault is acted out
+
+    fault: str
+    verb: str
+    role: str
+    planned_ns: Moment | None
+    acted_ns: Moment | None
+    """Just before the signal."""
+    ended_ns: Moment | None
+    """When a killed process was seen gone, or a paused one was let go on."""
+    took_effect: bool
+    why_not: str | None
+
+
+class Outcome(Stored):
+    model_config = ConfigDict(frozen=False)  # filled in while the run goes on
+
+    engine_start_ns: Moment | None = None
+    """Just before the engine's first process was started."""
+    engine_ready_ns: Moment | None = None
+    """When all of the engine's processes were usable."""
+    load_start_ns: Moment | None
+    measured_start_ns: Moment | None
+    measured_end_ns: Moment | None
+    load_end_ns: Moment | None
+    drain_end_ns: Moment | None
+    drain: str | None
+    quiet_s: Number | None = None
+    """Seconds without output that count as quiet in this run."""
+    interrupted: bool
+    ends: Mapping[str, Mapping[str, Count]]
+    """By stream and partition: what counts as input and output."""
+    hidden: Count | None = None
+    """Places of the output behind a transaction that was open at the end; None where nobody looked."""
+    ended: Sequence[EndedProcess]
+    load_error: str | None
+    load_goes_first: bool = False
+    """Whether the system gave every load worker priority over the engine."""
+    hopeless: str | None = None
+    """Why a referee stopped the run."""
+    hopeless_latency_ms: Number | None = None
+    faults: Sequence[FaultRecord] = ()
+    """What became of each fault, in the order in which they were asked for."""
+    cores: Mapping[str, Sequence[int]] = {}
+    """The cores that the processes of each group were seen to be allowed."""
+    shared_cores: bool | None = None
+    """Whether the engine shared cores with broker or load; None where that could not be seen."""
+    warnings: Sequence[str] = ()
+    """What else happened that a reader should know; none of it spoils the measurement for certain."""
+
+    @classmethod
+    def blank(cls) -> Outcome:
+        """Of a run in which nothing has happened yet."""
+        return cls(
+            load_start_ns=None,
+            measured_start_ns=None,
+            measured_end_ns=None,
+            load_end_ns=None,
+            drain_end_ns=None,
+            drain=None,
+            interrupted=False,
+            ends={},
+            ended=(),
+            load_error=None,
+        )
+
+    def as_json(self) -> dict[str, Any]:
+        """With every key."""
+        return self.model_dump()
+
+    @property
+    def looked_at_cores(self) -> bool:
+        """Earlier versions did not."""
+        return "shared_cores" in self.model_fields_set
+
+    def begin_load(self, start_ns: int, load: LoadPlan) -> int:
+        """Set the moments that the plan has for a load that starts then; returns the start of the measured interval."""
+        self.load_start_ns = start_ns
+        self.measured_start_ns = start_ns + round(load.warmup_s * NS_PER_S)
+        self.measured_end_ns = self.measured_start_ns + round(load.measured_s * NS_PER_S)
+        self.load_end_ns = start_ns + round(load.duration_s * NS_PER_S)
+        return self.measured_start_ns
+
+    def note_ends(self, ends: Mapping[str, Mapping[int, int]]) -> None:
+        self.ends = {
+            name: {str(partition): end for partition, end in partitions.items()} for name, partitions in ends.items()
+        }

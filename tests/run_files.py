@@ -1,0 +1,19 @@
+"""The files of a run directory as plain JSON, for tests that write what no version of streamgauge would."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from streamgauge.stored import write_json
+
+
+def content(path: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(path.read_bytes())
+    return found
+
+
+def change(path: Path, **changes: Any) -> None:
+    """Replace these keys."""
+    write_json(path, {**content(path), **changes})
