@@ -26,7 +26,7 @@ from pathlib import Path
 import psutil
 
 from streamgauge import jars, registry
-from streamgauge.datasets.traffic import Traffic
+from streamgauge.workloads.traffic.data import Traffic
 from streamgauge.model import Job, ProcessSpec, Stream
 from streamgauge.processes.ports import free_ports
 from streamgauge.processes.supervisor import Supervisor

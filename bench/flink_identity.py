@@ -22,7 +22,7 @@ from pathlib import Path
 import psutil
 
 from streamgauge import jars, registry
-from streamgauge.datasets.traffic import Traffic
+from streamgauge.workloads.traffic.data import Traffic
 from streamgauge.engines import java
 from streamgauge.engines.flink import cluster
 from streamgauge.model import Job, ProcessSpec, Stream

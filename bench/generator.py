@@ -35,7 +35,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from streamgauge import jars
-from streamgauge.datasets.traffic import Traffic
+from streamgauge.workloads.traffic.data import Traffic
 from streamgauge.errors import StreamgaugeError
 from streamgauge.jvm.java import find_java
 from streamgauge.model import NS_PER_MS, NS_PER_S, LoadPlan, Stream

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from streamgauge.conformance.suite import Bench
-from streamgauge.datasets.traffic import Traffic
 from streamgauge.engines.spark import Spark
 from streamgauge.engines.spark.limits import CHAINED, LIMITS
 from streamgauge.errors import StreamgaugeError
 from streamgauge.model import Job, Limit, Stream
 from streamgauge.processes.supervisor import Supervisor
 from streamgauge.transports.kafka import Kafka
+from streamgauge.workloads.traffic.data import Traffic
 
 SPARKS_OWN = [limit for limit in LIMITS if "keeps no state" not in limit.reason]
 

@@ -9,8 +9,8 @@ from typing import Any
 
 from synthetic import SyntheticRun
 
-from streamgauge.pipelines.job_file import inspect
 from streamgauge.rundir import RunDir
+from streamgauge.workloads.own.job_file import inspect
 
 BUILD = """\
 from pyspark.sql import functions as f

@@ -18,11 +18,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from streamgauge.conformance.suite import Bench
-from streamgauge.datasets.traffic import Traffic
 from streamgauge.load.worker import PRIORITY
 from streamgauge.model import Stream
 from streamgauge.transports.kafka import Kafka, sender
 from streamgauge.transports.kafka.sender import KafkaSender
+from streamgauge.workloads.traffic.data import Traffic
 
 _fresh = count()
 
@@ -61,7 +61,7 @@ def worker(
         content = {
             "transport": kafka.describe(),
             "streams": [{"name": stream.name, "topic": stream.topic} for stream in streams],
-            "dataset": {"name": "traffic", "seed": 1, "rate_per_s": 2_000},
+            "workload": {"name": "traffic/ingest", "seed": 1, "parameters": {"keys": "dataset"}},
             "plan": {"rate_per_s": 2_000, "warmup_s": 0.0, "measured_s": seconds, "tail_s": 0.0},
             "ledger": str(ledger),
             "worker": {"index": 0, "of": 1},

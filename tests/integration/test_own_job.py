@@ -10,12 +10,12 @@ import pytest
 from driving import streamgauge
 
 from streamgauge.conformance.suite import Bench
-from streamgauge.pipelines.job_file import inspect
 from streamgauge.run.plan import Request
 from streamgauge.run.reporter import NullReporter
 from streamgauge.run.runner import run_scenario
 from streamgauge.rundir import RunDir
 from streamgauge.studies import scenario as scenarios
+from streamgauge.workloads.own.job_file import inspect
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "own_job.py"
 

@@ -6,7 +6,7 @@ from streamgauge.errors import UsageError
 
 def test_finds_what_is_registered() -> None:
     assert registry.engine("echo").name == "echo"
-    assert registry.pipeline("ospbench/parse").name == "ospbench/parse"
+    assert registry.workload("traffic/parse").name == "traffic/parse"
     assert {"spark", "echo", "command"} <= set(registry.names("engines"))
 
 

@@ -14,11 +14,18 @@ def pinned(scenario: Scenario) -> dict[str, str]:
     """Every value of the scenario and option of the engine, as ``--set`` takes it: the inverse of ``resolve``."""
     values = {key: value for key, value in _values(scenario).items() if key in Values.model_fields and key != "engine"}
     options = {key: value for key, value in scenario.engine_options.items() if value is not None}
-    return {key: _as_setting(value) for key, value in {**values, **options}.items()}
+    every = {scenario.choice: scenario.chosen, **values, **scenario.parameters, **options}
+    return {key: _as_setting(value) for key, value in every.items()}
 
 
 def _values(scenario: Scenario) -> dict[str, Any]:
-    return {**vars(scenario), **vars(scenario.load), **scenario.parameters, "sustained": scenario.sustained or "none"}
+    load = scenario.load
+    return {
+        **vars(scenario),
+        **vars(load),
+        "records": load.preloaded,
+        "sustained": scenario.sustained or "none",
+    }
 
 
 def _as_setting(value: Any) -> str:

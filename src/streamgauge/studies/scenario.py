@@ -233,7 +233,7 @@ def resolve(
     defaults = {**file.common.engines.get(system.name, {}), **profile_engines.engines.get(system.name, {})}
     for_engine = {key: value for key, value in given.items() if key not in of_scenario}
     checked, options, parameters = _check(
-        name, values, system, {**defaults, **for_engine}, workload, parameters, set(given)
+        name, values, system, {**defaults, **for_engine}, workload, parameters, file.choice, set(given)
     )
     study, _, scenario = name.partition("/")
     if job is None:
@@ -286,11 +286,11 @@ def _tail_s(
     """Load after the measured interval without which an engine could not know that the last results are complete."""
     if checked.shape == "preloaded":
         return 0.0
-    tail_s = workload.settles_s(parameters)
+    # The last record may be late, and an engine should take it under load.
+    tail_s = workload.settles_s(parameters) + LATE_S
     if workload.kind.stateful:
-        # A watermark follows the newest record of each stream, which comes a little before the end of the load; and
-        # the last record of a window may be appended late, into the next one.
-        tail_s += LATE_S + len(workload.inputs) / checked.rate_per_s
+        # A watermark follows the newest record of each stream, which comes a little before the end of the load.
+        tail_s += len(workload.inputs) / checked.rate_per_s
     return max(tail_s, job.settles_s if job else 0.0) + 2 * trigger_s
 
 
@@ -326,10 +326,11 @@ def _check(
     for_engine: Mapping[str, Any],
     workload: Workload,
     parameters: Mapping[str, Any],
+    choice: str,
     given: set[str],
 ) -> tuple[Values, dict[str, Any], dict[str, Any]]:
     problems: list[str] = []
-    known = [*Values.model_fields, *workload.parameters.model_fields, *system.options.model_fields]
+    known = [choice, *Values.model_fields, *workload.parameters.model_fields, *system.options.model_fields]
 
     def validated(model: type[Model], content: Mapping[str, Any]) -> Model | None:
         try:

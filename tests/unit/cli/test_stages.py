@@ -22,7 +22,7 @@ def test_one_request_for_each_stage(tmp_path: Path) -> None:
     assert list(found.requests) == ["ingest", "parse", "join", "tumbling", "sliding"]
     assert found.lacking == {}
     for stage, request in found.requests.items():
-        assert request.scenario.stage == stage
+        assert request.scenario.chosen == stage
         assert request.scenario.engine_options["cores"] == 1
         assert request.out == tmp_path / stage
         assert f"--set stage={stage}" in request.command
@@ -48,7 +48,7 @@ def test_ways_to_ask_wrongly(monkeypatch: pytest.MonkeyPatch) -> None:
         stages("ospbench/latency", "stage=all", job=Path("my.py"))
     with pytest.raises(UsageError, match="unknown key"):
         stages("ospbench/latency", "stage=all", "corse=1")
-    monkeypatch.setattr(Echo, "traits", replace(Echo.traits, pipelines=frozenset()))
+    monkeypatch.setattr(Echo, "traits", replace(Echo.traits, workloads=frozenset()))
     with pytest.raises(UsageError, match="runs no stage"):
         stages("ospbench/latency", "stage=all", engine="echo")
 

@@ -11,7 +11,7 @@ import pytest
 from streamgauge import registry
 from streamgauge.conformance import checks, suite
 from streamgauge.conformance.checks import Ended, Observed, Planned
-from streamgauge.model import ProcessSpec, Traits
+from streamgauge.model import ProcessSpec, ResultKind, Traits
 from streamgauge.model.outcome import Outcome
 
 RESULTS = {
@@ -30,7 +30,7 @@ def observed(**changes: Any) -> Observed:
     rest = {key: value for key, value in changes.items() if key not in RESULTS and key != "verdict"}
     good = Observed(
         engine=registry.engine("echo"),
-        pipeline="ospbench/ingest",
+        workload="traffic/ingest",
         delivery="exactly-once",
         summary={"verdict": changes.get("verdict", "VALID"), "reasons": ["a reason"], "results": results},
         outcome=Outcome.blank(),
@@ -79,7 +79,7 @@ def planned(**changes: Any) -> Planned:
     spec = ProcessSpec(role="engine", group="engine", argv=["x"])
     good = Planned(
         engine=registry.engine("echo"),
-        pipelines=frozenset(registry.names("pipelines")),
+        workloads=frozenset(registry.names("workloads")),
         first=(spec,),
         second=(spec,),
     )
@@ -99,7 +99,7 @@ def test_a_plan_is_checked() -> None:
 
 
 @pytest.mark.parametrize(
-    ("pipelines", "gaps", "says"),
+    ("workloads", "gaps", "says"),
     [
         ({"a"}, {}, "neither"),
         ({"a", "b"}, {"b": "a reason"}, "both"),
@@ -107,21 +107,20 @@ def test_a_plan_is_checked() -> None:
         ({"a"}, {"b": "Spark refuses it"}, None),
     ],
 )
-def test_gaps_are_strict(pipelines: set[str], gaps: dict[str, str], says: str | None) -> None:
-    engine = with_traits(Traits(pipelines=frozenset(pipelines), delivery="exactly-once", gaps=gaps))
-    found = checks.check_every_pipeline_is_run_or_declared_a_gap(
-        planned(engine=engine, pipelines=frozenset({"a", "b"}))
+def test_gaps_are_strict(workloads: set[str], gaps: dict[str, str], says: str | None) -> None:
+    engine = with_traits(Traits(workloads=frozenset(workloads), delivery="exactly-once", gaps=gaps))
+    found = checks.check_every_workload_is_run_or_declared_a_gap(
+        planned(engine=engine, workloads=frozenset({"a", "b"}))
     )
     assert (found is None) == (says is None)
     assert says is None or says in (found or "")
 
 
-def test_transactions_are_checked_once_without_state_and_once_with() -> None:
+def test_transactions_are_checked_once_for_each_kind_of_result() -> None:
     of_command = suite.cases(registry.engine("command"))
-    assert [(case.pipeline, case.settings) for case in of_command if case.variant == "exactly-once"] == [
-        ("ospbench/ingest", {"delivery": "exactly-once"}),
-        ("ospbench/join", {"delivery": "exactly-once"}),
-    ]
+    exactly_once = {case.workload for case in of_command if case.variant == "exactly-once"}
+    kinds = [registry.workload(name).kind for name in exactly_once]
+    assert sorted(kind.value for kind in kinds) == sorted(kind.value for kind in ResultKind if kind.value != "none")
     assert not any(case.variant == "exactly-once" for case in suite.cases(registry.engine("echo")))
 
 

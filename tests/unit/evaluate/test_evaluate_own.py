@@ -9,6 +9,7 @@ import pytest
 
 from streamgauge.evaluate import own, sustained
 from streamgauge.evaluate.facts import Moments
+from streamgauge.evaluate.metrics import consumed
 from streamgauge.evaluate.metrics.trend import Series
 from streamgauge.model import NS_PER_S
 
@@ -30,7 +31,7 @@ def test_the_backlog_is_what_the_inputs_hold_and_the_engine_has_not_taken() -> N
         sample(3.5, 30, 61),  # more than there is: it reads while we look
         sample(9.0, 50, 0),  # after the end
     ]
-    assert own.consumed_backlog(samples, ["flow", "speed"], MOMENTS) == [7, None, None, 0, None]
+    assert consumed.consumed_backlog(samples, ["flow", "speed"], MOMENTS) == [7, None, None, 0, None]
 
 
 @pytest.mark.parametrize(("growth", "held"), [(0.0, True), (5.0, False)])

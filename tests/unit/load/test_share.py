@@ -5,10 +5,10 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from streamgauge.datasets.traffic import Traffic
 from streamgauge.load.share import Share
 from streamgauge.load.stock import Stock
 from streamgauge.model import NS_PER_S, LoadPlan
+from streamgauge.workloads.traffic.data import Traffic
 
 
 @settings(deadline=None)
@@ -45,5 +45,5 @@ def test_each_worker_builds_its_own_blocks_only() -> None:
             for part in stock.cut(first + reach).values():
                 built += list(zip(*part, strict=True))
             own += reach
-    whole = [record for part in dataset.build(0, 1_000).values() for record in zip(*part, strict=True)]
+    whole = [record for part in dataset.build(0, 1_000).values() for record in zip(*part[:3], strict=True)]
     assert sorted(built) == sorted(whole)

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from streamgauge.datasets.traffic import Traffic
 from streamgauge.load.share import Share
 from streamgauge.load.stock import BLOCK_MAX, BLOCK_MIN, BLOCKS_AHEAD, BURST_AHEAD_MAX, Stock, block_size, blocks_ahead
 from streamgauge.model import LoadPlan
+from streamgauge.workloads.traffic.data import Traffic
 
 
 def share_of(records: int, block: int, index: int = 0, of: int = 1) -> Share:
@@ -36,10 +36,10 @@ def test_every_record_leaves_once_in_order(records: int, block: int, wishes: lis
         slice_ = stock.cut(end)
         assert sorted(n_seq for part in slice_.values() for n_seq in part.n_seq) == list(range(first, end))
         for stream, part in slice_.items():
-            taken[stream] += zip(*part, strict=True)
+            taken[stream] += zip(*part[:3], strict=True)
         first, turn = end, turn + 1
     whole = dataset.build(0, records)
-    assert taken == {stream: list(zip(*part, strict=True)) for stream, part in whole.items()}
+    assert taken == {stream: list(zip(*part[:3], strict=True)) for stream, part in whole.items()}
     assert stock.reach(records) == 0
 
 

@@ -21,7 +21,7 @@ def settings_file(tmp_path: Path) -> Callable[..., Path]:
         content = {
             "transport": {"name": "kafka", "own": False, "bootstrap": "127.0.0.1:1"},
             "streams": [{"name": "flow", "topic": "flow"}, {"name": "speed", "topic": "speed"}],
-            "dataset": {"name": "traffic", "seed": 1, "rate_per_s": 400},
+            "workload": {"name": "traffic/ingest", "seed": 1, "parameters": {"keys": "dataset"}},
             "plan": {"rate_per_s": 400, "warmup_s": 0.0, "measured_s": 1.0, "tail_s": 0.0},
             "ledger": str(tmp_path / "worker-0.parquet"),
             "worker": {"index": 0, "of": 1},
@@ -80,7 +80,7 @@ def test_a_broker_that_never_answers(settings_file: Callable[..., Path], silent_
     [
         ({"plan": None}, "expected: plan"),
         ({"plan": {"rate": 1}}, "unexpected keyword argument 'rate'"),
-        ({"dataset": {"name": "trafic", "seed": 1, "rate_per_s": 1}}, "did you mean 'traffic'?"),
+        ({"workload": {"name": "trafic/ingest", "seed": 1, "parameters": {}}}, "did you mean 'traffic/ingest'?"),
         ({"transport": {"name": "kafak", "bootstrap": "x"}}, "did you mean 'kafka'?"),
         ({"worker": {"index": 2, "of": 2}}, "there is no such load worker"),
     ],

@@ -27,7 +27,7 @@ def test_the_exhibits_in_the_order_of_the_papers() -> None:
 def test_every_experiment_is_a_stage_of_a_scenario(name: str) -> None:
     for experiment in study(name).experiments:
         assert experiment.scenario.startswith(f"{name}/")
-        assert experiment.stage in scenarios.describe(experiment.scenario).stages
+        assert experiment.stage in scenarios.describe(experiment.scenario).workloads
 
 
 def test_every_experiment_of_a_figure_counts_for_the_scores() -> None:

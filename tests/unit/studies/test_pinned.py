@@ -32,16 +32,17 @@ def every_scenario() -> list[tuple[str, str, str]]:
 
 @pytest.mark.parametrize(("name", "profile", "engine"), every_scenario())
 def test_the_command_of_every_scenario_gives_it_again(name: str, profile: str, engine: str) -> None:
-    stages = scenarios.describe(name).stages
-    for stage in stages:
+    described = scenarios.describe(name)
+    for chosen, workload in described.workloads.items():
+        changes = {described.choice: chosen, "seed": "7"}
         try:
-            resolved = scenarios.resolve(name, profile=profile, engine=engine, changes={"stage": stage, "seed": "7"})
+            resolved = scenarios.resolve(name, profile=profile, engine=engine, changes=changes)
         except Unsupported:
             continue
         settings = pinned(resolved)
         options = registry.engine(engine).options.model_fields
-        free = {"engine", *(key for key in ("join_bound_ms",) if key not in resolved.parameters)}
-        assert set(settings) == {*Values.model_fields, *options} - free
+        parameters = registry.workload(workload).parameters.model_fields
+        assert set(settings) == {described.choice, *Values.model_fields, *parameters, *options} - {"engine"}
         assert request_of(Request(resolved, OUT).command, OUT).scenario == resolved
 
 

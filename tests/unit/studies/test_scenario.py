@@ -6,7 +6,7 @@ from streamgauge.studies import scenario as scenarios
 
 def test_the_laptop_is_the_default() -> None:
     found = scenarios.resolve("ospbench/latency")
-    assert (found.profile, found.engine, found.stage) == ("laptop", "spark", "ingest")
+    assert (found.profile, found.engine, found.chosen) == ("laptop", "spark", "ingest")
     assert (found.load.rate_per_s, found.load.warmup_s, found.load.measured_s) == (400, 40.0, 30.0)
     assert found.load.tail_s == pytest.approx(0.5)
     assert found.scaled["measured_s"] == (30.0, 1500.0)
@@ -16,20 +16,22 @@ def test_the_laptop_is_the_default() -> None:
 def test_the_paper_keeps_its_parameters() -> None:
     found = scenarios.resolve("ospbench/latency", profile="paper")
     assert found.load.warmup_s + found.load.measured_s == 30 * 60
-    assert (found.partitions, found.out_of_order_ms) == (20, 50)
+    assert found.partitions == 20
+    assert scenarios.resolve("ospbench/latency", profile="paper", changes={"stage": "join"}).parameters == {
+        "keys": "dataset",
+        "out_of_order_ms": 50,
+        "join_bound_ms": 1000,
+    }
     assert found.engine_options["cores"] == 20
     assert found.scaled == {}
 
 
 def test_every_value_can_be_set() -> None:
     changes = {
-        "stage": "parse",
         "rate_per_s": "1000",
         "warmup_s": "3",
         "measured_s": "7.5",
         "partitions": "4",
-        "out_of_order_ms": "100",
-        "join_bound_ms": "700",
         "drain_deadline_s": "20",
         "sustained": "none",
         "seed": "9",
@@ -39,13 +41,13 @@ def test_every_value_can_be_set() -> None:
         "burst_records": "100",
         "burst_s": "0.5",
         "burst_every_s": "3",
-        "keys": "zipf",
         "generators": "2",
     }
-    others = {"steps_per_s": "[100, 200]", "to_per_s": "50", "rising_warmup": "true"}
+    others = {"steps_per_s": "[100, 200]", "to_per_s": "50", "rising_warmup": "true", "records": "5"}
     assert {*changes, *others, "engine"} == set(scenarios.Values.model_fields)
-    found = scenarios.resolve("ospbench/latency", engine="echo", changes=changes)
-    assert (found.stage, found.load.rate_per_s, found.load.warmup_s, found.load.measured_s) == (
+    of_workload = {"stage": "parse", "keys": "zipf"}
+    found = scenarios.resolve("ospbench/latency", engine="echo", changes={**changes, **of_workload})
+    assert (found.chosen, found.load.rate_per_s, found.load.warmup_s, found.load.measured_s) == (
         "parse",
         1000,
         3,
@@ -54,11 +56,24 @@ def test_every_value_can_be_set() -> None:
     assert (found.partitions, found.seed, found.broker_port, found.sustained) == (4, 9, 12345, None)
     assert (found.load.shape, found.load.arrivals, found.load.burst_records) == ("periodic-burst", "poisson", 100)
     assert (found.load.burst_s, found.load.burst_every_s, found.load.seed) == (0.5, 3.0, 9)
-    assert (found.keys, found.generators) == ("zipf", 2)
+    assert (found.parameters, found.generators) == ({"keys": "zipf"}, 2)
     for shape, key in (("steps", "steps_per_s"), ("fluctuating", "to_per_s")):
         load = scenarios.resolve("ospbench/latency", changes={"shape": shape, key: others[key]}).load
         assert getattr(load, key) == ((100, 200) if shape == "steps" else 50)
     assert scenarios.resolve("ospbench/latency", changes={"rising_warmup": "true"}).load.rising_warmup
+    preloaded = {"shape": "preloaded", "records": "5", "rate_per_s": "0", "warmup_s": "0", "measured_s": "0"}
+    load = scenarios.resolve("ospbench/latency", changes=preloaded).load
+    assert (load.records, load.tail_s, load.scheduled) == (5, 0.0, False)
+
+
+def test_a_parameter_belongs_to_the_workloads_that_have_it() -> None:
+    with pytest.raises(UsageError, match="stage parse has no parameter join_bound_ms") as problem:
+        scenarios.resolve("ospbench/latency", changes={"stage": "parse", "join_bound_ms": "700"})
+    assert "only with stage join, tumbling, sliding" in problem.value.message()
+    changes = {"stage": "join", "join_bound_ms": "-1", "out_of_order_ms": "soon"}
+    with pytest.raises(UsageError) as problem:
+        scenarios.resolve("ospbench/latency", changes=changes)
+    assert "join_bound_ms" in problem.value.message() and "out_of_order_ms" in problem.value.message()
 
 
 @pytest.mark.parametrize(
@@ -83,6 +98,8 @@ def test_every_value_can_be_set() -> None:
         ({"shape": "unlimited", "arrivals": "poisson"}, "shape unlimited has no arrivals to spread"),
         ({"shape": "unlimited", "rising_warmup": "true"}, "shape unlimited has no warm-up that could rise"),
         ({"shape": "saw"}, "shape: "),
+        ({"shape": "preloaded"}, "shape preloaded needs records"),
+        ({"shape": "preloaded", "records": "5"}, "shape preloaded does not use measured_s, rate_per_s, warmup_s"),
     ],
 )
 def test_a_shape_has_the_values_that_it_needs_and_no_others(changes: dict[str, str], said: str) -> None:
@@ -123,7 +140,7 @@ def test_all_problems_in_one_message() -> None:
         ({"name": "ospbench/latency", "profile": "desktop"}, "laptop"),
         ({"name": "ospbench/latency", "engine": "sparkle"}, "spark"),
         ({"name": "ospbench/latency", "changes": {"stage": "pars"}}, "parse"),
-        ({"name": "ospbench/latency", "changes": {"rate_per_s": "0"}}, "greater than or equal to 1"),
+        ({"name": "ospbench/latency", "changes": {"rate_per_s": "0"}}, "at least 1"),
         ({"name": "ospbench/latency", "changes": {"warmup_s": "-1"}}, "greater than or equal to 0"),
     ],
 )

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from importlib import resources
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from streamgauge import datasets, registry
+from streamgauge import registry
 from streamgauge.errors import UsageError
 from streamgauge.model import NS_PER_S, Scenario
-from streamgauge.run.plan import Request, draw
 from streamgauge.studies import ospbench
 from streamgauge.studies import scenario as scenarios
 
@@ -27,8 +24,9 @@ def resolved(name: str, profile: str) -> Scenario:
 @pytest.mark.parametrize("profile", scenarios.PROFILES)
 @pytest.mark.parametrize("name", scenarios.names())
 def test_every_stage_of_every_scenario_runs_on_spark(name: str, profile: str) -> None:
-    for stage in scenarios.describe(name).stages:
-        assert scenarios.resolve(name, profile=profile, changes={"stage": stage}).engine == "spark"
+    described = scenarios.describe(name)
+    for chosen in described.workloads:
+        assert scenarios.resolve(name, profile=profile, changes={described.choice: chosen}).engine == "spark"
 
 
 def test_the_papers_spark_is_that_of_its_table() -> None:
@@ -107,8 +105,9 @@ def test_every_engine_of_a_table_takes_its_options(name: str, profile: str) -> N
     tables = getattr(scenarios.describe(name), profile).engines
     assert set(tables) == {"spark", "flink", "kafka-streams"}
     for engine in set(tables) & set(registry.names("engines")):
-        for stage in scenarios.describe(name).stages:
-            found = scenarios.resolve(name, profile=profile, engine=engine, changes={"stage": stage})
+        described = scenarios.describe(name)
+        for chosen in described.workloads:
+            found = scenarios.resolve(name, profile=profile, engine=engine, changes={described.choice: chosen})
             for key, value in tables[engine].items():
                 kept = found.engine_options["conf"].get(key) if "." in key else found.engine_options[key]
                 assert kept == (str(value) if "." in key else value)
@@ -133,7 +132,8 @@ def test_the_stage_whose_rate_is_searched_and_that_of_each_stages_cost() -> None
 @pytest.mark.parametrize("name", ["single-burst", "periodic-burst"])
 def test_bursts_are_measured_with_tumbling_and_are_not_judged_by_a_rule(name: str) -> None:
     assert scenarios.profile_values(f"ospbench/{name}", "laptop")["stage"] == "tumbling"
-    assert scenarios.describe(f"ospbench/{name}").stages == ["ingest", "parse", "join", "tumbling", "sliding"]
+    stages = ["ingest", "parse", "join", "tumbling", "sliding"]
+    assert scenarios.describe(f"ospbench/{name}").workloads == {stage: f"traffic/{stage}" for stage in stages}
     assert {resolved(name, profile).sustained for profile in scenarios.PROFILES} == {None}
 
 
@@ -155,13 +155,11 @@ def test_the_papers_periodic_bursts() -> None:
 
 
 @pytest.mark.parametrize("name", ["single-burst", "periodic-burst"])
-def test_a_point_and_second_has_317_messages_in_a_burst_and_between_two(name: str, tmp_path: Path) -> None:
+def test_a_point_and_second_has_317_messages_in_a_burst_and_between_two(name: str) -> None:
     """What the paper gives as the inputs behind a result of the tumbling window."""
     scenario = resolved(name, "laptop")
     load = scenario.load
-    (worker,) = draw(Request(scenario, tmp_path / "out"), "run", tmp_path).load
-    (settings,) = [json.loads(text) for text in worker.files.values()]
-    dataset = datasets.make(scenario.dataset, scenario.seed, settings["dataset"]["rate_per_s"])
+    dataset = registry.workload(scenario.workload).dataset(scenario.parameters, scenario.seed, load)
     seconds = load.offsets_ns(np.arange(load.records)) // NS_PER_S
     messages: dict[int, Counter[bytes]] = {}
     for records in dataset.build(0, load.records).values():

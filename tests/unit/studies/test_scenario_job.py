@@ -27,6 +27,6 @@ def test_only_engines_that_take_a_job_are_given_one() -> None:
 
 def test_what_the_engine_cannot_do_with_the_stage_is_not_asked_of_the_job() -> None:
     changes = {"stage": "tumbling", "realtime": "true"}
-    with pytest.raises(UsageError, match="does not run ospbench/tumbling"):
+    with pytest.raises(UsageError, match="does not run traffic/tumbling"):
         scenarios.resolve("ospbench/latency", changes=changes)
-    assert scenarios.resolve("ospbench/latency", changes=changes, job=JOB).stage == "tumbling"
+    assert scenarios.resolve("ospbench/latency", changes=changes, job=JOB).chosen == "tumbling"

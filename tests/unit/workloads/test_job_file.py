@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from streamgauge.errors import UsageError
-from streamgauge.pipelines.job_file import inspect
+from streamgauge.workloads.own.job_file import inspect
 
 BUILD = "def build(spark, source):\n    return source\n"
 CHECKED = BUILD + "def reference(inputs):\n    return inputs['flow']\n"

@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from streamgauge import datasets
-from streamgauge.datasets.traffic import FIRST_TIMESTAMP, MAX_RECORDS, Traffic
 from streamgauge.errors import UsageError
+from streamgauge.workloads.traffic.data import FIRST_TIMESTAMP, MAX_RECORDS, Traffic
 
 seeds = st.integers(min_value=-(2**70), max_value=2**70)
 FIELDS = ["n_seq", "id", "lane", "lanes", "timestamp", "value", "period", "accuracy", "lat_e6", "lon_e6"]
@@ -145,9 +144,3 @@ def test_the_end_of_the_data_is_an_error_and_not_a_wider_message() -> None:
         Traffic(1, 1000).build(MAX_RECORDS - 1, 2)
     with pytest.raises(UsageError, match="measurement point"):
         Traffic(1, 0)
-
-
-def test_an_unknown_data_set_names_the_nearest() -> None:
-    assert isinstance(datasets.make("traffic", 1, 400), Traffic)
-    with pytest.raises(UsageError, match="did you mean 'traffic'"):
-        datasets.make("trafic", 1, 400)

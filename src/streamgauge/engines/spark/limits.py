@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from streamgauge.engines.stages import NOTHING_TO_CUSTOMISE, STATEFUL, STUDIES
+from streamgauge.engines.stages import NOTHING_TO_CUSTOMISE, STATEFUL
 from streamgauge.model import Limit
 
-CHAINED = frozenset(f"{study}/sliding" for study in STUDIES)
+CHAINED = frozenset({"traffic/sliding"})
 """An aggregation of an aggregation."""
 
 LIMITS = (
