@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -11,6 +12,7 @@ import pytest
 from streamgauge.contracts import INPUT_STAMPS
 from streamgauge.model import NS_PER_MS
 from streamgauge.workloads.streambench import programs
+from streamgauge.workloads.streambench.data import Packets, SearchLog, SeedRecords
 
 T0_MS = 1_767_225_600_000
 """All moments below are milliseconds after it."""
@@ -308,6 +310,37 @@ def test_which_statistics_are_possible_where_the_order_is_not_known(spark: Any) 
     frame = spark.createDataFrame(rows, schema)
     found = frame.select("case", programs.Statistics().possible({"field": 4}).alias("possible")).collect()
     assert {row["case"]: row["possible"] for row in found} == {case: right for case, (right, _) in RESULTS.items()}
+
+
+def scattered(records: SeedRecords, number: int) -> list[Record]:
+    """The first records of a data set, on three partitions, several in a millisecond."""
+    values = records.build(0, number)["records"].values
+    return [Record(n, n // 7 - n % 3, n % 3, n // 3, value.decode()) for n, value in enumerate(values)]
+
+
+def test_generated_records_have_the_answers_of_plain_python(spark: Any) -> None:
+    searches = scattered(SearchLog(3), 3000)
+    frame = inputs(spark, searches)
+
+    def kept(workload: programs.PerRecord, **parameters: Any) -> list[int]:
+        return sorted(row["n_seq"] for row in workload.reference(frame, parameters).collect())
+
+    assert kept(programs.Grep(), pattern="bunlir") == [one.n_seq for one in searches if "bunlir" in one.value]
+    words = Counter(word for one in searches for word in one.value.split("\t")[1].split(" "))
+    counted = programs.Wordcount().contributions(frame, {"field": 1}).groupBy("word").count().collect()
+    assert {row["word"]: row["count"] for row in counted} == words
+    first: dict[str, int] = {}
+    for one in sorted(searches, key=lambda one: (one.at_ms, one.partition, one.offset)):
+        first.setdefault(one.value.split("\t")[0], one.n_seq)
+    found = contributions(spark, programs.Distinctcount(), searches, field=0)
+    assert [row["n_seq"] for row in found] == list(first.values())
+    assert 500 < len(first) < 2000
+    packets = scattered(Packets(3), 500)
+    numbers = [int(one.value.split(" ")[1]) for one in packets]
+    statistics = programs.Statistics()
+    aggregates = [column.alias(name) for name, column in statistics.aggregates({"field": 1}).items()]
+    row = statistics.contributions(inputs(spark, packets), {"field": 1}).agg(*aggregates).collect()[0]
+    assert tuple(row) == (min(numbers), max(numbers), sum(numbers), sum(numbers) / 500)
 
 
 def test_contributions_carry_the_stamps_of_their_records(spark: Any) -> None:

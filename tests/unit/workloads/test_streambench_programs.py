@@ -79,6 +79,12 @@ def test_what_no_program_could_use_is_refused(program: str, changes: dict[str, o
         parameters(program, **changes)
 
 
+def test_a_pattern_of_digits_must_be_quoted() -> None:
+    with pytest.raises(ValidationError, match="put a number in quotes"):
+        parameters("grep", pattern=2006)
+    assert parameters("grep", pattern="2006")["pattern"] == "2006"
+
+
 def test_a_seed_file_is_found_from_any_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert parameters("sink", seed_file="mine.txt")["seed_file"] == f"{tmp_path}/mine.txt"

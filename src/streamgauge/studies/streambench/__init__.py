@@ -12,7 +12,7 @@ STUDY = Study(
     latency="average",
     exhibits=(),
     scale={
-        "records": "the paper has 5, 10, 20 and 50 million records; the laptop profile a tenth: 0.5, 1, 2 and 5 million",
+        "records": "the paper has 5, 10, 20 and 50 million records; the laptop profile a tenth of them",
         "machines": "the paper has 5 workers with 16 cores each and 5 brokers; the laptop has 2 cores for everything",
         "data": "the paper replays 100,000 lines of the AOL search log and 11,942 lines of CAIDA's trace statistics; "
         "the built-in records are generated, with fields of the same meaning and size",

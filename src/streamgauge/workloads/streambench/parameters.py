@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from streamgauge.workloads.parameters import Parameters
 
@@ -17,7 +17,10 @@ def _absolute(path: str) -> str:
     return str(Path(path).expanduser().absolute()) if path else ""
 
 
-def _searchable(pattern: str) -> str:
+def _searchable(pattern: object) -> str:
+    if not isinstance(pattern, str):
+        # Text that is also TOML, such as a number, is read as what TOML makes of it.
+        raise ValueError("expected a text; put a number in quotes, as in --set 'pattern=\"2006\"'")
     if not pattern or min(pattern) < " " or DELETE in pattern or not _is_unicode(pattern):
         raise ValueError("expected a text of at least one character, without tabs, line ends or control characters")
     return pattern
@@ -41,7 +44,7 @@ class SampleParameters(StreamBenchParameters):
 
 
 class GrepParameters(StreamBenchParameters):
-    pattern: Annotated[str, AfterValidator(_searchable)] = Field(
+    pattern: Annotated[str, BeforeValidator(_searchable)] = Field(
         default="bunlir", description="the text that a record must contain to be kept; not a regular expression"
     )
 
