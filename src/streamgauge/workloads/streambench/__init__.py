@@ -1,0 +1,1 @@
+"""StreamBench: a search log and packet statistics, and the seven programs (and a sink) that are run on them."""

@@ -1,0 +1,229 @@
+"""The data sets of StreamBench: seed records that are kept in memory and replayed in order, starting over at the end.
+
+Record *i* has the value of seed record *i* mod the number of seed records; its key is *i* in decimal digits.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import cache
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from streamgauge.contracts import Dataset, Records
+from streamgauge.errors import UsageError
+from streamgauge.workloads.keys import Floats, spread
+from streamgauge.workloads.streambench.seed_file import place, read_records, shown
+
+Integers = npt.NDArray[np.int64]
+
+STREAM = "records"
+SEED_RECORDS = 100_000
+"""As many as the paper's search log has."""
+KEY_BYTES = 8
+"""About as long as the sequence numbers of a run are."""
+SUM_MAX = 2**63 - 1
+
+SEARCHLOG_FIELDS = ("user id", "query", "query time", "item rank", "click URL")
+SEARCHLOG_SEPARATOR = "\t"
+WORDS = 4_000
+USERS = 650_000
+FIRST_QUERY = np.datetime64("2006-03-01T00:00:00")
+NEW_SESSION = 0.4
+"""The probability that a record belongs to another user than the one before it."""
+CLICKED = 0.5
+_QUERY_WORDS = np.array([0.20, 0.50, 0.75, 0.90, 0.97])
+"""Shares of the queries with at most 1, 2, … words; no query has more than one word beyond them."""
+
+PACKET_FIELDS = (
+    "packet size",
+    "IPv4 packets",
+    "IPv4 bytes",
+    "IPv6 packets",
+    "IPv6 bytes",
+    "TCP packets",
+    "TCP bytes",
+    "UDP packets",
+    "UDP bytes",
+    "ICMP packets",
+    "ICMP bytes",
+    "other packets",
+    "other bytes",
+    "flows",
+    "first seen (ms)",
+    "last seen (ms)",
+    "bytes",
+)
+PACKET_SEPARATOR = " "
+FIRST_TRACE_MS = 1_379_656_800_000
+"""September 2013, when the paper's traces begin."""
+TRACE_MS = 3_600_000
+
+_NUMBER = rb"-?\d+(?:\.\d+)?"
+_PACKET = re.compile(rb" ".join([_NUMBER] * len(PACKET_FIELDS)))
+_INTEGER = re.compile(rb"-?\d{1,18}")
+_TAILS = [b"%d" % n for n in range(10_000)]
+_PADDED_TAILS = [b"%04d" % n for n in range(10_000)]
+
+
+class SeedRecords(Dataset):
+    """Values that are replayed in order, starting over at the end."""
+
+    streams: ClassVar[tuple[str, ...]] = (STREAM,)
+
+    def __init__(self, values: list[bytes]) -> None:
+        self.values = values
+        """Of the seed records."""
+        self.record_bytes = KEY_BYTES + -(-sum(map(len, values)) // len(values))
+
+    def build(self, first: int, count: int) -> dict[str, Records]:
+        start = first % len(self.values)
+        values = self.values[start : start + count]
+        repeats, rest = divmod(count - len(values), len(self.values))
+        if repeats or rest:
+            values += self.values * repeats + self.values[:rest]
+        return {STREAM: Records(range(first, first + count), decimal_keys(first, count), values)}
+
+
+class SearchLog(SeedRecords):
+    """Queries of a search engine's users, a session of each after the other, as lines of ``SEARCHLOG_FIELDS``."""
+
+    name: ClassVar[str] = "searchlog"
+
+    def __init__(self, seed: int, seed_file: str = "") -> None:
+        """Raises UsageError for a seed file that cannot be used."""
+        super().__init__(
+            read_records(seed_file, SEARCHLOG_SEPARATOR.encode(), SEARCHLOG_FIELDS) if seed_file else _searches(seed)
+        )
+
+
+class Packets(SeedRecords):
+    """Statistics of network traces, as lines of ``PACKET_FIELDS``."""
+
+    name: ClassVar[str] = "packets"
+
+    def __init__(self, seed: int, seed_file: str = "") -> None:
+        """Raises UsageError for a seed file that cannot be used."""
+        self._seed_file = seed_file
+        super().__init__(
+            read_records(seed_file, PACKET_SEPARATOR.encode(), PACKET_FIELDS) if seed_file else _traces(seed)
+        )
+        if seed_file:
+            self._check_numbers()
+
+    def _check_numbers(self) -> None:
+        for line, value in enumerate(self.values, 1):
+            if not _PACKET.fullmatch(value):
+                fields = value.split(PACKET_SEPARATOR.encode())
+                field = next(n for n, text in enumerate(fields) if not re.fullmatch(_NUMBER, text))
+                raise UsageError(
+                    "the seed file has a field that is not a number",
+                    where=place(self._seed_file, line),
+                    got=f"field {field}: {shown(fields[field])}",
+                    expected="digits, with a minus sign or a decimal point where needed: 42, -1, 0.5",
+                )
+
+    def check_sum(self, field: int, records: int) -> None:
+        """Make sure that the field of so many records is an integer, and that their sum fits into 64 bits.
+
+        Raises UsageError otherwise.
+        """
+        texts = [value.split(PACKET_SEPARATOR.encode())[field] for value in self.values]
+        for line, text in enumerate(texts, 1):
+            if not _INTEGER.fullmatch(text):
+                raise UsageError(
+                    f"statistics cannot use field {field} of the seed file",
+                    where=place(self._seed_file, line),
+                    got=shown(text),
+                    expected="an integer of at most 18 digits",
+                    hint="--set field=N, for another one of the fields 0 to 16",
+                )
+        replays = -(-records // len(texts))
+        largest = replays * sum(abs(int(text)) for text in texts)
+        if largest > SUM_MAX:
+            raise UsageError(
+                f"the sum of field {field} may not fit into 64 bits",
+                got=f"up to {largest:,} over {records:,} records",
+                expected=f"at most {SUM_MAX:,}",
+                hint="--set field=N, for a field with smaller numbers, or fewer records",
+            )
+
+
+def decimal_keys(first: int, count: int) -> list[bytes]:
+    """The numbers from ``first`` on as decimal digits. Digits above the last four change only once in 10,000."""
+    keys: list[bytes] = []
+    while len(keys) < count:
+        high, low = divmod(first + len(keys), 10_000)
+        tails = slice(low, low + count - len(keys))
+        if high:
+            head = b"%d" % high
+            keys += [head + tail for tail in _PADDED_TAILS[tails]]
+        else:
+            keys += _TAILS[tails]
+    return keys
+
+
+@cache
+def vocabulary() -> tuple[str, ...]:
+    """The words of the queries, most frequent first: the same with every seed, so that a word can be searched for."""
+    syllables = [start + vowel + end for start in "bcdfghklmnprstvw" for vowel in "aeiou" for end in ("", "n", "r")]
+    random = np.random.Generator(np.random.Philox(key=2014))
+    picked = (random.random((2 * WORDS, 3)) * len(syllables)).astype(int).tolist()
+    long = (random.random(2 * WORDS) < 0.3).tolist()
+    words = ("".join(syllables[n] for n in row[: 2 + more]) for row, more in zip(picked, long, strict=True))
+    return tuple(dict.fromkeys(words))[:WORDS]
+
+
+def _searches(seed: int) -> list[bytes]:
+    random = _random(seed, 1)
+    words, number = vocabulary(), SEED_RECORDS
+    session = np.cumsum(random.random(number) < NEW_SESSION)
+    users = 100_000 + (random.random(number + 1) * USERS).astype(np.int64)[session]
+    lengths = 1 + np.searchsorted(_QUERY_WORDS, random.random(number), side="right")
+    ends = np.cumsum(lengths)
+    chosen = [words[n] for n in spread("zipf", WORDS)(random.random(int(ends[-1]))).tolist()]
+    queries = [" ".join(chosen[start:end]) for start, end in zip((ends - lengths).tolist(), ends.tolist(), strict=True)]
+    seconds = np.cumsum(1 + (random.random(number) * 150).astype(np.int64))
+    times = np.datetime_as_string(FIRST_QUERY + seconds, unit="s").tolist()
+    clicked = (random.random(number) < CLICKED).tolist()
+    ranks = (1 + spread("zipf", 10)(random.random(number))).tolist()
+    sites = (random.random(number) * WORDS).astype(np.int64).tolist()
+    rows = zip(users.tolist(), queries, times, clicked, ranks, sites, strict=True)
+    return _encoded(
+        f"{user}\t{query}\t{time.replace('T', ' ')}\t" + (f"{rank}\thttp://www.{words[site]}.com" if click else "\t")
+        for user, query, time, click, rank, site in rows
+    )
+
+
+def _traces(seed: int) -> list[bytes]:
+    random = _random(seed, 2)
+
+    def between(low: float, high: float) -> Floats:
+        return low + (high - low) * random.random(SEED_RECORDS)
+
+    def part(low: float, high: float) -> Integers:
+        """A share of the packets between these two."""
+        return (packets * between(low, high)).astype(np.int64)
+
+    size = between(40, 1501).astype(np.int64)
+    packets = between(1e8, 4e9).astype(np.int64)
+    ipv6, udp, icmp, other = part(0.05, 0.45), part(0.1, 0.4), part(0.01, 0.1), part(0.01, 0.1)
+    counts = (packets - ipv6, ipv6, packets - udp - icmp - other, udp, icmp, other)
+    flows = part(0.01, 0.1)
+    first_ms = FIRST_TRACE_MS + np.cumsum(1 + between(0, 1000).astype(np.int64))
+    last_ms = first_ms + between(0, TRACE_MS).astype(np.int64)
+    columns = [size, *(column for count in counts for column in (count, count * size))]
+    columns += [flows, first_ms, last_ms, packets * size]
+    rows = zip(*(map(str, column.tolist()) for column in columns), strict=True)
+    return _encoded(map(PACKET_SEPARATOR.join, rows))
+
+
+def _encoded(values: Iterable[str]) -> list[bytes]:
+    return "\n".join(values).encode().split(b"\n")
+
+
+def _random(seed: int, stream: int) -> np.random.Generator:
+    return np.random.Generator(np.random.Philox(key=[seed % 2**64, stream]))

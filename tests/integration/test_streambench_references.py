@@ -1,0 +1,349 @@
+"""The right answers of StreamBench's programs, worked out by hand."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import pytest
+
+from streamgauge.contracts import INPUT_STAMPS
+from streamgauge.model import NS_PER_MS
+from streamgauge.workloads.streambench import programs
+from streamgauge.workloads.streambench.data import Packets, SearchLog, SeedRecords
+
+T0_MS = 1_767_225_600_000
+"""All moments below are milliseconds after it."""
+SENT_BEFORE_MS = 3
+_INPUT = (
+    "key string, value string, partition int, offset bigint, appended_ms bigint, n_seq bigint, intended_ns bigint, "
+    "partition_bit bigint"
+)
+_OUTPUT = "key string, value string, partition int, offset bigint, appended_ms bigint"
+
+
+class Record(NamedTuple):
+    n_seq: int
+    at_ms: int
+    partition: int
+    offset: int
+    value: str
+
+    @property
+    def stamps(self) -> dict[str, int]:
+        """What a contribution says of the record behind it."""
+        appended_ms = T0_MS + self.at_ms
+        return {
+            "n_seq": self.n_seq,
+            "appended_ms": appended_ms,
+            "partition": self.partition,
+            "offset": self.offset,
+            "intended_ns": (appended_ms - SENT_BEFORE_MS) * NS_PER_MS,
+            "partition_bit": 1 << self.partition,
+        }
+
+
+# In the order of (appended, partition, offset) they are 1, 0, 2, 4, 3, 5: 0 and 2 were appended in the same
+# millisecond to different partitions, 4 and 3 to the same partition. Words: an empty query, spaces on either side,
+# two spaces in a row, a word twice, words that JSON must escape, and letters outside of ASCII.
+SEARCHES = (
+    Record(0, 20, 0, 0, "u1\tred car\t2006-03-01 00:00:01\t1\thttp://www.car.com"),
+    Record(1, 10, 1, 0, "u2\t blue  car \t2006-03-01 00:00:02\t\t"),
+    Record(2, 20, 1, 1, "u1\tcar car\t2006-03-01 00:00:03\t\t"),
+    Record(3, 30, 0, 2, 'u3\t"q" \\ grün\t2006-03-01 00:00:04\t2\thttp://www.red.com'),
+    Record(4, 30, 0, 1, "u2\t\t2006-03-01 00:00:05\t\t"),
+    Record(5, 40, 1, 2, "\tCar card\t2006-03-01 00:00:06\t\t"),
+)
+PACKETS = tuple(
+    Record(n, at_ms, n % 2, n // 2, " ".join(["7"] * 4 + [number] + ["8"] * 12))
+    for n, (at_ms, number) in enumerate(((10, "5"), (30, "-3"), (20, "9"), (40, "4000000000000")))
+)
+NUMBERS = (5, 9, -3, 4_000_000_000_000)
+"""Of the packets, in order."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _few_tasks(spark: Any) -> None:
+    spark.conf.set("spark.sql.shuffle.partitions", "2")
+
+
+def inputs(spark: Any, records: Sequence[Record]) -> dict[str, Any]:
+    """The topic, as the evaluation hands it to a workload."""
+    order = ("partition", "offset", "appended_ms", "n_seq", "intended_ns", "partition_bit")
+    rows = [(str(one.n_seq), one.value, *(one.stamps[name] for name in order)) for one in records]
+    return {"records": spark.createDataFrame(rows, _INPUT)}
+
+
+def answer(spark: Any, workload: programs.PerRecord, **parameters: Any) -> dict[int, str]:
+    rows = [row.asDict() for row in workload.reference(inputs(spark, SEARCHES), parameters).collect()]
+    for row in rows:
+        stamps = SEARCHES[row["n_seq"]].stamps
+        appended_ms = stamps["appended_ms"]
+        assert {name: value for name, value in row.items() if name not in ("n_seq", "result")} == {
+            "inputs": 1,
+            "appended_min_ms": appended_ms,
+            "appended_max_ms": appended_ms,
+            "appended_mean_ms": float(appended_ms),
+            "intended_max_ns": stamps["intended_ns"],
+            "partitions": stamps["partition_bit"],
+        }
+    assert len({row["n_seq"] for row in rows}) == len(rows)
+    return {row["n_seq"]: row["result"] for row in rows}
+
+
+def decoded(spark: Any, workload: Any, *outputs: tuple[str | None, str | None]) -> list[dict[str, Any]]:
+    """What is read of these outputs, other than what the transport says of them."""
+    rows = [(key, value, 0, place, T0_MS) for place, (key, value) in enumerate(outputs)]
+    found = workload.decode(spark.createDataFrame(rows, _OUTPUT), {"field": 1}).orderBy("offset")
+    of_transport = {"key", "value", "partition", "offset", "appended_ms"}
+    assert of_transport < set(found.columns)
+    return [
+        {name: value for name, value in row.asDict().items() if name not in of_transport} for row in found.collect()
+    ]
+
+
+def test_identity(spark: Any) -> None:
+    assert answer(spark, programs.Identity()) == {one.n_seq: one.value for one in SEARCHES}
+
+
+@pytest.mark.parametrize(
+    ("field", "expected"),
+    [
+        (0, ["u1", "u2", "u1", "u3", "u2", ""]),
+        (1, ["red car", " blue  car ", "car car", '"q" \\ grün', "", "Car card"]),
+        (2, [f"2006-03-01 00:00:0{n}" for n in range(1, 7)]),
+        (3, ["1", "", "", "2", "", ""]),
+        (4, ["http://www.car.com", "", "", "http://www.red.com", "", ""]),
+    ],
+)
+def test_projection(spark: Any, field: int, expected: list[str]) -> None:
+    assert answer(spark, programs.Projection(), field=field) == dict(enumerate(expected))
+
+
+@pytest.mark.parametrize(
+    ("pattern", "kept"),
+    [
+        ("red", {0, 3}),  # in the query, and in the URL
+        ("car", {0, 1, 2, 5}),  # inside of another word, too; not in upper case
+        ("r c", {2, 5}),
+        ("ar\\b", set()),  # not a regular expression
+        (".", {0, 3}),
+        ("\\", {3}),
+        ("%", set()),  # nor one of SQL
+        ("ü", {3}),
+    ],
+)
+def test_grep(spark: Any, pattern: str, kept: set[int]) -> None:
+    assert answer(spark, programs.Grep(), pattern=pattern) == {n: SEARCHES[n].value for n in kept}
+
+
+def test_sample(spark: Any) -> None:
+    """Of the hash: 0 → 0, 1 → 2654435761, 2 → 1013904226 (2 × 2654435761 − 2^32), 3 → 3668339987, 4 → 2027808452,
+    5 → 387276917 (5 × 2654435761 − 3 × 2^32). 10 % is 429496729, 50 % 2147483648."""
+    assert set(answer(spark, programs.Sample(), sample_percent=10)) == {0, 5}
+    assert set(answer(spark, programs.Sample(), sample_percent=50)) == {0, 2, 4, 5}
+    assert set(answer(spark, programs.Sample(), sample_percent=99)) == {0, 1, 2, 3, 4, 5}
+    assert set(answer(spark, programs.Sample(), sample_percent=1)) == {0}
+
+
+def test_sample_of_large_numbers(spark: Any) -> None:
+    """It is the rest of a division by 2^31 that is hashed, and no product overflows."""
+    numbers = [0, 5, 7, 2**31 - 1, 2**31, 2**31 + 5, 2**40 + 7, 10**10]
+    records = [Record(n, 0, 0, n, "") for n in numbers]
+    kept = programs.Sample().reference(inputs(spark, records), {"sample_percent": 33})
+    by_hand = [n for n in numbers if n % 2147483648 * 2654435761 % 4294967296 < 1417339207]
+    assert sorted(row["n_seq"] for row in kept.collect()) == by_hand
+    assert by_hand == [0, 5, 7, 2**31, 2**31 + 5, 2**40 + 7]
+
+
+def test_a_sample_has_about_the_share_that_is_asked_for(spark: Any) -> None:
+    frame = spark.range(100_000).withColumnRenamed("id", "n_seq")
+    for percent in (1, 10, 50, 99):
+        kept = frame.where(programs.Sample().kept({"sample_percent": percent})).count()
+        assert kept == pytest.approx(1000 * percent, abs=200)
+
+
+@pytest.mark.parametrize(
+    "workload", [programs.Identity(), programs.Sample(), programs.Projection(), programs.Grep()], ids=lambda w: w.name
+)
+def test_a_result_is_recognised_by_an_unchanged_key(spark: Any, workload: programs.PerRecord) -> None:
+    outputs = (("12", "text"), ("0", ""), ("012", "a"), ("12.0", "a"), (" 12", "a"), ("x", "a"), ("", "a"), (None, "a"))
+    found = decoded(spark, workload, *outputs, ("3", None))
+    assert found[:2] == [{"n_seq": 12, "result": "text"}, {"n_seq": 0, "result": ""}]
+    assert [row["n_seq"] for row in found[2:-1]] == [None] * 6
+    assert found[-1] == {"n_seq": 3, "result": None}
+
+
+def contributions(spark: Any, workload: Any, records: Sequence[Record], **parameters: Any) -> list[dict[str, Any]]:
+    """In the order of their rank."""
+    rows = [row.asDict() for row in workload.contributions(inputs(spark, records), parameters).collect()]
+    return sorted(rows, key=lambda row: (row["appended_ms"], row["partition"], row["offset"]))
+
+
+def test_wordcount_has_a_contribution_for_every_occurrence(spark: Any) -> None:
+    found = contributions(spark, programs.Wordcount(), SEARCHES, field=1)
+    assert found == [
+        {"word": word, **SEARCHES[n].stamps}
+        for n, word in (
+            (1, "blue"),
+            (1, "car"),
+            (0, "red"),
+            (0, "car"),
+            (2, "car"),
+            (2, "car"),
+            (3, '"q"'),
+            (3, "\\"),
+            (3, "grün"),
+            (5, "Car"),
+            (5, "card"),
+        )
+    ]
+    assert programs.Wordcount().aggregates({"field": 1}) == {}
+    assert programs.Wordcount().possible({"field": 1}) is None
+
+
+def test_wordcount_of_another_field(spark: Any) -> None:
+    found = contributions(spark, programs.Wordcount(), SEARCHES, field=3)
+    assert [(row["word"], row["n_seq"]) for row in found] == [("1", 0), ("2", 3)]
+
+
+def test_a_count_of_words_is_read_from_json(spark: Any) -> None:
+    word = '"q\\'
+    outputs = (
+        ("car", '{"word":"car","n":3}'),
+        ("car", ' { "n" : 4, "word" : "car" } '),
+        (word, json.dumps({"word": word, "n": 1})),
+        ("grün", '{"word":"gr\\u00fcn","n":2}'),
+        ("red", '{"word":"car","n":3}'),
+        ("car", "car 3"),
+        ("car", '{"word":"car","n":"3"}'),
+        (None, '{"word":"car","n":3}'),
+    )
+    found = [tuple(row.values()) for row in decoded(spark, programs.Wordcount(), *outputs)]
+    assert found[:4] == [("car", 3), ("car", 4), (word, 1), ("grün", 2)]
+    assert [word for word, _ in found[4:6]] == [None, None], "key and word differ; no JSON"
+    assert found[6][1] is None, "a text is not a number"
+    assert found[7][0] is None
+
+
+def test_the_first_record_with_a_value_contributes_to_distinctcount(spark: Any) -> None:
+    def found(field: int) -> list[dict[str, Any]]:
+        return contributions(spark, programs.Distinctcount(), SEARCHES, field=field)
+
+    # u2 comes first in 1, u1 in 0 (partition 0 before partition 1), u3 in 3, the empty user in 5.
+    assert found(0) == [{"total": "distinct", **SEARCHES[n].stamps} for n in (1, 0, 3, 5)]
+    # 4, which has no rank, was appended before 3, which has: but 1 was before both.
+    assert found(3) == [{"total": "distinct", **SEARCHES[n].stamps} for n in (1, 0, 3)]
+
+
+def test_a_total_is_read_from_json(spark: Any) -> None:
+    count, statistics = programs.Distinctcount(), programs.Statistics()
+    assert decoded(spark, count, ("distinct", '{"n":3}'), ("x", '{"n":4}'), ("distinct", "5")) == [
+        {"total": "distinct", "n": 3},
+        {"total": "x", "n": 4},
+        {"total": "distinct", "n": None},
+    ]
+    wide = 4_000_000_000_011
+    value = f'{{"mean":2.75,"sum":{wide},"max":4000000000000,"min":-3,"n":4}}'
+    assert decoded(spark, statistics, ("statistics", value)) == [
+        {"total": "statistics", "n": 4, "min": -3, "max": 4_000_000_000_000, "sum": wide, "mean": 2.75}
+    ]
+    fraction = decoded(spark, statistics, ("statistics", '{"n":1,"min":1,"max":1,"sum":1.5,"mean":1}'))
+    assert fraction[0]["sum"] is None, "an integer must be one"
+
+
+def test_statistics_of_the_first_and_of_all_records(spark: Any) -> None:
+    from pyspark.sql import Window
+
+    workload, parameters = programs.Statistics(), {"field": 4}
+    found = contributions(spark, workload, PACKETS, **parameters)
+    assert found == [
+        {"total": "statistics", "number": number, **PACKETS[n].stamps}
+        for n, number in zip((0, 2, 1, 3), NUMBERS, strict=True)
+    ]
+    frame = workload.contributions(inputs(spark, PACKETS), parameters)
+    aggregates = workload.aggregates(parameters)
+    rank = Window.partitionBy("total").orderBy("appended_ms", "partition", "offset")
+    prefixes = frame.select(*(column.over(rank).alias(name) for name, column in aggregates.items()))
+    assert sorted(tuple(row) for row in prefixes.collect()) == sorted(
+        [(5, 5, 5, 5.0), (5, 9, 14, 7.0), (-3, 9, 11, 11 / 3), (-3, 4 * 10**12, 4 * 10**12 + 11, 1_000_000_000_002.75)]
+    )
+    total = frame.groupBy("total").agg(*(column.alias(name) for name, column in aggregates.items())).collect()
+    assert [tuple(row) for row in total] == [("statistics", -3, 4 * 10**12, 4 * 10**12 + 11, 1_000_000_000_002.75)]
+
+
+HUGE = 2**63 - 1
+RESULTS: Mapping[str, tuple[bool, tuple[Any, ...]]] = {
+    # Of 5, 9, −3 and 4: n, min, max, sum, mean.
+    "all": (True, (4, -3, 9, 15, 3.75)),
+    "the first": (True, (1, 5, 5, 5, 5.0)),
+    "another first": (True, (1, -3, -3, -3, -3.0)),
+    "two": (True, (2, -3, 9, 6, 3.0)),
+    "mean of no finite fraction": (True, (3, -3, 5, 7, 7 / 3)),
+    "mean of zero": (True, (2, -3, 3, 0, 0.0)),
+    "below all": (False, (1, -4, -4, -4, -4.0)),
+    "above all": (False, (1, 10, 10, 10, 10.0)),
+    "minimum above maximum": (False, (2, 5, 4, 9, 4.5)),
+    "one record, two values": (False, (1, -3, 9, 6, 6.0)),
+    "sum below what the maximum leaves": (False, (2, -3, 9, 5, 2.5)),
+    "sum above what the minimum leaves": (False, (2, -3, 9, 7, 3.5)),
+    "mean of another n": (False, (3, -3, 9, 6, 3.0)),
+    "mean a little off": (False, (4, -3, 9, 15, 3.75001)),
+    "mean not a number": (False, (4, -3, 9, 15, float("nan"))),
+    "no records": (False, (0, 5, 5, 5, 5.0)),
+    "fewer than none": (False, (-1, 5, 5, -5, 5.0)),
+    "n that only the number of records could rule out": (True, (HUGE, -3, 9, 15, 15 / HUGE)),
+    "everything beyond all bounds": (False, (HUGE, -HUGE, HUGE, HUGE, 1.0)),
+    "n at the other end": (False, (-HUGE - 1, -HUGE - 1, HUGE, HUGE, 1.0)),
+    "no sum": (False, (4, -3, 9, None, 3.75)),
+    "no mean": (False, (4, -3, 9, 15, None)),
+    "no n": (False, (None, -3, 9, 15, 3.75)),
+}
+
+
+def test_which_statistics_are_possible_where_the_order_is_not_known(spark: Any) -> None:
+    schema = "case string, n bigint, min bigint, max bigint, sum bigint, mean double"
+    schema += ", final_min bigint, final_max bigint, final_sum bigint, final_mean double"
+    rows = [(case, *result, -3, 9, 15, 3.75) for case, (_, result) in RESULTS.items()]
+    frame = spark.createDataFrame(rows, schema)
+    found = frame.select("case", programs.Statistics().possible({"field": 4}).alias("possible")).collect()
+    assert {row["case"]: row["possible"] for row in found} == {case: right for case, (right, _) in RESULTS.items()}
+
+
+def scattered(records: SeedRecords, number: int) -> list[Record]:
+    """The first records of a data set, on three partitions, several in a millisecond."""
+    values = records.build(0, number)["records"].values
+    return [Record(n, n // 7 - n % 3, n % 3, n // 3, value.decode()) for n, value in enumerate(values)]
+
+
+def test_generated_records_have_the_answers_of_plain_python(spark: Any) -> None:
+    searches = scattered(SearchLog(3), 3000)
+    frame = inputs(spark, searches)
+
+    def kept(workload: programs.PerRecord, **parameters: Any) -> list[int]:
+        return sorted(row["n_seq"] for row in workload.reference(frame, parameters).collect())
+
+    assert kept(programs.Grep(), pattern="bunlir") == [one.n_seq for one in searches if "bunlir" in one.value]
+    words = Counter(word for one in searches for word in one.value.split("\t")[1].split(" "))
+    counted = programs.Wordcount().contributions(frame, {"field": 1}).groupBy("word").count().collect()
+    assert {row["word"]: row["count"] for row in counted} == words
+    first: dict[str, int] = {}
+    for one in sorted(searches, key=lambda one: (one.at_ms, one.partition, one.offset)):
+        first.setdefault(one.value.split("\t")[0], one.n_seq)
+    found = contributions(spark, programs.Distinctcount(), searches, field=0)
+    assert [row["n_seq"] for row in found] == list(first.values())
+    assert 500 < len(first) < 2000
+    packets = scattered(Packets(3), 500)
+    numbers = [int(one.value.split(" ")[1]) for one in packets]
+    statistics = programs.Statistics()
+    aggregates = [column.alias(name) for name, column in statistics.aggregates({"field": 1}).items()]
+    row = statistics.contributions(inputs(spark, packets), {"field": 1}).agg(*aggregates).collect()[0]
+    assert tuple(row) == (min(numbers), max(numbers), sum(numbers), sum(numbers) / 500)
+
+
+def test_contributions_carry_the_stamps_of_their_records(spark: Any) -> None:
+    for workload in (programs.Wordcount(), programs.Distinctcount(), programs.Statistics()):
+        columns = set(workload.contributions(inputs(spark, PACKETS), {"field": 1}).columns)
+        assert {*workload.key, *INPUT_STAMPS} <= columns

@@ -1,0 +1,43 @@
+"""The scenario of StreamBench's performance suite: every program, on input that is there before the engine starts."""
+
+from __future__ import annotations
+
+import pytest
+
+from streamgauge import registry
+from streamgauge.studies import scenario as scenarios
+from streamgauge.studies import streambench
+
+NAME = "streambench/performance"
+PROGRAMS = ("identity", "sample", "projection", "grep", "wordcount", "distinctcount", "statistics", "sink")
+
+
+def test_the_programs_are_the_choice() -> None:
+    file = scenarios.describe(NAME)
+    assert file.choice == "program"
+    assert file.workloads == {program: f"streambench/{program}" for program in PROGRAMS}
+    for workload in file.workloads.values():
+        assert registry.workload(workload).name == workload
+
+
+@pytest.mark.parametrize(("profile", "records"), [("laptop", 2_000_000), ("paper", 5_000_000)])
+def test_all_records_are_there_before_the_engine_starts(profile: str, records: int) -> None:
+    values = scenarios.profile_values(NAME, profile)
+    assert values.pop("program") == "identity"
+    checked = scenarios.Values.model_validate(values)
+    assert (checked.shape, checked.records) == ("preloaded", records)
+    assert checked.rate_per_s == checked.warmup_s == checked.measured_s == 0
+
+
+@pytest.mark.parametrize("profile", ["laptop", "paper"])
+@pytest.mark.parametrize("engine", ["spark", "flink", "kafka-streams"])
+def test_each_engine_knows_its_options(profile: str, engine: str) -> None:
+    file = scenarios.describe(NAME)
+    options = file.common.engines.get(engine, {}) | getattr(file, profile).engines[engine]
+    registry.engine(engine).options.model_validate(options)
+
+
+def test_the_study_is_described() -> None:
+    assert "streambench" in registry.names("studies")
+    assert streambench.STUDY.title == streambench.title
+    assert set(streambench.STUDY.engines.values()) <= set(registry.names("engines"))
