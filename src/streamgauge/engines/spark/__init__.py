@@ -111,6 +111,13 @@ class Spark(Engine):
         """The executors of a cluster are none of the run's processes, wherever they are."""
         return not options["master"] or str(options["master"]).startswith("local")
 
+    def batch_interval_s(self, options: Mapping[str, Any]) -> float:
+        """Real-time mode has none, whatever ``trigger_ms`` says."""
+        return 0.0 if options["realtime"] else float(options["trigger_ms"]) / 1000
+
+    def micro_batches(self, options: Mapping[str, Any]) -> bool:
+        return not options["realtime"]
+
     def plan(self, job: Job) -> Sequence[ProcessSpec]:
         connection = job.work_dir / "connection"
         options = job.options
