@@ -40,6 +40,14 @@ class Engine(ABC):
         """Whether the processes of its plan do all of its work, and none on another machine does."""
         return True
 
+    def batch_interval_s(self, options: Mapping[str, Any]) -> float:
+        """Seconds between two of its micro-batches; 0 where it has none, or starts each right after the one before."""
+        return 0.0
+
+    def micro_batches(self, options: Mapping[str, Any]) -> bool:
+        """Whether it works in micro-batches, so that results come in bursts."""
+        return False
+
     def prepare(self, say: Callable[[str], None]) -> None:
         """Make what it needs once on a machine, such as compiled Java; ``say`` tells the user what takes its time.
 

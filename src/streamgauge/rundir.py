@@ -142,7 +142,11 @@ class RunDir:
     def manifest(self) -> dict[str, Any]:
         """Raises UsageError when it is missing or damaged, as the next two do."""
         content = _read(self.manifest_path, schemas.MANIFEST)
-        return {**content, "scenario": _with_workload(content["scenario"])}
+        return {
+            **content,
+            "scenario": _with_workload(content["scenario"]),
+            "engine": _with_batches(content["engine"]),
+        }
 
     def outcome(self) -> Outcome:
         return _read_file(self.outcome_path, Outcome)
@@ -222,6 +226,16 @@ def _with_workload(scenario: dict[str, Any]) -> dict[str, Any]:
     if stage == "sliding":
         parameters["lookbacks_s"] = [4, 9] if study == "stage-latency" else [1, 2]
     return {**scenario, "workload": f"traffic/{stage}", "choice": "stage", "parameters": parameters}
+
+
+def _with_batches(engine: dict[str, Any]) -> dict[str, Any]:
+    """An engine as it is written today. Early manifests leave its micro-batches to be guessed from its options."""
+    if "micro_batches" in engine:
+        return engine
+    trigger_ms = engine["options"].get("trigger_ms")
+    interval_s = trigger_ms / 1000 if isinstance(trigger_ms, int | float) else 0.0
+    batches = interval_s > 0 or (engine["name"] == "spark" and not engine["options"].get("realtime"))
+    return {**engine, "batch_interval_s": interval_s, "micro_batches": batches}
 
 
 def _read(path: Path, schema: stored.Schema, hint: str | None = None) -> dict[str, Any]:

@@ -64,6 +64,8 @@ MANIFEST = {
         "delivery": OneOf("exactly-once", "at-least-once", "at-most-once"),
         "options": MapOf(object),
         "transactional?": bool,
+        "batch_interval_s?": _SECONDS,
+        "micro_batches?": bool,
     },
     "transport": {"name": str, "own": bool},
     "streams": [Exact({"name": str, "topic": str, "partitions": Within(int, 1), "role": OneOf("input", "output")})],

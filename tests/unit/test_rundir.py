@@ -1,10 +1,13 @@
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from streamgauge.errors import UsageError
 from streamgauge.rundir import RunDir, write_json
+
+GOLDEN = Path(__file__).parents[1] / "golden" / "format-1"
 
 
 def test_never_overwrites(tmp_path: Path) -> None:
@@ -16,9 +19,28 @@ def test_never_overwrites(tmp_path: Path) -> None:
 
 def test_round_trip(tmp_path: Path) -> None:
     run = RunDir.create(tmp_path / "run")
-    manifest = RunDir(Path(__file__).parents[1] / "golden" / "format-1").manifest()
+    manifest = RunDir(GOLDEN).manifest()
     run.write_manifest({**manifest, "run": "a"})
     assert RunDir.open(run.path).manifest() == {**manifest, "run": "a"}
+
+
+@pytest.mark.parametrize(
+    ("engine", "interval_s", "batches"),
+    [
+        ({"name": "echo", "options": {}}, 0.0, False),
+        ({"name": "other", "options": {"trigger_ms": 500}}, 0.5, True),
+        ({"name": "spark", "options": {"trigger_ms": 0, "realtime": False}}, 0.0, True),
+        ({"name": "spark", "options": {"trigger_ms": 0, "realtime": True}}, 0.0, False),
+        ({"name": "spark", "options": {"trigger_ms": 0}, "batch_interval_s": 2.0, "micro_batches": False}, 2.0, False),
+    ],
+)
+def test_early_manifests_tell_of_micro_batches_by_options(
+    tmp_path: Path, engine: dict[str, Any], interval_s: float, batches: bool
+) -> None:
+    manifest = json.loads((GOLDEN / "manifest.json").read_text())
+    (tmp_path / "manifest.json").write_text(json.dumps({**manifest, "engine": {**manifest["engine"], **engine}}))
+    found = RunDir(tmp_path).manifest()["engine"]
+    assert (found["batch_interval_s"], found["micro_batches"]) == (interval_s, batches)
 
 
 @pytest.mark.parametrize(

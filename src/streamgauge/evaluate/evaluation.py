@@ -389,7 +389,6 @@ def _kind(figures: Figures) -> str:
 
 def _evidence(facts: Facts, moments: Moments, figures: Figures) -> sustained.Evidence:
     engine, shared = facts.manifest["engine"], shared_cores(facts.manifest, facts.outcome)
-    options = engine["options"]
     counts = figures.results
     return sustained.Evidence(
         # Of results that never came, what they had waited for when the run ended.
@@ -402,8 +401,7 @@ def _evidence(facts: Facts, moments: Moments, figures: Figures) -> sustained.Evi
         drained_s=lag.drained_s(figures.tally, moments),
         cpu_share=_cpu_share(facts, figures) if shared is False else None,
         shared_cores=bool(shared),
-        micro_batches=bool(options.get("trigger_ms") or engine.get("transactional"))
-        or (engine["name"] == "spark" and not options.get("realtime")),
+        micro_batches=bool(engine["micro_batches"] or engine.get("transactional")),
     )
 
 

@@ -148,8 +148,7 @@ class Facts:
     def quiet_s(self) -> float:
         """Seconds without output after which this run's system counts as quiet."""
         # Runs of older versions did not note it.
-        trigger_s = float(self.manifest["engine"].get("options", {}).get("trigger_ms", 0)) / 1000
-        return float(self.outcome.quiet_s or max(QUIET_S, QUIET_TRIGGERS * trigger_s))
+        return float(self.outcome.quiet_s or max(QUIET_S, QUIET_TRIGGERS * self.manifest["engine"]["batch_interval_s"]))
 
     def ended(self, *groups: str) -> list[EndedProcess]:
         """Processes of these groups that ended although nobody had asked them to."""

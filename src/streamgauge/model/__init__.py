@@ -150,11 +150,6 @@ class Scenario:
     """The reader's own pipeline, which takes the place of the stage."""
     faults: tuple[Fault, ...] = ()
 
-    @property
-    def trigger_s(self) -> float:
-        """Interval of the engine's micro-batches; 0 where it has none."""
-        return float(self.engine_options.get("trigger_ms", 0)) / 1000
-
 
 @dataclass(frozen=True)
 class Positions:

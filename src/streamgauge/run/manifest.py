@@ -40,6 +40,8 @@ def describe(plan: RunPlan, warnings: Sequence[str] = ()) -> dict[str, Any]:
             "delivery": engine.traits.delivery_with(scenario.engine_options),
             "transactional": engine.traits.is_transactional(scenario.engine_options),
             "recounts_after_failure": engine.traits.recounts_with(scenario.engine_options),
+            "batch_interval_s": engine.batch_interval_s(scenario.engine_options),
+            "micro_batches": engine.micro_batches(scenario.engine_options),
             "options": redact_options(scenario.engine_options),
         },
         "transport": plan.transport.describe(),

@@ -54,7 +54,8 @@ class Measurement:
         self._evaluator = evaluator or Evaluator(supervisor, plan.evaluator)
         self._sampler = Sampler(supervisor.processes)
         self._heard, self._outcome = Progress(), Outcome.blank()
-        self._commits_offsets = registry.engine(self.scenario.engine).traits.commits_offsets
+        engine = registry.engine(self.scenario.engine)
+        self._commits_offsets = engine.traits.commits_offsets
         self._faults = Faults(self.scenario, supervisor, reporter.say)
         self._visibility = Visibility.of(plan, self.run)
         self._kind = registry.workload(self.scenario.workload).kind
@@ -63,7 +64,8 @@ class Measurement:
         self._lag = LagMeter(self._look_at_lag, wanted=referee is not None or by_position)
         self._lags = Lags()
         self._one_to_one = is_one_to_one(self.scenario)
-        self._quiet = QuietDetector(self.scenario.trigger_s, has_output=bool(plan.outputs))
+        interval_s = engine.batch_interval_s(self.scenario.engine_options)
+        self._quiet = QuietDetector(interval_s, has_output=bool(plan.outputs))
         self._doubt: Call | None = None
         """Why a referee wants to know whether results are missing."""
         self._last: tuple[float, int, int] = (time.monotonic(), 0, 0)

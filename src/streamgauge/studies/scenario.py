@@ -240,7 +240,6 @@ def resolve(
         _refuse_unsupported(system, workload.name, options)
     elif not system.traits.takes_job:
         raise UsageError(f"engine {system.name} takes no job file", got=job.path, hint="--engine spark")
-    trigger_s = float(options.get("trigger_ms", 0)) / 1000
     return Scenario(
         study=study,
         name=scenario,
@@ -255,7 +254,7 @@ def resolve(
             rate_per_s=checked.rate_per_s,
             warmup_s=checked.warmup_s,
             measured_s=checked.measured_s,
-            tail_s=_tail_s(workload, checked, parameters, job, trigger_s),
+            tail_s=_tail_s(workload, checked, parameters, job, system.batch_interval_s(options)),
             shape=checked.shape,
             preloaded=checked.records,
             arrivals=checked.arrivals,
@@ -281,7 +280,7 @@ def resolve(
 
 
 def _tail_s(
-    workload: Workload, checked: Values, parameters: Mapping[str, Any], job: JobFile | None, trigger_s: float
+    workload: Workload, checked: Values, parameters: Mapping[str, Any], job: JobFile | None, batch_interval_s: float
 ) -> float:
     """Load after the measured interval without which an engine could not know that the last results are complete."""
     if checked.shape == "preloaded":
@@ -291,7 +290,7 @@ def _tail_s(
     if workload.kind.stateful:
         # A watermark follows the newest record of each stream, which comes a little before the end of the load.
         tail_s += len(workload.inputs) / checked.rate_per_s
-    return max(tail_s, job.settles_s if job else 0.0) + 2 * trigger_s
+    return max(tail_s, job.settles_s if job else 0.0) + 2 * batch_interval_s
 
 
 def _refuse_unsupported(system: Engine, workload: str, options: Mapping[str, Any]) -> None:

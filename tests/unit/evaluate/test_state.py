@@ -122,14 +122,11 @@ def test_ospbench_sees_results_that_come_late(judged: Any) -> None:
 
 @pytest.mark.parametrize(
     ("engine", "warned"),
-    [
-        ({"name": "echo", "options": {}}, False),
-        ({"name": "other", "options": {"trigger_ms": 500}}, True),
-        ({"name": "spark", "options": {"trigger_ms": 0, "realtime": False}}, True),
-        ({"name": "spark", "options": {"trigger_ms": 0, "realtime": True}}, False),
-    ],
+    [({"micro_batches": False}, False), ({"micro_batches": True}, True), ({"transactional": True}, True)],
 )
-def test_micro_batches_are_known_by_the_engines_options(judged: Any, engine: dict[str, Any], warned: bool) -> None:
+def test_results_that_come_in_bursts_are_known_by_what_the_engine_declares(
+    judged: Any, engine: dict[str, Any], warned: bool
+) -> None:
     summary = judged(results(lambda second: 100), scenario={"sustained": "scalability"}, engine=engine)
     assert any("micro-batches" in text for text in summary["warnings"]) is warned
 

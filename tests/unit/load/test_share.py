@@ -43,7 +43,7 @@ def test_each_worker_builds_its_own_blocks_only() -> None:
             reach = stock.reach(first)
             assert 0 < reach <= 60
             for part in stock.cut(first + reach).values():
-                built += list(zip(*part, strict=True))
+                built += list(zip(*part[:3], strict=True))
             own += reach
     whole = [record for part in dataset.build(0, 1_000).values() for record in zip(*part[:3], strict=True)]
     assert sorted(built) == sorted(whole)

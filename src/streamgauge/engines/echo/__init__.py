@@ -10,8 +10,8 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from streamgauge.contracts import Engine
+from streamgauge.engines.echo.workloads import GAPS, WORKLOADS
 from streamgauge.engines.job_file import job_file
-from streamgauge.engines.stages import STATEFUL, STATELESS
 from streamgauge.model import Job, ProcessSpec, Ready, Stop, Traits
 
 Every = Annotated[int, Field(ge=0)]
@@ -32,15 +32,15 @@ class EchoOptions(BaseModel):
     )
     drop_every: Every = Field(0, description="leave out every n-th record by n_seq; 0: none")
     duplicate_every: Every = Field(0, description="publish every n-th record twice")
-    alter_every: Every = Field(0, description="change the last digit of every n-th record")
+    alter_every: Every = Field(0, description="change the last digit of every n-th record, or its last character")
 
 
 class Echo(Engine):
     name: ClassVar[str] = "echo"
     title: ClassVar[str] = "Echo (a known delay, for checking the measurement)"
     traits: ClassVar[Traits] = Traits(
-        workloads=STATELESS,
-        gaps=dict.fromkeys(sorted(STATEFUL), "it copies each message and remembers none"),
+        workloads=WORKLOADS,
+        gaps=GAPS,
         # It keeps no state and is never restarted: what it is not told to break arrives once.
         delivery="exactly-once",
         needs_java=False,

@@ -1,4 +1,7 @@
-"""Reads the input topics, holds each record back for a known time, and publishes it unless told to break it."""
+"""Reads the input topics, holds each record back for a known time, and publishes it unless told to break it.
+
+For a workload without an output, all of that but the publishing.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +19,8 @@ from typing import Any
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaException, Producer, TopicPartition
 
+from streamgauge import registry
+from streamgauge.codec import Message, Place
 from streamgauge.protocol import emit, stop_on_sigterm
 
 BIMODAL_EXTRA_MS = 230.0
@@ -31,7 +36,6 @@ PACE_S = 0.002
 LOOK_S = 0.05
 PROGRESS_EVERY_S = 0.2
 
-_N_SEQ = re.compile(rb'"n_seq"\s*:\s*(\d+)')
 _LAST_DIGIT = re.compile(rb"\d(?=\D*$)")
 
 
@@ -52,24 +56,33 @@ def delay_of(options: Mapping[str, Any]) -> Callable[[bytes], float]:
     return lambda value: base_ms * math.exp(LOGNORMAL_SIGMA * normal.inv_cdf(uniform(value))) / 1000
 
 
-def broken_copies(options: Mapping[str, Any]) -> Callable[[bytes], list[bytes]]:
-    """What is published for a record: nothing, an altered copy, itself twice or itself; the first that applies."""
+def broken_copies(options: Mapping[str, Any], n_seq: Place) -> Callable[[Message], list[bytes | None]]:
+    """Values to publish for a record: none, an altered one, its own twice or once; the first that applies."""
     drop, alter, duplicate = (int(options[f"{what}_every"]) for what in ("drop", "alter", "duplicate"))
     if not (drop or alter or duplicate):
-        return lambda value: [value]
+        return lambda message: [message.value]
 
-    def copies(value: bytes) -> list[bytes]:
-        found = _N_SEQ.search(value)
-        if found is None:
+    def copies(message: Message) -> list[bytes | None]:
+        value, number = message.value, n_seq.read(message)
+        if number is None:
             return [value]
-        nth = int(found[1]) + 1
+        nth = number + 1
         if drop and nth % drop == 0:
             return []
         if alter and nth % alter == 0:
-            return [_LAST_DIGIT.sub(lambda digit: b"%d" % ((int(digit[0]) + 1) % 10), value)]
+            return [altered(value or b"")]
         return [value, value] if duplicate and nth % duplicate == 0 else [value]
 
     return copies
+
+
+def altered(value: bytes) -> bytes:
+    """With another last digit; where there is none, with another last character."""
+    changed, digits = _LAST_DIGIT.subn(lambda digit: b"%d" % ((int(digit[0]) + 1) % 10), value)
+    if digits:
+        return changed
+    text = value.decode(errors="replace")
+    return (text[:-1] + ("y" if text.endswith("x") else "x")).encode()
 
 
 class Pace:
@@ -104,8 +117,9 @@ class Pace:
 
 def run(job: Mapping[str, Any]) -> None:
     asked_to_stop = stop_on_sigterm()
-    topics, output = list(job["inputs"].values()), job["output"]
-    hold, copies = delay_of(job["options"]), broken_copies(job["options"])
+    topics, output = list(job["inputs"].values()), job.get("output")
+    codec = registry.workload(job["workload"]).codec
+    hold, copies = delay_of(job["options"]), broken_copies(job["options"], codec.n_seq)
     bootstrap = job["endpoints"]["bootstrap"]
     failures: list[str] = []
     consumer = Consumer(
@@ -130,7 +144,7 @@ def run(job: Mapping[str, Any]) -> None:
     consumer.list_topics(timeout=20)
     emit("ready")
 
-    waiting: list[tuple[float, int, bytes, bytes]] = []
+    waiting: list[tuple[float, int, Message]] = []
     taken, last_word = 0, time.monotonic()
     pace = Pace(int(job["options"]["cap_per_s"]), last_word)
     while not (asked_to_stop.is_set() and not waiting):
@@ -145,16 +159,17 @@ def run(job: Mapping[str, Any]) -> None:
             pace.took(len(arrived), allowed, now)
         else:
             time.sleep(min(pace.wait_s(now) + PACE_S, idle_s))
-        for message in arrived:
-            if message.error():
-                raise KafkaException(message.error())
+        for record in arrived:
+            if record.error():
+                raise KafkaException(record.error())
             taken += 1
-            value = message.value()
-            heapq.heappush(waiting, (now + hold(value), taken, message.key(), value))
+            headers = (record.headers() or ()) if codec.needs_headers else ()
+            message = Message(record.key(), record.value(), headers)
+            heapq.heappush(waiting, (now + hold(message.value or b""), taken, message))
         while waiting and waiting[0][0] <= time.monotonic():
-            _, _, key, value = heapq.heappop(waiting)
-            for copy in copies(value):
-                producer.produce(output, value=copy, key=key)
+            message = heapq.heappop(waiting)[-1]
+            for value in copies(message) if output else ():
+                producer.produce(output, value=value, key=message.key)
         producer.poll(0)
         if failures:
             raise RuntimeError(f"a result could not be published: {failures[0]}")

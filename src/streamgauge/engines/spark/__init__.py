@@ -13,8 +13,7 @@ from streamgauge import jars
 from streamgauge.contracts import Engine
 from streamgauge.engines.job_file import job_file
 from streamgauge.engines.settings import as_text, gather_conf
-from streamgauge.engines.spark.limits import LIMITS
-from streamgauge.engines.stages import STATEFUL, STATELESS
+from streamgauge.engines.spark import programs
 from streamgauge.errors import UsageError
 from streamgauge.jvm import spark
 from streamgauge.jvm.java import find_java
@@ -45,8 +44,10 @@ class SparkOptions(BaseModel):
     implementation: Literal["built-in", "customised"] = Field(
         "built-in", description="of the stages with state: Spark's own operators, or transformWithState in Python"
     )
-    output_mode: Literal["append", "update"] = Field(
-        "append", description="Spark's output mode; real-time mode always updates"
+    output_mode: Literal["auto", "append", "update"] = Field(
+        "auto",
+        description="Spark's output mode; auto: update for running results, append for others; real-time mode always "
+        "updates",
     )
     state_store: Literal["rocksdb", "memory"] = Field("rocksdb", description="where the state between batches is kept")
     changelog: bool = Field(True, description="RocksDB writes down what a batch changed instead of whole snapshots")
@@ -92,9 +93,10 @@ class Spark(Engine):
     name: ClassVar[str] = "spark"
     title: ClassVar[str] = "Spark Structured Streaming"
     traits: ClassVar[Traits] = Traits(
-        workloads=STATELESS | STATEFUL,
+        workloads=programs.available(),
+        gaps=programs.gaps(),
         delivery="at-least-once",
-        limits=LIMITS,
+        limits=programs.limits(),
         jar_groups=("spark",),
         memory_mb=800,
         takes_job=True,
@@ -108,6 +110,13 @@ class Spark(Engine):
     def runs_here(self, options: Mapping[str, Any]) -> bool:
         """The executors of a cluster are none of the run's processes, wherever they are."""
         return not options["master"] or str(options["master"]).startswith("local")
+
+    def batch_interval_s(self, options: Mapping[str, Any]) -> float:
+        """Real-time mode has none, whatever ``trigger_ms`` says."""
+        return 0.0 if options["realtime"] else float(options["trigger_ms"]) / 1000
+
+    def micro_batches(self, options: Mapping[str, Any]) -> bool:
+        return not options["realtime"]
 
     def plan(self, job: Job) -> Sequence[ProcessSpec]:
         connection = job.work_dir / "connection"

@@ -9,8 +9,8 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from streamgauge.engines.spark import own_job
-from streamgauge.engines.spark.queries import query_of
+from streamgauge.engines.spark import own_job, programs
+from streamgauge.engines.spark.sinks import write
 from streamgauge.errors import StreamgaugeError, UsageError
 from streamgauge.jvm.spark import connect
 from streamgauge.protocol import emit, stop_on_sigterm
@@ -23,27 +23,13 @@ _LOOK_S = 1.0
 
 
 def build(spark: SparkSession, job: Mapping[str, Any]) -> DataFrame:
-    """The query of the job's pipeline, or the reader's own in its place: key and value of every result."""
-    if job.get("own_job"):
-        return own_job.build(spark, job)
-    return query_of(job["pipeline"], job["options"]["implementation"])(spark, job)
+    """Key and value of every result: of the workload's program, or of the script in its place."""
+    return own_job.build(spark, job) if job.get("own_job") else programs.find(job["workload"])(spark, job)
 
 
 def start_query(spark: SparkSession, job: Mapping[str, Any]) -> StreamingQuery:
-    options = job["options"]
-    sink = (
-        build(spark, job)
-        .writeStream.format("kafka")
-        .option("kafka.bootstrap.servers", job["endpoints"]["bootstrap"])
-        .option("topic", job["output"])
-        .option("checkpointLocation", job["checkpoint_dir"])
-    )
-    if options["realtime"]:
-        # Spark takes no other output mode there.
-        sink = sink.outputMode("update").trigger(realTime=f"{options['realtime_batch_ms']} milliseconds")
-    else:
-        sink = sink.outputMode(options["output_mode"]).trigger(processingTime=f"{options['trigger_ms']} milliseconds")
-    return own_job.start(sink, job) if job.get("own_job") else sink.start()
+    query = write(build(spark, job), job)
+    return own_job.start(query, job) if job.get("own_job") else query.start()
 
 
 def await_running(query: StreamingQuery, asked_to_stop: threading.Event) -> None:

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import Row
 from pyspark.sql.streaming import StatefulProcessor
 
-from streamgauge.engines.spark.point import Message, Point, Result, Stage
+from streamgauge.engines.spark.sinks import output_mode
 from streamgauge.engines.spark.sources import read
+from streamgauge.engines.spark.workloads.traffic.point import Message, Point, Result, Stage
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -81,8 +82,7 @@ def query(spark: SparkSession, job: Mapping[str, Any], lookbacks_s: tuple[int, .
         .select("appended_ms", "message.*")
     )
     processor = PointProcessor(Stage(parameters["join_bound_ms"], lookbacks_s))
-    mode = job["options"]["output_mode"].capitalize()
-    return messages.groupBy("id").transformWithState(processor, PUBLISHED, mode, "EventTime")
+    return messages.groupBy("id").transformWithState(processor, PUBLISHED, output_mode(job).capitalize(), "EventTime")
 
 
 def _message(row: Row) -> Message:

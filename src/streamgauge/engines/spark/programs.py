@@ -1,0 +1,71 @@
+"""Finds the program of a workload: a function in this engine's folder, or in another package (docs/howto)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cache
+from importlib import import_module
+from importlib.metadata import entry_points
+from pkgutil import iter_modules
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from streamgauge import registry
+from streamgauge.engines.spark import workloads
+from streamgauge.errors import UsageError
+from streamgauge.model import Limit
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+GROUP = "streamgauge.programs.spark"
+"""Entry points of other packages: the name is the workload's, the value the function."""
+
+Program = Callable[["SparkSession", Mapping[str, Any]], "DataFrame"]
+"""Gives key and value of every result, from the session and the content of ``job.json``."""
+
+
+@cache
+def families() -> Mapping[str, ModuleType]:
+    """The modules with this engine's own programs, by the family's name in Python."""
+    return {name: import_module(f"{workloads.__name__}.{name}") for _, name, _ in iter_modules(workloads.__path__)}
+
+
+def available() -> frozenset[str]:
+    """The registered workloads that have a program. Imports none of other packages."""
+    others = {point.name for point in entry_points(group=GROUP)}
+    return frozenset(name for name in registry.names("workloads") if name in others or _own(name))
+
+
+def limits() -> tuple[Limit, ...]:
+    return tuple(limit for module in families().values() for limit in getattr(module, "LIMITS", ()))
+
+
+def gaps() -> Mapping[str, str]:
+    return {name: why for module in families().values() for name, why in getattr(module, "GAPS", {}).items()}
+
+
+def find(workload: str) -> Program:
+    """The program of a workload; this engine's own goes first. Raises UsageError where there is none to be had."""
+    if own := _own(workload):
+        return own
+    for point in entry_points(group=GROUP, name=workload):
+        try:
+            found: Program = point.load()
+        except (ImportError, AttributeError) as problem:
+            raise UsageError(
+                f"the program for {workload} could not be loaded",
+                where=f"entry point of {GROUP}: {point.value}",
+                got=str(problem),
+                hint="fix or remove the package that has it",
+            ) from problem
+        return found
+    raise registry.unknown("workload of the engine spark", workload, available(), hint="streamgauge list")
+
+
+def _own(workload: str) -> Program | None:
+    family, _, name = workload.replace("-", "_").partition("/")
+    module = families().get(family)
+    found: Program | None = getattr(module, name, None) if not name.startswith("_") else None
+    # What a module imports is no program.
+    return found if module is not None and getattr(found, "__module__", None) == module.__name__ else None

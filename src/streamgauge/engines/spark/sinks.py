@@ -1,0 +1,43 @@
+"""Where the results of a query go, and when."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from streamgauge import registry
+from streamgauge.model import ResultKind
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+    from pyspark.sql.streaming.readwriter import DataStreamWriter
+
+
+def output_mode(job: Mapping[str, Any]) -> str:
+    """Spark's output mode: the chosen one, or the one that suits the kind of the workload's results."""
+    options = job["options"]
+    if options["realtime"]:
+        # Spark takes no other there.
+        return "update"
+    if options["output_mode"] != "auto":
+        return str(options["output_mode"])
+    running = not job.get("own_job") and registry.workload(job["workload"]).kind is ResultKind.RUNNING
+    return "update" if running else "append"
+
+
+def write(results: DataFrame, job: Mapping[str, Any]) -> DataStreamWriter:
+    """The query, ready to start: to the job's output, or to nowhere for a workload that has none."""
+    options = job["options"]
+    writer = results.writeStream.option("checkpointLocation", job["checkpoint_dir"]).outputMode(output_mode(job))
+    if options["realtime"]:
+        writer = writer.trigger(realTime=f"{options['realtime_batch_ms']} milliseconds")
+    else:
+        writer = writer.trigger(processingTime=f"{options['trigger_ms']} milliseconds")
+    if not job["outputs"]:
+        # It computes every row, and throws it away.
+        return writer.format("noop")
+    return (
+        writer.format("kafka")
+        .option("kafka.bootstrap.servers", job["endpoints"]["bootstrap"])
+        .option("topic", job["output"])
+    )

@@ -1,0 +1,93 @@
+"""StreamBench's programs: each gives key and value of every result."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from streamgauge.engines.programs import nothing_to_customise
+from streamgauge.engines.spark.sources import read
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+STATELESS = frozenset(f"streambench/{name}" for name in ("identity", "sample", "projection", "grep", "sink"))
+RUNNING = frozenset(f"streambench/{name}" for name in ("wordcount", "distinctcount", "statistics"))
+
+LIMITS = (nothing_to_customise(STATELESS),)
+
+SEARCHLOG = "\t"
+PACKETS = " "
+"""What separates the fields of a record, by data set."""
+
+
+def identity(spark: SparkSession, job: Mapping[str, Any]) -> DataFrame:
+    """Publish every record unchanged."""
+    return read(spark, job).select("key", "value")
+
+
+def sample(spark: SparkSession, job: Mapping[str, Any]) -> DataFrame:
+    """Publish some of the records, chosen by a hash of their sequence number."""
+    from pyspark.sql import functions as f
+
+    n_seq = f.col("key").cast("string").cast("bigint")
+    hashed = ((n_seq % 2**31) * 2654435761) % 2**32
+    bound = job["parameters"]["sample_percent"] * 2**32 // 100
+    return read(spark, job).where(hashed < bound).select("key", "value")
+
+
+def projection(spark: SparkSession, job: Mapping[str, Any]) -> DataFrame:
+    """Publish one field of every record."""
+    return read(spark, job).select("key", _field(job, SEARCHLOG).alias("value"))
+
+
+def grep(spark: SparkSession, job: Mapping[str, Any]) -> DataFrame:
+    """Publish the records that contain the pattern."""
+    from pyspark.sql import functions as f
+
+    found = f.col("value").cast("string").contains(job["parameters"]["pattern"])
+    return read(spark, job).where(found).select("key", "value")
+
+
+def wordcount(spark: SparkSession, job: Mapping[str, Any]) -> DataFrame:
+    """How often each word has come so far."""
+    from pyspark.sql import functions as f
+
+    words = read(spark, job).select(f.explode(f.split(_field(job, SEARCHLOG), " ")).alias("word")).where("word != ''")
+    counts = words.groupBy("word").agg(f.count("*").alias("n"))
+    return counts.select(f.col("word").alias("key"), f.to_json(f.struct("word", "n")).alias("value"))
+
+
+def distinctcount(spark: SparkSession, job: Mapping[str, Any]) -> DataFrame:
+    """How many different values a field has had so far."""
+    from pyspark.sql import functions as f
+
+    values = read(spark, job).select(_field(job, SEARCHLOG).alias("found")).dropDuplicates(["found"])
+    counts = values.groupBy().agg(f.count("*").alias("n"))
+    return counts.select(f.lit("distinct").alias("key"), f.to_json(f.struct("n")).alias("value"))
+
+
+def statistics(spark: SparkSession, job: Mapping[str, Any]) -> DataFrame:
+    """Number, least, greatest, sum and mean of a numeric field so far."""
+    from pyspark.sql import functions as f
+
+    values = read(spark, job).select(_field(job, PACKETS).cast("bigint").alias("found"))
+    aggregates = values.groupBy().agg(
+        f.count("found").alias("n"),
+        f.min("found").alias("min"),
+        f.max("found").alias("max"),
+        f.sum("found").alias("sum"),
+    )
+    fields = f.struct("n", "min", "max", "sum", (f.col("sum") / f.col("n")).alias("mean"))
+    return aggregates.select(f.lit("statistics").alias("key"), f.to_json(fields).alias("value"))
+
+
+def sink(spark: SparkSession, job: Mapping[str, Any]) -> DataFrame:
+    """Read every record, publish nothing."""
+    return read(spark, job).select("key", "value")
+
+
+def _field(job: Mapping[str, Any], separator: str) -> Column:
+    from pyspark.sql import functions as f
+
+    return f.get(f.split(f.col("value").cast("string"), separator), f.lit(job["parameters"]["field"]))

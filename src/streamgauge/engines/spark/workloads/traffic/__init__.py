@@ -1,0 +1,94 @@
+"""Road traffic: each stage gives key and value of every result."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from streamgauge.engines.programs import nothing_to_customise
+from streamgauge.engines.spark.sources import read
+from streamgauge.engines.spark.workloads.traffic import built_in
+from streamgauge.model import Limit
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+# Both kinds of message, in the order of their fields; a message carries one of flow and speed. Written down here and in
+# the reference: a query and the answer that it is checked against share nothing.
+MESSAGE = (
+    "n_seq bigint, id string, lane string, lanes int, timestamp string, flow int, speed int, "
+    "period int, accuracy int, lat_e6 int, lon_e6 int"
+)
+
+STATEFUL = frozenset({"traffic/join", "traffic/tumbling", "traffic/sliding"})
+
+LIMITS = (
+    nothing_to_customise({"traffic/ingest", "traffic/parse"}),
+    Limit(
+        STATEFUL,
+        {"implementation": "built-in", "realtime": True},
+        "STREAMING_REAL_TIME_MODE.OPERATOR_OR_SINK_NOT_IN_ALLOWLIST: The operator(s) ShuffleExchangeExec, "
+        "StreamingSymmetricHashJoinExec … are not in the operator allowlist for Real-Time Mode.",
+    ),
+    Limit(
+        STATEFUL,
+        {"implementation": "customised", "realtime": True},
+        "STDS_FAILED_TO_READ_OPERATOR_METADATA: Failed to read the operator metadata for checkpointLocation … "
+        "and batchId=0.",
+    ),
+    Limit(
+        STATEFUL,
+        {"implementation": "customised", "state_store": "memory"},
+        "UNSUPPORTED_FEATURE.STORE_BACKEND_NOT_SUPPORTED_FOR_TWS: Store backend HDFSBackedStateStoreProvider is not "
+        "supported by TransformWithState operator.",
+    ),
+    Limit(
+        # An aggregation of an aggregation.
+        frozenset({"traffic/sliding"}),
+        {"implementation": "built-in", "output_mode": "update"},
+        "Detected pattern of possible 'correctness' issue due to global watermark.",
+    ),
+)
+
+
+def ingest(spark: SparkSession, job: Mapping[str, Any]) -> DataFrame:
+    """Publish every message unchanged."""
+    return read(spark, job).select("key", "value")
+
+
+def parse(spark: SparkSession, job: Mapping[str, Any]) -> DataFrame:
+    """Parse every message and publish its fields."""
+    from pyspark.sql import functions as f
+
+    fields = f.from_json(f.col("value").cast("string"), MESSAGE)
+    # Null fields are left out: a flow message has no speed, a speed message no flow.
+    return read(spark, job).select("key", f.to_json(fields).alias("value"))
+
+
+def join(spark: SparkSession, job: Mapping[str, Any]) -> DataFrame:
+    """Flow and speed of the same timestamp, point and lane, appended at most ``join_bound_ms`` apart."""
+    return _customised(spark, job, None) if _is_customised(job) else built_in.join(spark, job)
+
+
+def tumbling(spark: SparkSession, job: Mapping[str, Any]) -> DataFrame:
+    """Of each point and second the sum of the cars and the mean speed."""
+    return _customised(spark, job, ()) if _is_customised(job) else built_in.tumbling(spark, job)
+
+
+def sliding(spark: SparkSession, job: Mapping[str, Any]) -> DataFrame:
+    """Of each point and second the relative change of flow and speed against some seconds before."""
+    lookbacks_s = tuple(job["parameters"]["lookbacks_s"])
+    if _is_customised(job):
+        return _customised(spark, job, lookbacks_s)
+    return built_in.sliding(spark, job, lookbacks_s)
+
+
+def _is_customised(job: Mapping[str, Any]) -> bool:
+    return bool(job["options"]["implementation"] == "customised")
+
+
+def _customised(spark: SparkSession, job: Mapping[str, Any], lookbacks_s: tuple[int, ...] | None) -> DataFrame:
+    # Its module imports pyspark, which reading what Spark runs must not.
+    from streamgauge.engines.spark.workloads.traffic import customised
+
+    return customised.query(spark, job, lookbacks_s)
