@@ -49,11 +49,11 @@ class Record(NamedTuple):
 # millisecond to different partitions, 4 and 3 to the same partition. Words: an empty query, spaces on either side,
 # two spaces in a row, a word twice, words that JSON must escape, and letters outside of ASCII.
 SEARCHES = (
-    Record(0, 20, 0, 0, "u1\tred car\t2006-03-01 00:00:01\t1\thttp://www.car.com"),
+    Record(0, 20, 0, 3, "u1\tred car\t2006-03-01 00:00:01\t1\thttp://www.car.com"),
     Record(1, 10, 1, 0, "u2\t blue  car \t2006-03-01 00:00:02\t\t"),
     Record(2, 20, 1, 1, "u1\tcar car\t2006-03-01 00:00:03\t\t"),
-    Record(3, 30, 0, 2, 'u3\t"q" \\ grün\t2006-03-01 00:00:04\t2\thttp://www.red.com'),
-    Record(4, 30, 0, 1, "u2\t\t2006-03-01 00:00:05\t\t"),
+    Record(3, 30, 0, 5, 'u3\t"q" \\ grün\t2006-03-01 00:00:04\t2\thttp://www.red.com'),
+    Record(4, 30, 0, 4, "u2\t\t2006-03-01 00:00:05\t\t"),
     Record(5, 40, 1, 2, "\tCar card\t2006-03-01 00:00:06\t\t"),
 )
 PACKETS = tuple(
