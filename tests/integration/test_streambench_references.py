@@ -233,22 +233,22 @@ def test_the_first_record_with_a_value_contributes_to_distinctcount(spark: Any) 
         return contributions(spark, programs.Distinctcount(), SEARCHES, field=field)
 
     # u2 comes first in 1, u1 in 0 (partition 0 before partition 1), u3 in 3, the empty user in 5.
-    assert found(0) == [{"total": "distinct", **SEARCHES[n].stamps} for n in (1, 0, 3, 5)]
+    assert found(0) == [{"aggregate": "distinct", **SEARCHES[n].stamps} for n in (1, 0, 3, 5)]
     # 4, which has no rank, was appended before 3, which has: but 1 was before both.
-    assert found(3) == [{"total": "distinct", **SEARCHES[n].stamps} for n in (1, 0, 3)]
+    assert found(3) == [{"aggregate": "distinct", **SEARCHES[n].stamps} for n in (1, 0, 3)]
 
 
 def test_a_total_is_read_from_json(spark: Any) -> None:
     count, statistics = programs.Distinctcount(), programs.Statistics()
     assert decoded(spark, count, ("distinct", '{"n":3}'), ("x", '{"n":4}'), ("distinct", "5")) == [
-        {"total": "distinct", "n": 3},
-        {"total": "x", "n": 4},
-        {"total": "distinct", "n": None},
+        {"aggregate": "distinct", "n": 3},
+        {"aggregate": "x", "n": 4},
+        {"aggregate": "distinct", "n": None},
     ]
     wide = 4_000_000_000_011
     value = f'{{"mean":2.75,"sum":{wide},"max":4000000000000,"min":-3,"n":4}}'
     assert decoded(spark, statistics, ("statistics", value)) == [
-        {"total": "statistics", "n": 4, "min": -3, "max": 4_000_000_000_000, "sum": wide, "mean": 2.75}
+        {"aggregate": "statistics", "n": 4, "min": -3, "max": 4_000_000_000_000, "sum": wide, "mean": 2.75}
     ]
     fraction = decoded(spark, statistics, ("statistics", '{"n":1,"min":1,"max":1,"sum":1.5,"mean":1}'))
     assert fraction[0]["sum"] is None, "an integer must be one"
@@ -260,17 +260,17 @@ def test_statistics_of_the_first_and_of_all_records(spark: Any) -> None:
     workload, parameters = programs.Statistics(), {"field": 4}
     found = contributions(spark, workload, PACKETS, **parameters)
     assert found == [
-        {"total": "statistics", "number": number, **PACKETS[n].stamps}
+        {"aggregate": "statistics", "number": number, **PACKETS[n].stamps}
         for n, number in zip((0, 2, 1, 3), NUMBERS, strict=True)
     ]
     frame = workload.contributions(inputs(spark, PACKETS), parameters)
     aggregates = workload.aggregates(parameters)
-    rank = Window.partitionBy("total").orderBy("appended_ms", "partition", "offset")
+    rank = Window.partitionBy("aggregate").orderBy("appended_ms", "partition", "offset")
     prefixes = frame.select(*(column.over(rank).alias(name) for name, column in aggregates.items()))
     assert sorted(tuple(row) for row in prefixes.collect()) == sorted(
         [(5, 5, 5, 5.0), (5, 9, 14, 7.0), (-3, 9, 11, 11 / 3), (-3, 4 * 10**12, 4 * 10**12 + 11, 1_000_000_000_002.75)]
     )
-    total = frame.groupBy("total").agg(*(column.alias(name) for name, column in aggregates.items())).collect()
+    total = frame.groupBy("aggregate").agg(*(column.alias(name) for name, column in aggregates.items())).collect()
     assert [tuple(row) for row in total] == [("statistics", -3, 4 * 10**12, 4 * 10**12 + 11, 1_000_000_000_002.75)]
 
 
