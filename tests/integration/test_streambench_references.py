@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from streamgauge.contracts import INPUT_STAMPS
+from streamgauge.contracts import INPUT_STAMPS, RunningWorkload
+from streamgauge.evaluate import running, tally
 from streamgauge.model import NS_PER_MS
 from streamgauge.workloads.streambench import programs
 from streamgauge.workloads.streambench.data import Packets, SearchLog, SeedRecords
@@ -341,6 +342,54 @@ def test_generated_records_have_the_answers_of_plain_python(spark: Any) -> None:
     aggregates = [column.alias(name) for name, column in statistics.aggregates({"field": 1}).items()]
     row = statistics.contributions(inputs(spark, packets), {"field": 1}).agg(*aggregates).collect()[0]
     assert tuple(row) == (min(numbers), max(numbers), sum(numbers), sum(numbers) / 500)
+
+
+def running_results(program: str) -> list[tuple[str, dict[str, Any]]]:
+    """What a program publishes that publishes every change: keys and values, in the order of the records."""
+    records = sorted(PACKETS if program == "statistics" else SEARCHES, key=lambda one: one[1:4])
+    words: Counter[str] = Counter()
+    users: set[str] = set()
+    numbers: list[int] = []
+    results: list[tuple[str, dict[str, Any]]] = []
+    for one in records:
+        if program == "wordcount":
+            for word in one.value.split("\t")[1].split():
+                words[word] += 1
+                results.append((word, {"word": word, "n": words[word]}))
+        elif program == "distinctcount" and (user := one.value.split("\t")[0]) not in users:
+            users.add(user)
+            results.append(("distinct", {"n": len(users)}))
+        elif program == "statistics":
+            numbers.append(int(one.value.split(" ")[4]))
+            n, total = len(numbers), sum(numbers)
+            values = {"n": n, "min": min(numbers), "max": max(numbers), "sum": total, "mean": total / n}
+            results.append(("statistics", values))
+    return results
+
+
+@pytest.mark.parametrize(
+    ("program", "field", "contributing", "last"),
+    # The last result is that of the record 5 (its last word, its user), or of packet 3.
+    [("wordcount", 1, {0, 1, 2, 3, 5}, 5), ("distinctcount", 0, {0, 1, 3, 5}, 5), ("statistics", 4, {0, 1, 2, 3}, 3)],
+)
+def test_running_results_are_judged(spark: Any, program: str, field: int, contributing: set[int], last: int) -> None:
+    workload: RunningWorkload = getattr(programs, program.capitalize())()
+    records = inputs(spark, PACKETS if program == "statistics" else SEARCHES)
+
+    def fates(results: Sequence[tuple[str, dict[str, Any]]]) -> dict[int, int]:
+        rows = [(key, json.dumps(value), 0, place, T0_MS + 100 + place) for place, (key, value) in enumerate(results)]
+        output = spark.createDataFrame(rows, _OUTPUT)
+        judged = running.judge(records, output, workload, {"field": field})
+        return {row["n_seq"]: row["fate"] for row in judged.select("n_seq", "fate").collect()}
+
+    *others, (key, value) = running_results(program)
+    matched = dict.fromkeys(contributing, tally.MATCHED)
+    assert fates([*others, (key, value)]) == matched
+    assert fates(others) == matched | {last: tally.MISSING}
+    if program == "statistics":
+        assert fates([*others, (key, value | {"sum": value["sum"] - 1})]) == matched | {last: tally.WRONG}
+    else:
+        assert fates([*others, (key, value | {"n": value["n"] + 1})])[last] == tally.WRONG
 
 
 def test_contributions_carry_the_stamps_of_their_records(spark: Any) -> None:
