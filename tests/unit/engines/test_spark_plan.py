@@ -11,6 +11,7 @@ from engine_jobs import make_job
 from streamgauge import registry
 from streamgauge.engines.spark.program import consumed
 from streamgauge.engines.spark.sinks import output_mode, write
+from streamgauge.engines.spark.sources import read
 from streamgauge.errors import Unsupported
 from streamgauge.studies import scenario as scenarios
 
@@ -167,6 +168,29 @@ def test_results_go_to_the_output_or_nowhere(outputs: dict[str, str], expected: 
     results: Any = SimpleNamespace(writeStream=Writer())
     write(results, make_job("spark", {}, workload="streambench/sink", outputs=outputs).as_json())
     assert made == {"checkpointLocation": "/run/checkpoint", **expected}
+
+
+@pytest.mark.parametrize(
+    ("options", "limit"),
+    [({}, None), ({"batch_records": 500}, 500), ({"batch_records": 500, "realtime": True}, None)],
+)
+def test_only_micro_batches_are_limited(options: dict[str, Any], limit: int | None) -> None:
+    made: dict[str, Any] = {}
+
+    class Reader:
+        def format(self, _: str) -> Reader:
+            return self
+
+        def option(self, key: str, value: Any) -> Reader:
+            made[key] = value
+            return self
+
+        def load(self) -> None:
+            pass
+
+    spark: Any = SimpleNamespace(readStream=Reader())
+    read(spark, make_job("spark", options).as_json(), "speed")
+    assert (made["subscribe"], made.get("maxOffsetsPerTrigger")) == ("s", limit)
 
 
 @pytest.mark.parametrize(
