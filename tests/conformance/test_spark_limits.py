@@ -16,7 +16,6 @@ from streamgauge.errors import StreamgaugeError
 from streamgauge.model import Job, Limit, LoadPlan, Stream
 from streamgauge.processes.supervisor import Supervisor
 from streamgauge.transports.kafka import Kafka
-from streamgauge.workloads.traffic.data import Traffic
 
 OURS = ("keeps no state", "one implementation")
 SPARKS_OWN = [limit for limit in Spark.traits.limits if not any(words in limit.reason for words in OURS)]
