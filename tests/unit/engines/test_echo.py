@@ -1,13 +1,14 @@
 import json
 from collections.abc import Callable
 from statistics import median
+from typing import Any, ClassVar
 
 import pytest
 
 from streamgauge import registry
 from streamgauge.codec import JsonField, Message, MessageKey, Place
 from streamgauge.engines.echo import EchoOptions
-from streamgauge.engines.echo.program import CREDIT_S, MOST_AT_ONCE, Pace, altered, broken_copies, delay_of
+from streamgauge.engines.echo.program import CREDIT_S, MOST_AT_ONCE, Pace, _publish, altered, broken_copies, delay_of
 
 TRAFFIC = JsonField("n_seq")
 
@@ -63,6 +64,24 @@ def test_an_altered_record_keeps_its_number() -> None:
 )
 def test_altered_in_the_last_digit_or_character(value: bytes, expected: bytes) -> None:
     assert altered(value) == expected
+
+
+def test_waits_for_a_full_queue() -> None:
+    class Queue:
+        held = 2
+        published: ClassVar[list[tuple[str, bytes, bytes]]] = []
+
+        def produce(self, topic: str, *, value: bytes, key: bytes) -> None:
+            if self.held == 2:
+                raise BufferError
+            self.published.append((topic, key, value))
+
+        def poll(self, timeout_s: float) -> None:
+            self.held -= 1
+
+    queue: Any = Queue()
+    _publish(queue, "o", b"k", b"v")
+    assert queue.published == [("o", b"k", b"v")]
 
 
 def test_every_workload_is_run_or_has_a_reason_why_not() -> None:
