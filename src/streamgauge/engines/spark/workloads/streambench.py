@@ -85,8 +85,9 @@ def distinctcount(spark: SparkSession, job: Mapping[str, Any]) -> DataFrame:
     from pyspark.sql import functions as f
 
     values = read(spark, job).select(_field(job, SEARCHLOG).alias("found")).dropDuplicates(["found"])
-    counts = values.groupBy().agg(f.count("*").alias("n"))
-    return counts.select(f.lit("distinct").alias("key"), f.to_json(f.struct("n")).alias("value"))
+    # In update mode, an aggregation without a key would publish its result again for a batch that adds nothing to it.
+    counts = values.groupBy(f.lit("distinct").alias("key")).agg(f.count("*").alias("n"))
+    return counts.select("key", f.to_json(f.struct("n")).alias("value"))
 
 
 def statistics(spark: SparkSession, job: Mapping[str, Any]) -> DataFrame:
