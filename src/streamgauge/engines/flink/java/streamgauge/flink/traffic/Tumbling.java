@@ -1,4 +1,4 @@
-package streamgauge.flink;
+package streamgauge.flink.traffic;
 
 import java.time.Duration;
 import org.apache.flink.api.common.functions.AggregateFunction;
@@ -10,20 +10,22 @@ import org.apache.flink.streaming.api.datastream.DataStream;
 import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
 import org.apache.flink.streaming.api.windowing.assigners.TumblingEventTimeWindows;
 import streamgauge.Job;
-import streamgauge.Pair;
-import streamgauge.Sums;
+import streamgauge.flink.CompactType;
+import streamgauge.flink.Program;
+import streamgauge.flink.Topics;
+import streamgauge.traffic.Pair;
+import streamgauge.traffic.Sums;
 
 /** The joined records of each point and second, summed up by Flink's tumbling windows. */
-final class Tumbling {
+public final class Tumbling implements Program {
   static final Duration SECOND = Duration.ofMillis(Sums.SECOND_MS);
 
   private static final TypeInformation<Sums> SUMS = new CompactType<>(Sums.class);
   private static final TypeInformation<Tuple3<String, Long, Sums>> SECOND_OF_POINT =
       Types.TUPLE(Types.STRING, Types.LONG, SUMS);
 
-  private Tumbling() {}
-
-  static DataStream<Tuple2<byte[], byte[]>> results(StreamExecutionEnvironment environment, Job job) {
+  @Override
+  public DataStream<Tuple2<byte[], byte[]>> results(StreamExecutionEnvironment environment, Job job) {
     return seconds(environment, job)
         .map(second -> Topics.result(second.f0, second.f2.toJson(second.f0, second.f1)), Topics.RECORD);
   }

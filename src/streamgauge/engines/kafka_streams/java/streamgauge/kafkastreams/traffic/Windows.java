@@ -1,4 +1,4 @@
-package streamgauge.kafkastreams;
+package streamgauge.kafkastreams.traffic;
 
 import java.time.Duration;
 import org.apache.kafka.common.serialization.Serde;
@@ -14,8 +14,9 @@ import org.apache.kafka.streams.kstream.TimeWindows;
 import org.apache.kafka.streams.kstream.Windowed;
 import org.apache.kafka.streams.state.WindowStore;
 import streamgauge.Job;
-import streamgauge.Pair;
-import streamgauge.Sums;
+import streamgauge.kafkastreams.Binary;
+import streamgauge.traffic.Pair;
+import streamgauge.traffic.Sums;
 
 /** Windows over the joined records of each point, a new one every second. */
 final class Windows {

@@ -1,4 +1,4 @@
-package streamgauge.flink;
+package streamgauge.flink.traffic;
 
 import java.time.Duration;
 import org.apache.flink.api.common.typeinfo.Types;
@@ -10,16 +10,17 @@ import org.apache.flink.streaming.api.functions.windowing.WindowFunction;
 import org.apache.flink.streaming.api.windowing.assigners.SlidingEventTimeWindows;
 import org.apache.flink.streaming.api.windowing.windows.TimeWindow;
 import org.apache.flink.util.Collector;
-import streamgauge.Changes;
 import streamgauge.Job;
-import streamgauge.Sums;
+import streamgauge.flink.Program;
+import streamgauge.flink.Topics;
+import streamgauge.traffic.Changes;
+import streamgauge.traffic.Sums;
 
 /** How each second of a point changed, by Flink's sliding windows over the seconds. */
-final class Sliding {
-  private Sliding() {}
-
-  static DataStream<Tuple2<byte[], byte[]>> results(StreamExecutionEnvironment environment, Job job) {
-    int[] lookBacksS = Changes.lookBacksS(job.pipeline());
+public final class Sliding implements Program {
+  @Override
+  public DataStream<Tuple2<byte[], byte[]>> results(StreamExecutionEnvironment environment, Job job) {
+    int[] lookBacksS = Changes.lookBacksS(job);
     Duration window = Tumbling.SECOND.multipliedBy(lookBacksS[lookBacksS.length - 1] + 1L);
     return Tumbling.seconds(environment, job)
         .keyBy(second -> second.f0, Types.STRING)

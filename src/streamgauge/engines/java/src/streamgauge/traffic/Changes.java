@@ -1,19 +1,18 @@
-package streamgauge;
+package streamgauge.traffic;
 
 import com.fasterxml.jackson.core.JsonGenerator;
 import java.io.IOException;
+import java.util.Arrays;
+import streamgauge.Job;
+import streamgauge.Json;
 
 /** How flow and speed of a measurement point changed against some seconds before. */
 public final class Changes {
   private Changes() {}
 
-  /** The seconds before it that a second is compared with, in ascending order. */
-  public static int[] lookBacksS(String pipeline) {
-    return switch (pipeline) {
-      case "ospbench/sliding" -> new int[] {1, 2};
-      case "stage-latency/sliding" -> new int[] {4, 9};
-      default -> throw new IllegalArgumentException("no stage that looks back: " + pipeline);
-    };
+  /** The seconds before it that a second is compared with, each once, in ascending order. */
+  public static int[] lookBacksS(Job job) {
+    return Arrays.stream(job.listParameter("lookbacks_s")).sorted().distinct().toArray();
   }
 
   /** {@code before} holds the sums of the seconds that {@code lookBacksS} names, null where there are none. */

@@ -1,7 +1,7 @@
-package streamgauge;
+package streamgauge.traffic;
 
 import java.io.Serializable;
-import java.util.Locale;
+import streamgauge.Job;
 
 /** What a customised stage computes of each measurement point. */
 public record Stage(Kind kind, long joinBoundMs, int[] lookBacksS) implements Serializable {
@@ -9,10 +9,16 @@ public record Stage(Kind kind, long joinBoundMs, int[] lookBacksS) implements Se
 
   private static final int[] NONE = {};
 
-  public static Stage of(Job job) {
-    Kind kind = Kind.valueOf(job.stage().toUpperCase(Locale.ROOT));
-    int[] lookBacksS = kind == Kind.SLIDING ? Changes.lookBacksS(job.pipeline()) : NONE;
-    return new Stage(kind, job.parameter("join_bound_ms"), lookBacksS);
+  public static Stage join(Job job) {
+    return new Stage(Kind.JOIN, job.parameter("join_bound_ms"), NONE);
+  }
+
+  public static Stage tumbling(Job job) {
+    return new Stage(Kind.TUMBLING, job.parameter("join_bound_ms"), NONE);
+  }
+
+  public static Stage sliding(Job job) {
+    return new Stage(Kind.SLIDING, job.parameter("join_bound_ms"), Changes.lookBacksS(job));
   }
 
   /** How far a result looks back. */

@@ -1,11 +1,15 @@
-package streamgauge;
+package streamgauge.traffic;
 
 import java.io.DataInput;
 import java.io.DataOutput;
 import java.io.IOException;
+import streamgauge.Form;
+import streamgauge.Json;
 
 /** Flow and speed of one lane, joined. Its event time is the append time of the flow message. */
 public record Pair(String timestamp, String id, String lane, int lanes, int flow, int speed, long eventMs) {
+  public static final Form<Pair> FORM = new Form<>(Pair::write, Pair::read, true);
+
   public static Pair of(String id, Half flow, Half speed) {
     return new Pair(flow.timestamp(), id, flow.lane(), flow.lanes(), flow.flow(), speed.speed(), flow.appendedMs());
   }

@@ -1,4 +1,4 @@
-package streamgauge.kafkastreams;
+package streamgauge.kafkastreams.traffic;
 
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -9,15 +9,21 @@ import org.apache.kafka.streams.Topology;
 import org.apache.kafka.streams.kstream.Produced;
 import org.apache.kafka.streams.kstream.Windowed;
 import streamgauge.Job;
-import streamgauge.Sums;
+import streamgauge.kafkastreams.Binary;
+import streamgauge.kafkastreams.Program;
+import streamgauge.traffic.Sums;
 
 /** Of each point and second the sum of the cars and the mean speed. */
-final class Tumbling {
-  private static final Serde<Sums> SUMS = Binary.serde(Sums::write, Sums::read);
+public final class Tumbling implements Program {
+  private static final Serde<Sums> SUMS = Binary.serde(Sums.FORM);
 
-  private Tumbling() {}
+  @Override
+  public boolean ordersTopics() {
+    return true;
+  }
 
-  static Topology topology(Job job) {
+  @Override
+  public Topology topology(Job job) {
     StreamsBuilder builder = new StreamsBuilder();
     Windows
         .over(

@@ -1,4 +1,4 @@
-package streamgauge;
+package streamgauge.traffic;
 
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
@@ -10,6 +10,7 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.ArrayList;
 import java.util.List;
+import streamgauge.Form;
 
 /**
  * What the customised stages remember of one measurement point.
@@ -18,6 +19,8 @@ import java.util.List;
  * be added to it any more, if something was added since.
  */
 public final class Point {
+  public static final Form<Point> FORM = new Form<>(Point::write, Point::read, false);
+
   /** A moment that never comes. */
   public static final long NEVER = Long.MAX_VALUE;
 

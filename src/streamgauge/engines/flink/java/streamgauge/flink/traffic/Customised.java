@@ -1,4 +1,4 @@
-package streamgauge.flink;
+package streamgauge.flink.traffic;
 
 import java.nio.charset.StandardCharsets;
 import org.apache.flink.api.common.functions.OpenContext;
@@ -12,20 +12,24 @@ import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
 import org.apache.flink.streaming.api.functions.KeyedProcessFunction;
 import org.apache.flink.util.Collector;
 import streamgauge.Job;
-import streamgauge.Message;
-import streamgauge.Point;
-import streamgauge.Stage;
+import streamgauge.flink.CompactType;
+import streamgauge.flink.Program;
+import streamgauge.flink.Topics;
+import streamgauge.traffic.Message;
+import streamgauge.traffic.Point;
+import streamgauge.traffic.Stage;
 
 /** The stages with state in one function that keeps all of it itself. */
-final class Customised {
-  private Customised() {}
+abstract class Customised implements Program {
+  abstract Stage stage(Job job);
 
   /** A record goes to its point's task as it is: its key is the point's id. */
-  static DataStream<Tuple2<byte[], byte[]>> results(StreamExecutionEnvironment environment, Job job) {
+  @Override
+  public DataStream<Tuple2<byte[], byte[]>> results(StreamExecutionEnvironment environment, Job job) {
     return Topics.timed(environment, job, "flow", 0, 0)
         .union(Topics.timed(environment, job, "speed", 0, 0))
         .keyBy(record -> new String(record.f0, StandardCharsets.UTF_8), Types.STRING)
-        .process(new Points(Stage.of(job)), Topics.RECORD)
+        .process(new Points(stage(job)), Topics.RECORD)
         .name("points");
   }
 

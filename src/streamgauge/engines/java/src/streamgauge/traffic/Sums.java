@@ -1,11 +1,15 @@
-package streamgauge;
+package streamgauge.traffic;
 
 import java.io.DataInput;
 import java.io.DataOutput;
 import java.io.IOException;
+import streamgauge.Form;
+import streamgauge.Json;
 
 /** The joined records of one measurement point and second: how many, their cars, and the sum of their speeds. */
 public record Sums(int n, long flow, long speeds) {
+  public static final Form<Sums> FORM = new Form<>(Sums::write, Sums::read, true);
+
   public static final long SECOND_MS = 1000;
 
   public static final Sums NONE = new Sums(0, 0, 0);

@@ -1,4 +1,4 @@
-package streamgauge.kafkastreams;
+package streamgauge.kafkastreams.traffic;
 
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -12,10 +12,12 @@ import org.apache.kafka.streams.kstream.Produced;
 import org.apache.kafka.streams.kstream.StreamJoined;
 import org.apache.kafka.streams.processor.api.ContextualFixedKeyProcessor;
 import org.apache.kafka.streams.processor.api.FixedKeyRecord;
-import streamgauge.Half;
 import streamgauge.Job;
-import streamgauge.Message;
-import streamgauge.Pair;
+import streamgauge.kafkastreams.Binary;
+import streamgauge.kafkastreams.Program;
+import streamgauge.traffic.Half;
+import streamgauge.traffic.Message;
+import streamgauge.traffic.Pair;
 
 /**
  * Flow and speed of each lane in one record, by Kafka Streams' own join.
@@ -24,12 +26,16 @@ import streamgauge.Pair;
  * a task has a stream time of its own. Of the messages of a point within the bound, the joiner takes those that belong
  * together.
  */
-final class Join {
-  private static final Serde<Half> HALF = Binary.serde(Half::write, Half::read);
+public final class Join implements Program {
+  private static final Serde<Half> HALF = Binary.serde(Half.FORM);
 
-  private Join() {}
+  @Override
+  public boolean ordersTopics() {
+    return true;
+  }
 
-  static Topology topology(Job job) {
+  @Override
+  public Topology topology(Job job) {
     StreamsBuilder builder = new StreamsBuilder();
     pairs(builder, job).mapValues(Pair::toJson).to(job.output(), Produced.with(Binary.BYTES, Binary.BYTES));
     return builder.build();

@@ -1,4 +1,4 @@
-package streamgauge.flink;
+package streamgauge.flink.traffic;
 
 import java.time.Duration;
 import org.apache.flink.api.java.functions.KeySelector;
@@ -10,14 +10,16 @@ import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
 import org.apache.flink.streaming.api.functions.co.ProcessJoinFunction;
 import org.apache.flink.util.Collector;
 import streamgauge.Job;
-import streamgauge.Message;
-import streamgauge.Pair;
+import streamgauge.flink.CompactType;
+import streamgauge.flink.Program;
+import streamgauge.flink.Topics;
+import streamgauge.traffic.Message;
+import streamgauge.traffic.Pair;
 
 /** Flow and speed of each lane, by Flink's interval join. */
-final class Join {
-  private Join() {}
-
-  static DataStream<Tuple2<byte[], byte[]>> results(StreamExecutionEnvironment environment, Job job) {
+public final class Join implements Program {
+  @Override
+  public DataStream<Tuple2<byte[], byte[]>> results(StreamExecutionEnvironment environment, Job job) {
     return pairs(environment, job).map(pair -> Topics.result(pair.id(), pair.toJson()), Topics.RECORD);
   }
 

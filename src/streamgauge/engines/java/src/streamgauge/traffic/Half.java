@@ -1,11 +1,14 @@
-package streamgauge;
+package streamgauge.traffic;
 
 import java.io.DataInput;
 import java.io.DataOutput;
 import java.io.IOException;
+import streamgauge.Form;
 
 /** What a join needs of a flow or a speed message, which lacks the other's value, besides the id of its point. */
 public record Half(String timestamp, String lane, int lanes, int flow, int speed, long appendedMs) {
+  public static final Form<Half> FORM = new Form<>(Half::write, Half::read, true);
+
   public static Half of(Message message, long appendedMs) {
     return new Half(message.timestamp(), message.lane(), message.lanes(), message.flow(), message.speed(), appendedMs);
   }

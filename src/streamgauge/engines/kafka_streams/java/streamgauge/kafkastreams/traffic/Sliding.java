@@ -1,4 +1,4 @@
-package streamgauge.kafkastreams;
+package streamgauge.kafkastreams.traffic;
 
 import java.io.DataInput;
 import java.io.DataOutput;
@@ -12,10 +12,13 @@ import org.apache.kafka.streams.StreamsBuilder;
 import org.apache.kafka.streams.Topology;
 import org.apache.kafka.streams.kstream.Produced;
 import org.apache.kafka.streams.kstream.Windowed;
-import streamgauge.Changes;
+import streamgauge.Form;
 import streamgauge.Job;
-import streamgauge.Pair;
-import streamgauge.Sums;
+import streamgauge.kafkastreams.Binary;
+import streamgauge.kafkastreams.Program;
+import streamgauge.traffic.Changes;
+import streamgauge.traffic.Pair;
+import streamgauge.traffic.Sums;
 
 /**
  * Of each point and second the relative change of flow and speed against some seconds before.
@@ -23,22 +26,21 @@ import streamgauge.Sums;
  * <p>A window holds the sums of each of its seconds. Seconds in a row, as many as the window is long, have different
  * remainders, so that a second has its place in an array whatever the window.
  */
-final class Sliding {
-  private final int[] lookBacksS;
-  private final int lengthS;
+public final class Sliding implements Program {
+  private int[] lookBacksS;
+  private int lengthS;
 
-  private Sliding(int[] lookBacksS) {
-    this.lookBacksS = lookBacksS;
-    this.lengthS = lookBacksS[lookBacksS.length - 1] + 1;
+  @Override
+  public boolean ordersTopics() {
+    return true;
   }
 
-  static Topology topology(Job job) {
-    return new Sliding(Changes.lookBacksS(job.pipeline())).build(job);
-  }
-
-  private Topology build(Job job) {
+  @Override
+  public Topology topology(Job job) {
+    lookBacksS = Changes.lookBacksS(job);
+    lengthS = lookBacksS[lookBacksS.length - 1] + 1;
     StreamsBuilder builder = new StreamsBuilder();
-    Serde<Sums[]> seconds = Binary.serde(Sliding::write, this::read);
+    Serde<Sums[]> seconds = Binary.serde(new Form<>(Sliding::write, this::read, false));
     Windows
         .over(Duration.ofMillis(lengthS * Sums.SECOND_MS), builder, job, this::nothing,
             (id, pair, sums) -> add(sums, pair), seconds)

@@ -1,4 +1,4 @@
-package streamgauge.kafkastreams;
+package streamgauge.kafkastreams.traffic;
 
 import java.nio.charset.StandardCharsets;
 import java.util.LinkedHashSet;
@@ -18,18 +18,26 @@ import org.apache.kafka.streams.state.KeyValueStore;
 import org.apache.kafka.streams.state.StoreBuilder;
 import org.apache.kafka.streams.state.Stores;
 import streamgauge.Job;
-import streamgauge.Message;
-import streamgauge.Point;
-import streamgauge.Stage;
+import streamgauge.kafkastreams.Binary;
+import streamgauge.kafkastreams.Program;
+import streamgauge.traffic.Message;
+import streamgauge.traffic.Point;
+import streamgauge.traffic.Stage;
 
 /** The stages with state of our own, by the Processor API: one store of points, one look at it for each message. */
-final class Customised {
+abstract class Customised implements Program {
   private static final String POINTS = "points";
 
-  private Customised() {}
+  abstract Stage stage(Job job);
 
-  static Topology topology(Job job) {
-    Stage stage = Stage.of(job);
+  @Override
+  public boolean ordersTopics() {
+    return true;
+  }
+
+  @Override
+  public Topology topology(Job job) {
+    Stage stage = stage(job);
     long outOfOrderMs = job.parameter("out_of_order_ms");
     StoreBuilder<KeyValueStore<byte[], byte[]>> points =
         Stores.keyValueStoreBuilder(Stores.persistentKeyValueStore(POINTS), Binary.BYTES, Binary.BYTES);

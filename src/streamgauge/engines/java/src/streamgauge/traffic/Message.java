@@ -1,4 +1,4 @@
-package streamgauge;
+package streamgauge.traffic;
 
 import com.fasterxml.jackson.core.JsonGenerator;
 import com.fasterxml.jackson.core.JsonParser;
@@ -8,12 +8,16 @@ import java.io.DataOutput;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
+import streamgauge.Form;
+import streamgauge.Json;
 
 /**
  * One traffic message. A field that it lacks is null or {@link #ABSENT}: flow messages have no speed, and the reverse.
  */
 public record Message(long nSeq, String id, String lane, int lanes, String timestamp, int flow, int speed, int period,
     int accuracy, int latE6, int lonE6) {
+  public static final Form<Message> FORM = new Form<>(Message::write, Message::read, true);
+
   public static final int ABSENT = Integer.MIN_VALUE;
 
   public boolean isFlow() {
