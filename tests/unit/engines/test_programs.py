@@ -10,6 +10,8 @@ import pytest
 from streamgauge import registry
 from streamgauge.engines import flink, kafka_streams
 from streamgauge.engines.programs import java_workloads, nothing_to_customise, one_implementation
+from streamgauge.errors import Unsupported
+from streamgauge.studies import scenario as scenarios
 
 STATEFUL = {"traffic/join", "traffic/tumbling", "traffic/sliding"}
 RUNNING = {"streambench/wordcount", "streambench/distinctcount", "streambench/statistics"}
@@ -75,3 +77,12 @@ def test_customised_is_refused_where_there_is_no_such_program(engine: str) -> No
     customised = {"implementation": "customised"}
     allowed = {name for name in traits.workloads if not any(limit.applies(name, customised) for limit in traits.limits)}
     assert allowed == STATEFUL
+
+
+@pytest.mark.parametrize("engine", FOLDERS)
+@pytest.mark.parametrize(("program", "reason"), [("grep", "keeps no state"), ("wordcount", "one implementation")])
+def test_the_refusal_has_its_reason(engine: str, program: str, reason: str) -> None:
+    with pytest.raises(Unsupported, match=reason):
+        scenarios.resolve(
+            "streambench/performance", engine=engine, changes={"program": program, "implementation": "customised"}
+        )
