@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
-
-from streamgauge.stored import Exact, MapOf, OneOf, OrNull, Within, check, read_json
+from streamgauge.stored import Exact, MapOf, OneOf, OrNull, Within
 
 _NUMBER = OrNull(float)
 _COUNT = Within(int, 0)
@@ -164,27 +161,6 @@ CAPACITY = {
     "seconds_saved": float,
     "settings": MapOf(object),
 }
-SEARCH = {
-    **{key: CAPACITY[key] for key in ("outcome", "interval", "confirmed", "note", "seconds")},
-    "validated?": OrNull(bool),
-    "best_latency_ms?": CAPACITY["best_latency_ms"],
-}
-"""What a set of searches takes from each."""
-CAPACITIES = {
-    **{key: CAPACITY[key] for key in ("scenario", "engine", "rule", "slo", "resolution", "over", "unit")},
-    **{key: CAPACITY[key] for key in ("outcome", "confirmed", "note", "seconds", "settings")},
-    "runs": Within(int, 1),
-    "median": _NUMBER,
-    "interval": {"best": OrNull([float, float])},
-    "searches": [{"directory": str, **SEARCH}],
-}
-COMPARED_CAPACITY = {
-    "unit?": str,
-    "over?": str,
-    "outcome?": OrNull(str),
-    "interval": [_NUMBER, _NUMBER],
-    "settings?": MapOf(object),
-}
 REPRODUCTION = {
     "study": str,
     "title": str,
@@ -221,10 +197,3 @@ REPRODUCTION = {
 }
 RESUMED_REPRODUCTION = {**REPRODUCTION, "settings": MapOf(object)}
 REFERENCE_FROM = {"path": str}
-
-
-def read_capacity(path: Path) -> dict[str, Any]:
-    """``capacity.json`` of a search, or of a set of them. Raises UsageError when it is damaged."""
-    content = read_json(path, {})
-    check(path, content, CAPACITIES if "searches" in content else CAPACITY)
-    return content

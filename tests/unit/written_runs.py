@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from streamgauge.model.capacity import Capacity
 from streamgauge.rundir import RunDir
 from streamgauge.stored import write_json
 
@@ -40,3 +41,28 @@ def write_run(
     write_json(run.outcome_path, json.loads((GOLDEN / "outcome.json").read_text()))
     run.write_summary({**found, "latency_ms": latencies, **summary})
     return run
+
+
+def capacity(**changes: Any) -> Capacity:
+    """Of a search that found something."""
+    content = {
+        "format": 1,
+        "scenario": "ospbench/throughput",
+        "engine": "echo",
+        "rule": "slope",
+        "slo": [],
+        "resolution": 0.1,
+        "over": "rate_per_s",
+        "unit": "records/s",
+        "outcome": "found",
+        "interval": (100, 110),
+        "confirmed": True,
+        "note": "",
+        "best_latency_ms": None,
+        "guess": 100,
+        "probes": [],
+        "seconds": 1.0,
+        "seconds_saved": 0.0,
+        "settings": {},
+    }
+    return Capacity.model_validate({**content, **changes})

@@ -26,6 +26,7 @@ from streamgauge.campaigns.reproduction_file import ReproductionFile, Row
 from streamgauge.campaigns.reproduction_needs import make_ready
 from streamgauge.errors import EXIT_OK, EngineFailed, InvalidMeasurement, Unsupported, UsageError
 from streamgauge.model import QUIET_S, Verdict
+from streamgauge.model.capacity import Capacity
 from streamgauge.processes import directory_lock
 from streamgauge.redaction import redact_options
 from streamgauge.report.capacity import write_capacity
@@ -145,7 +146,7 @@ class Finding:
     verdict: Verdict
     reasons: Sequence[str]
     summary: Mapping[str, Any] | None = None
-    capacity: Mapping[str, Any] | None = None
+    capacity: Capacity | None = None
 
 
 class CampaignReporter(Reporter, Protocol):
@@ -275,7 +276,7 @@ def _attempt(
         verdict=summary["verdict"] if summary else found.verdict.value,
         directory=median,
         summary=summary,
-        capacity=found.capacity,
+        capacity=None if found.capacity is None else found.capacity.as_json(),
         seconds=time.monotonic() - began,
         done=following > step.runs,
     )
@@ -290,7 +291,7 @@ def _figures(found: Finding) -> dict[str, Any]:
     return {
         **{f"{name}_ms": {kind: (values or {}).get(name) for kind, values in latencies} for name in ("p50", "p99")},
         "rate_output": (summary.get("rate_per_s") or {}).get("output"),
-        "interval": (found.capacity or {}).get("interval"),
+        "interval": None if found.capacity is None else list(found.capacity.interval),
     }
 
 
@@ -391,5 +392,5 @@ def _search(request: Request, reporter: Reporter) -> Finding:
         content = CapacityFile.open(request.out, hunt.settings()).content
         return Finding(Verdict.FAILED, [f"{failure.what}: {failure.got}"], capacity=content)
     write_capacity(request.out)
-    invalid = found["outcome"] == "invalid"
-    return Finding(Verdict.INVALID if invalid else Verdict.VALID, [found["note"]] if invalid else [], capacity=found)
+    invalid = found.outcome == "invalid"
+    return Finding(Verdict.INVALID if invalid else Verdict.VALID, [found.note] if invalid else [], capacity=found)
