@@ -38,6 +38,10 @@ FORMAT = 1
 LEDGER_COLUMNS = ("first", "count", "sent_ns", "acked_n", "acked_ns", "errors")
 
 
+class ReferenceFrom(stored.Stored):
+    path: str
+
+
 PARTS = ("samples", "ledger", "recorded", "measures", "logs")
 FILES = ("manifest.json", "outcome.json", "summary.json", "report.html", "job.py")
 
@@ -181,7 +185,13 @@ class RunDir:
     def keep_reference(self, file: Path) -> None:
         """Copy a file whose reference takes the place of the job's, and note where the reader has it."""
         self.reference_path.write_bytes(file.read_bytes())
-        write_json(self.reference_from_path, {"path": str(file.absolute())})
+        write_json(self.reference_from_path, ReferenceFrom(path=str(file.absolute())).as_json())
+
+    def reference_from(self) -> Path | None:
+        """Where the reader has the file that ``keep_reference`` copied. Raises UsageError when the note is damaged."""
+        if not self.reference_from_path.is_file():
+            return None
+        return Path(_read_file(self.reference_from_path, ReferenceFrom).path)
 
     def append_samples(self, kind: str, samples: Sequence[Mapping[str, Any]]) -> None:
         with self._samples(kind).open("a", encoding="utf-8") as file:

@@ -16,7 +16,6 @@ CALIBRATION = {
     "floor_ms": {"total": {"p50": _NUMBER}, "latest": {"p50": _NUMBER}},
     "ceiling_per_s": float,
 }
-CALIBRATIONS = {"machines": MapOf(CALIBRATION)}
 
 LOAD = Exact(
     {
@@ -127,8 +126,6 @@ SAMPLES = {
     "visible": {**_T, "since_ns": _COUNT, "partition": _COUNT, "end": Within(int, 0, 2**40)},
 }
 
-SET = {"runs": Within(int, 1), "median": str}
-
 CAPACITY = {
     "scenario": str,
     "engine": str,
@@ -196,4 +193,3 @@ REPRODUCTION = {
     ],
 }
 RESUMED_REPRODUCTION = {**REPRODUCTION, "settings": MapOf(object)}
-REFERENCE_FROM = {"path": str}

@@ -14,10 +14,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from streamgauge import report
+from streamgauge import report, stored
 from streamgauge.errors import UsageError
 from streamgauge.evaluate.comparison import SEED, bootstrap_interval
 from streamgauge.model import Verdict
+from streamgauge.model.campaign import SET_FORMAT, SET_NAME, RepetitionSet
 from streamgauge.processes import directory_lock
 from streamgauge.report.page import render
 from streamgauge.report.source import read
@@ -25,12 +26,9 @@ from streamgauge.run.evaluation import kept_evaluator
 from streamgauge.run.plan import Request
 from streamgauge.run.reporter import Reporter
 from streamgauge.run.runner import run_scenario
-from streamgauge.rundir import RunDir, write_json
-from streamgauge.schemas import SET
-from streamgauge.stored import read_json
+from streamgauge.rundir import RunDir
+from streamgauge.stored import write_json
 
-FORMAT = 1
-SET_FILE = "set.json"
 DECIMALS = 3
 
 _WORST_FIRST = (Verdict.INVALID.value, Verdict.FAILED.value, Verdict.VALID.value)
@@ -101,15 +99,15 @@ def write_set(path: Path, runs: int) -> Summary:
     write_json(path / "summary.json", summary)
     page = render(replace(read(found[median]), summary=summary))
     (path / "report.html").write_text(page, encoding="utf-8")
-    write_json(path / SET_FILE, {"format": FORMAT, "runs": runs, "median": median})
+    write_json(path / SET_NAME, RepetitionSet(format=SET_FORMAT, runs=runs, median=median).as_json())
     return summary
 
 
 def read_runs(path: Path) -> list[RunDir]:
     """The runs of a set, or the one run that the directory is. Raises UsageError when it is neither."""
-    if not (path / SET_FILE).is_file():
+    if not (path / SET_NAME).is_file():
         return [RunDir.open(path)]
-    read_json(path / SET_FILE, SET, hint="streamgauge run --runs N again, or compare its runs one by one")
+    stored.read(path / SET_NAME, RepetitionSet, hint="streamgauge run --runs N again, or compare its runs one by one")
     numbers = sorted(int(entry.name) for entry in path.iterdir() if entry.is_dir() and entry.name.isdecimal())
     return [RunDir.open(path / str(number)) for number in numbers]
 

@@ -42,12 +42,12 @@ def calibrate(
 
         found = calibration.calibrate(resolved, run, view.phase)
     kept = calibration.write(found)
-    for kind, figures in found["floor_ms"].items():
-        p99 = "not known" if figures["p99"] is None else f"{figures['p99']:g} ms"
-        p50 = "not known" if figures["p50"] is None else f"{figures['p50']:g} ms"
-        typer.echo(f"floor    {kind:<7} p50 {p50}, p99 {p99}, at {found['rate_per_s']:,}/s")
-    typer.echo(f"ceiling  {found['ceiling_per_s']:,.0f}/s; {found['ceiling_because']}")
-    for attempt in found["repeated"]:
+    for kind, floor in (("total", found.floor_ms.total), ("latest", found.floor_ms.latest)):
+        p99 = "not known" if floor.p99 is None else f"{floor.p99:g} ms"
+        p50 = "not known" if floor.p50 is None else f"{floor.p50:g} ms"
+        typer.echo(f"floor    {kind:<7} p50 {p50}, p99 {p99}, at {resolved.load.rate_per_s:,}/s")
+    typer.echo(f"ceiling  {found.ceiling_per_s:,.0f}/s; {found.ceiling_because}")
+    for attempt in found.repeated:
         typer.echo(f"repeated {attempt['rate_per_s']:,}/s was INVALID at first: {'; '.join(attempt['reasons'])}")
     typer.echo(f"machine  {calibration.machine_key()}")
     typer.echo(f"kept in  {kept}")

@@ -30,6 +30,7 @@ from streamgauge.evaluate.summary import Figures, rounded, summarize, write_meas
 from streamgauge.evaluate.tally import PARTITIONS_MAX, Tally, results, wrong_after_fault
 from streamgauge.evaluate.visible import Visible
 from streamgauge.model import NS_PER_MS, ResultKind
+from streamgauge.model.calibration import Calibration
 from streamgauge.rundir import RunDir, shared_cores
 
 if TYPE_CHECKING:
@@ -332,7 +333,7 @@ def _warnings(run: RunDir, facts: Facts, moments: Moments, figures: Figures) -> 
                 f"more than half of the total latency ({', '.join(marked)}) is the generator's share, not the engine's"
             )
     said += calibration.warnings(
-        facts.manifest.get("calibration"),
+        _calibration(facts),
         total_p50_ms=total.median if figures.total_known else None,
         latest_p50_ms=figures.latencies["latest"].median if figures.latest_known else None,
         rate_per_s=figures.generator.sent / moments.observed_s if moments.observed_s else None,
@@ -419,3 +420,8 @@ def _environment_warnings(facts: Facts) -> list[str]:
         return []
     kept = "; your own program keeps them" if facts.manifest["engine"]["name"] == "command" else ""
     return [f"environment variables that are not passed on, so that they change nothing: {', '.join(names)}{kept}"]
+
+
+def _calibration(facts: Facts) -> Calibration | None:
+    found = facts.manifest.get("calibration")
+    return None if found is None else Calibration.model_validate(found)

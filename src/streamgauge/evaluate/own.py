@@ -14,8 +14,6 @@ from streamgauge.evaluate.metrics.generator import LedgerProblem
 from streamgauge.evaluate.summary import Figures
 from streamgauge.evaluate.tally import MISSING
 from streamgauge.rundir import RunDir
-from streamgauge.schemas import REFERENCE_FROM
-from streamgauge.stored import read_json
 from streamgauge.workloads.own.job_file import inspect, running
 from streamgauge.workloads.own.workload import OwnWorkload, Unchecked
 
@@ -85,9 +83,7 @@ def _reference_file(run: RunDir) -> Path:
 
 def _where_the_reader_has_it(run: RunDir, job: Mapping[str, Any]) -> Path:
     """The path under which he knows the file with the reference: mistakes are told of that one."""
-    if run.reference_from_path.is_file():
-        return Path(read_json(run.reference_from_path, REFERENCE_FROM)["path"])
-    return Path(job["path"])
+    return run.reference_from() or Path(job["path"])
 
 
 def answered(table: pa.Table) -> pa.Table:

@@ -20,7 +20,7 @@ def describe(plan: RunPlan, warnings: Sequence[str] = ()) -> dict[str, Any]:
     """The content of manifest.json; ``warnings`` are those of the summary that are known before the run."""
     scenario = plan.request.scenario
     engine = registry.engine(scenario.engine)
-    versions = engine.versions()
+    versions, calibrated = engine.versions(), calibration.read()
     about_scenario = {
         name: value
         for name, value in asdict(scenario).items()
@@ -57,7 +57,7 @@ def describe(plan: RunPlan, warnings: Sequence[str] = ()) -> dict[str, Any]:
         "provenance": provenance.describe(),
         "machine": machine.describe(),
         # Kept with the run: evaluating it again on another day or machine must mark the same figures.
-        "calibration": calibration.read(),
+        "calibration": None if calibrated is None else calibrated.as_json(),
         "processes": [
             {"role": spec.role, "group": spec.group, "argv": redact_arguments(spec.argv)} for spec in plan.processes
         ],
