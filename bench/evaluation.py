@@ -326,7 +326,7 @@ def main(argv: Sequence[str]) -> int:
                             flush=True,
                         )
                         ratios.append(spark_s / duck_s)
-                        for line in disagreements(run, summary, duck)[:10]:
+                        for line in disagreements(run, summary.as_json(), duck)[:10]:
                             print("  they disagree:", line)
                             wrong += 1
                     ratio = statistics.median(ratios[1:] or ratios)

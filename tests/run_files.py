@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from streamgauge.stored import write_json
+from streamgauge.stored import Stored, write_json
 
 
 def content(path: Path) -> dict[str, Any]:
@@ -17,3 +17,9 @@ def content(path: Path) -> dict[str, Any]:
 def change(path: Path, **changes: Any) -> None:
     """Replace these keys."""
     write_json(path, {**content(path), **changes})
+
+
+def as_written(model: Stored) -> dict[str, Any]:
+    """What a reader of the file would find."""
+    found: dict[str, Any] = json.loads(json.dumps(model.as_json()))
+    return found

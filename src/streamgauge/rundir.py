@@ -31,6 +31,7 @@ from streamgauge import schemas, stored
 from streamgauge.errors import UsageError
 from streamgauge.model import JobFile
 from streamgauge.model.outcome import Outcome
+from streamgauge.model.summary import Summary
 from streamgauge.stored import write_json as write_json
 
 FORMAT = 1
@@ -155,10 +156,8 @@ class RunDir:
     def outcome(self) -> Outcome:
         return _read_file(self.outcome_path, Outcome)
 
-    def summary(self) -> dict[str, Any]:
-        return _read(
-            self.summary_path, schemas.SUMMARY, hint=f"streamgauge evaluate {self.path}, which writes it again"
-        )
+    def summary(self) -> Summary:
+        return _read_file(self.summary_path, Summary, hint=f"streamgauge evaluate {self.path}, which writes it again")
 
     def write_manifest(self, content: Mapping[str, Any]) -> None:
         write_json(self.manifest_path, {"format": FORMAT, **content})
@@ -166,8 +165,8 @@ class RunDir:
     def write_outcome(self, outcome: Outcome) -> None:
         write_json(self.outcome_path, outcome.as_json())
 
-    def write_summary(self, content: Mapping[str, Any]) -> None:
-        write_json(self.summary_path, content)
+    def write_summary(self, summary: Summary) -> None:
+        write_json(self.summary_path, summary.as_json())
 
     def keep_job(self, job: JobFile) -> None:
         """Copy the job file. Raises UsageError when it is no longer the one that was asked for."""

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from streamgauge.model.capacity import Capacity
+from streamgauge.model.summary import Summary
 from streamgauge.rundir import RunDir
 from streamgauge.stored import write_json
 
@@ -39,7 +40,7 @@ def write_run(
     run = RunDir.create(path)
     run.write_manifest({key: value for key, value in manifest.items() if key != "format"})
     write_json(run.outcome_path, json.loads((GOLDEN / "outcome.json").read_text()))
-    run.write_summary({**found, "latency_ms": latencies, **summary})
+    write_json(run.summary_path, {**found, "latency_ms": latencies, **summary})
     return run
 
 
@@ -66,3 +67,8 @@ def capacity(**changes: Any) -> Capacity:
         "settings": {},
     }
     return Capacity.model_validate({**content, **changes})
+
+
+def summary(**changes: Any) -> Summary:
+    """That of the golden run."""
+    return Summary.model_validate({**json.loads((GOLDEN / "summary.json").read_text()), **changes})

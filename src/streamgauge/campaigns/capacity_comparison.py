@@ -142,7 +142,7 @@ def _is_validated(search: Search) -> bool:
         if search.settings.get("job") is None:
             return True
         run = _any_run(search.path)
-        known = run is not None and run.summary().get("validated")
+        known = run is not None and run.summary().validated
     return bool(known)
 
 

@@ -15,13 +15,12 @@ def calibrate(
     """Measure the floor of latency and the ceiling of rate through `echo`; later runs near either are marked."""
     import secrets
     import tempfile
-    from collections.abc import Mapping
     from pathlib import Path
-    from typing import Any
 
     from streamgauge.cli.live import LiveView
     from streamgauge.machine import calibration
     from streamgauge.model import Scenario
+    from streamgauge.model.summary import Summary
     from streamgauge.processes.supervisor import signals_as_interrupt
     from streamgauge.run.plan import Request
     from streamgauge.run.runner import run_scenario
@@ -35,7 +34,7 @@ def calibrate(
     resolved = scenarios.resolve(scenario, engine="echo", changes=changes)
     with signals_as_interrupt(), LiveView() as view:
 
-        def run(asked: Scenario) -> Mapping[str, Any]:
+        def run(asked: Scenario) -> Summary:
             # Fast runs leave gigabytes: none is kept longer than until its figures are known.
             out = Path(tempfile.gettempdir()) / f"streamgauge-calibrate-{secrets.token_hex(6)}"
             return run_scenario(Request(asked, out, temporary=True), view)[1]

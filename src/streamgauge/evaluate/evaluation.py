@@ -31,6 +31,7 @@ from streamgauge.evaluate.tally import PARTITIONS_MAX, Tally, results, wrong_aft
 from streamgauge.evaluate.visible import Visible
 from streamgauge.model import NS_PER_MS, ResultKind
 from streamgauge.model.calibration import Calibration
+from streamgauge.model.summary import State, Summary
 from streamgauge.rundir import RunDir, shared_cores
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def _has_records(run: RunDir, facts: Facts) -> bool:
     return facts.moments is not None and is_recorded(run, facts.streams)
 
 
-def evaluate_without_spark(run: RunDir) -> dict[str, Any]:
+def evaluate_without_spark(run: RunDir) -> Summary:
     """Summary of a run without results to match: verdict and whatever else its files tell."""
     facts = Facts.read(run)
     recorded = _has_records(run, facts)
@@ -62,7 +63,7 @@ def evaluate(
     spark: SparkSession | Callable[[], SparkSession],
     run: RunDir,
     progress: Progress = lambda text: None,
-) -> dict[str, Any]:
+) -> Summary:
     """Write measures and summary of a run; returns the summary. Spark is asked for only when it is needed."""
     if not needs_spark(run):
         return evaluate_without_spark(run)
@@ -88,7 +89,7 @@ def evaluate(
     return _evaluate(run, facts, tally, recorded=True)
 
 
-def _evaluate(run: RunDir, facts: Facts, tally: Tally, *, recorded: bool) -> dict[str, Any]:
+def _evaluate(run: RunDir, facts: Facts, tally: Tally, *, recorded: bool) -> Summary:
     invalid = [*_doubts(facts), *recovery.reasons(facts)]
     noted = (*facts.manifest.get("warnings", ()), *facts.outcome.warnings)
     warnings = [*noted, *recovery.warnings(facts), *_environment_warnings(facts)]
@@ -164,15 +165,19 @@ def _evaluate(run: RunDir, facts: Facts, tally: Tally, *, recorded: bool) -> dic
     summary = summarize(
         facts, figures, counts, decision, state, state_reason, finding.held, warnings, job, validated=validated
     )
+    more: dict[str, Any] = {}
     if exactness is not None:
-        summary["resolution_ms"] = resolution.figures(exactness)
+        more["resolution_ms"] = resolution.figures(exactness)
     if visible is not None and facts.moments is not None:
-        summary["visible_resolution_ms"] = rounded(visible.resolution_ms(facts.moments))
+        more["visible_resolution_ms"] = rounded(visible.resolution_ms(facts.moments))
     if faults:
-        summary["faults"] = faults
+        more["faults"] = faults
     if figures is not None and (found := _processing(run, facts, figures, visible, recorded=recorded)) is not None:
-        summary["processing"] = rounded(found.figures())
-    summary["slo"] = [slo.judge(slo.parse(text), summary) for text in facts.scenario.get("slo", ())]
+        more["processing"] = rounded(found.figures())
+    known = summary.with_changes(**more).as_json()
+    summary = summary.with_changes(
+        **more, slo=[slo.judge(slo.parse(text), known) for text in facts.scenario.get("slo", ())]
+    )
     if figures is not None and facts.moments is not None:
         write_measures(run, facts, figures, facts.moments)
     run.write_summary(summary)
@@ -355,7 +360,9 @@ def _drift_warnings(facts: Facts, figures: Figures | None, sentence: str | None)
     return [*said, f"the measured interval settled late: try --warmup {advised_s}s"] if advised_s else said
 
 
-def _state(facts: Facts, figures: Figures | None, validated: bool) -> tuple[str | None, str | None, sustained.Finding]:
+def _state(
+    facts: Facts, figures: Figures | None, validated: bool
+) -> tuple[State | None, str | None, sustained.Finding]:
     """The state of the run, the sentence behind it, and what the rule for a sustained rate found."""
     if hopeless := facts.outcome.hopeless:
         return "overloaded", hopeless, sustained.Finding(False, hopeless)

@@ -13,6 +13,7 @@ from streamgauge.evaluate.facts import Facts
 from streamgauge.evaluate.metrics.generator import LedgerProblem
 from streamgauge.evaluate.summary import Figures
 from streamgauge.evaluate.tally import MISSING
+from streamgauge.model.summary import JobUsed
 from streamgauge.rundir import RunDir
 from streamgauge.workloads.own.job_file import inspect, running
 from streamgauge.workloads.own.workload import OwnWorkload, Unchecked
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-def describe(run: RunDir, facts: Facts) -> dict[str, Any] | None:
+def describe(run: RunDir, facts: Facts) -> JobUsed | None:
     """What the summary says of the job file: its name and sha256, and that of the file with the reference, or null.
 
     None for a run of one of our workloads.
@@ -31,16 +32,12 @@ def describe(run: RunDir, facts: Facts) -> dict[str, Any] | None:
     if job is None:
         return None
     file = inspect(_reference_file(run))
-    return {
-        "name": Path(job["path"]).name,
-        "sha256": job["sha256"],
-        "reference": file.sha256 if file.key else None,
-    }
+    return JobUsed(name=Path(job["path"]).name, sha256=job["sha256"], reference=file.sha256 if file.key else None)
 
 
-def is_validated(job: Mapping[str, Any] | None) -> bool:
+def is_validated(job: JobUsed | None) -> bool:
     """Whether the answers are checked: always, but for a job file without a reference."""
-    return job is None or job["reference"] is not None
+    return job is None or job.reference is not None
 
 
 @contextmanager

@@ -14,6 +14,7 @@ from streamgauge.errors import EngineFailed, EnvironmentProblem, InvalidMeasurem
 from streamgauge.machine import description as machine
 from streamgauge.model import Scenario, Verdict
 from streamgauge.model.calibration import FORMAT, Calibration, Calibrations, Floor, Floors
+from streamgauge.model.summary import Summary
 from streamgauge.stored import read_object, write_json
 
 ATTEMPTS = 2
@@ -21,7 +22,7 @@ ATTEMPTS = 2
 FIRST_RATE_PER_S = 2_000
 LAST_RATE_PER_S = 2_000_000
 
-Run = Callable[[Scenario], Mapping[str, Any]]
+Run = Callable[[Scenario], Summary]
 """One run of a scenario in fresh processes; returns its summary."""
 
 
@@ -66,23 +67,22 @@ def calibrate(scenario: Scenario, run: Run, say: Callable[[str], None] = lambda 
     summary = _run_until_valid(scenario, run, repeated)
     if (problem := _problem(summary)) is not None:
         raise problem
-    latencies = summary["latency_ms"]
-    ceiling_per_s, stopped_by = _ceiling(scenario, run, summary["rate_per_s"]["output"], say, repeated)
+    ceiling_per_s, stopped_by = _ceiling(scenario, run, summary.rate_per_s.output or 0.0, say, repeated)
     return Calibration(
         scenario=f"{scenario.study}/{scenario.name}",
         workload=scenario.workload,
         rate_per_s=scenario.load.rate_per_s,
         measured_s=scenario.load.measured_s,
         at=datetime.now(UTC).isoformat(timespec="seconds"),
-        floor_ms=Floors(total=_floor(latencies["total"]), latest=_floor(latencies["latest"])),
+        floor_ms=Floors(total=_floor(summary, "total"), latest=_floor(summary, "latest")),
         ceiling_per_s=ceiling_per_s,
         ceiling_because=stopped_by,
         repeated=repeated,
     )
 
 
-def _floor(latency_ms: Mapping[str, Any]) -> Floor:
-    return Floor(p50=latency_ms["p50"], p99=latency_ms["p99"])
+def _floor(summary: Summary, kind: str) -> Floor:
+    return Floor(p50=summary.percentile_ms(kind, "p50"), p99=summary.percentile_ms(kind, "p99"))
 
 
 def _ceiling(
@@ -99,37 +99,37 @@ def _ceiling(
             return output_per_s, f"{rate_per_s:,}/s: {problem.what}"
         if (failure := _problem(summary)) is not None:
             return output_per_s, f"{rate_per_s:,}/s: {failure.got}"
-        if summary["sustained"] is False:
+        if summary.sustained is False:
             return output_per_s, f"{rate_per_s:,}/s: not sustained"
-        output_per_s = summary["rate_per_s"]["output"]
+        output_per_s = summary.rate_per_s.output or 0.0
         rate_per_s *= 2
     return output_per_s, "no higher rate was tried"
 
 
-def _run_until_valid(scenario: Scenario, run: Run, repeated: list[dict[str, Any]]) -> Mapping[str, Any]:
+def _run_until_valid(scenario: Scenario, run: Run, repeated: list[dict[str, Any]]) -> Summary:
     """The last attempt; one before it that was INVALID is added to ``repeated`` with its reasons and figures."""
     summary = run(scenario)
     for _ in range(ATTEMPTS - 1):
-        if summary["verdict"] != Verdict.INVALID.value:
+        if summary.verdict != Verdict.INVALID.value:
             break
         repeated.append(
             {
                 "rate_per_s": scenario.load.rate_per_s,
-                "reasons": list(summary["reasons"]),
-                **{f"total_{p}": summary["latency_ms"]["total"][p] for p in ("p50", "p99")},
-                "rate_output": summary["rate_per_s"]["output"],
+                "reasons": list(summary.reasons),
+                **{f"total_{p}": summary.percentile_ms("total", p) for p in ("p50", "p99")},
+                "rate_output": summary.rate_per_s.output,
             }
         )
         summary = run(scenario)
     return summary
 
 
-def _problem(summary: Mapping[str, Any]) -> StreamgaugeError | None:
-    why = f"{summary['verdict']}: {'; '.join(summary['reasons'])}"
-    if summary["verdict"] == Verdict.INVALID.value:
+def _problem(summary: Summary) -> StreamgaugeError | None:
+    why = f"{summary.verdict}: {'; '.join(summary.reasons)}"
+    if summary.verdict == Verdict.INVALID.value:
         hint = "streamgauge calibrate again, with nothing else running"
         return InvalidMeasurement("the machine could not be calibrated", got=why, hint=hint)
-    if summary["verdict"] == Verdict.FAILED.value:
+    if summary.verdict == Verdict.FAILED.value:
         return EngineFailed("the machine could not be calibrated", got=why)
     return None
 

@@ -157,8 +157,6 @@ def _read(directory: Path) -> Entry:
     run = RunDir.open(directory)
     manifest, summary = run.manifest(), run.summary()
     scenario = manifest["scenario"]
-    total = summary["latency_ms"].get("total") or {}
-    rates = summary["rate_per_s"]
     return Entry(
         directory=directory,
         at=_moment(run, manifest),
@@ -166,11 +164,11 @@ def _read(directory: Path) -> Entry:
         engine=str(manifest["engine"]["name"]),
         stage=_job_name(scenario.get("job")) or str(scenario["stage"]),
         offered_per_s=_number(scenario["load"].get("rate_per_s")),
-        verdict=str(summary["verdict"]),
-        state=summary["state"],
-        p50_ms=_number(total.get("p50")),
-        p99_ms=_number(total.get("p99")),
-        output_per_s=_number(rates.get("output")),
+        verdict=summary.verdict,
+        state=summary.state,
+        p50_ms=summary.percentile_ms("total", "p50"),
+        p99_ms=summary.percentile_ms("total", "p99"),
+        output_per_s=summary.rate_per_s.output,
         settings=_settings(manifest),
     )
 

@@ -13,6 +13,7 @@ import numpy as np
 from streamgauge.errors import UsageError
 from streamgauge.model import NS_PER_S
 from streamgauge.model.outcome import Outcome
+from streamgauge.model.summary import Summary
 from streamgauge.rundir import RunDir
 from streamgauge.stored import damaged
 
@@ -38,7 +39,7 @@ class Source:
 
     manifest: Mapping[str, Any]
     outcome: Outcome
-    summary: Mapping[str, Any]
+    summary: Summary
     seconds: Mapping[str, Column]
     latency: Mapping[str, tuple[np.ndarray, np.ndarray]]
     """Per kind: the distinct values in ms, rising, and how often each occurred."""

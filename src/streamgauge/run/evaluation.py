@@ -18,6 +18,7 @@ from streamgauge.evaluate import evaluate_without_spark, needs_spark
 from streamgauge.evaluate import process as evaluator
 from streamgauge.jvm.java import find_java
 from streamgauge.model import LoadPlan, ProcessSpec, Stream
+from streamgauge.model.summary import Summary
 from streamgauge.processes import directory_lock
 from streamgauge.processes.supervisor import Supervisor
 from streamgauge.run.reporter import Reporter
@@ -53,7 +54,7 @@ class Evaluator:
         """Copy the run's topics into its directory."""
         self._ask("record", "recorded", run, say, warn)
 
-    def evaluate(self, run: RunDir, say: Say, warn: Say = lambda text: None) -> dict[str, Any]:
+    def evaluate(self, run: RunDir, say: Say, warn: Say = lambda text: None) -> Summary:
         """Compute measures and summary. A run without records needs no Spark."""
         say("evaluating")
         if needs_spark(run):
@@ -104,7 +105,7 @@ def is_unrecorded(run: RunDir) -> bool:
     return measured and not needs_spark(run)
 
 
-def evaluate_again(run: RunDir, master: str, reporter: Reporter, job: Path | None = None) -> dict[str, Any]:
+def evaluate_again(run: RunDir, master: str, reporter: Reporter, job: Path | None = None) -> Summary:
     """Evaluate an existing run directory again, in new processes; with the reference of ``job`` from now on.
 
     Where recording failed on the user's own Kafka, the topics that were kept there are recorded first and then removed.
@@ -116,7 +117,7 @@ def evaluate_again(run: RunDir, master: str, reporter: Reporter, job: Path | Non
         return _evaluate_again(run, master, reporter)
 
 
-def _evaluate_again(run: RunDir, master: str, reporter: Reporter) -> dict[str, Any]:
+def _evaluate_again(run: RunDir, master: str, reporter: Reporter) -> Summary:
     if not run.outcome_path.is_file():
         raise UsageError("the run was cut off before its outcome was written", where=run.path, hint="run it again")
     outcome = run.outcome()

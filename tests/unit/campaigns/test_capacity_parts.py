@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import written_runs
 from typer.testing import CliRunner
 
 from streamgauge.campaigns import capacity
@@ -19,6 +20,7 @@ from streamgauge.cli.main import app, main
 from streamgauge.errors import EngineFailed, UsageError
 from streamgauge.evaluate.metrics.arrival import BROKER_REASON
 from streamgauge.model.capacity import BestLatency, Capacity, CapacityProbe
+from streamgauge.model.summary import Summary
 from streamgauge.run.plan import Request
 from streamgauge.run.reporter import NullReporter
 from streamgauge.studies import scenario as scenarios
@@ -31,17 +33,8 @@ def hunt(
     return CapacitySearch(Request(scenario, out), resolution, over)
 
 
-def summary(**changes: Any) -> dict[str, Any]:
-    return {
-        "verdict": "VALID",
-        "sustained": True,
-        "reasons": [],
-        "warnings": [],
-        "slo": [],
-        "backlog": {"slope_percent": 0.0},
-        "rate_per_s": {"offered": 1000.0},
-        **changes,
-    }
+def summary(**changes: Any) -> Summary:
+    return written_runs.summary(**{"sustained": True, "warnings": [], **changes})
 
 
 def row(value: int, verdict: str = "sustained", **changes: Any) -> CapacityProbe:
@@ -61,6 +54,7 @@ def row(value: int, verdict: str = "sustained", **changes: Any) -> CapacityProbe
     return CapacityProbe.model_validate({**content, **changes})
 
 
+BACKLOG = {"end": 0, "slope_per_s": 0.0}
 MISSED = {"slo": "latency.p99 < 2s", "value": 2400.0, "limit": 2000.0, "unit": "ms", "passed": False}
 
 
@@ -70,14 +64,14 @@ MISSED = {"slo": "latency.p99 < 2s", "value": 2400.0, "limit": 2000.0, "unit": "
         (summary(), "sustained", False),
         (summary(sustained=False, warnings=["x", "overloaded: the backlog grew"]), "not sustained", False),
         (summary(slo=[MISSED]), "not sustained", False),
-        (summary(sustained=None, backlog={"slope_percent": 0.9}), "sustained", True),
-        (summary(sustained=None, backlog={"slope_percent": 1.0}), "not sustained", True),
-        (summary(sustained=None, backlog={"slope_percent": None}), "undecided", True),
+        (summary(sustained=None, backlog=BACKLOG | {"slope_percent": 0.9}), "sustained", True),
+        (summary(sustained=None, backlog=BACKLOG | {"slope_percent": 1.0}), "not sustained", True),
+        (summary(sustained=None, backlog=BACKLOG | {"slope_percent": None}), "undecided", True),
         (summary(verdict="INVALID", sustained=False, reasons=["the generator was late"]), "invalid", False),
         (summary(verdict="FAILED", reasons=["3 results are wrong"]), "failed", False),
     ],
 )
-def test_what_a_probe_shows(found: dict[str, Any], verdict: str, weak: bool) -> None:
+def test_what_a_probe_shows(found: Summary, verdict: str, weak: bool) -> None:
     word, reason, is_weak = judge(found, "slope")
     assert (word, is_weak) == (verdict, weak)
     assert bool(reason) == (found != summary())
@@ -86,7 +80,7 @@ def test_what_a_probe_shows(found: dict[str, Any], verdict: str, weak: bool) -> 
 @pytest.mark.parametrize(("low", "verdict"), [(0.9, "invalid"), (1.0, "not sustained")])
 def test_a_broker_s_ceiling_is_not_the_engine_s_unless_it_fell_behind_too(low: float, verdict: str) -> None:
     reasons = ["30 records of the measured interval could not be delivered", f"{BROKER_REASON}: it fell behind"]
-    backlog = {"slope_percent": 2.0, "slope_percent_ci": [low, 3.0]}
+    backlog = BACKLOG | {"slope_percent": 2.0, "slope_percent_ci": [low, 3.0]}
     word, reason, _ = judge(summary(verdict="INVALID", sustained=False, reasons=reasons, backlog=backlog), "slope")
     assert word == verdict
     assert BROKER_REASON in reason
@@ -108,7 +102,7 @@ def test_the_reason_of_a_probe_that_was_given_up_is_the_referee_s() -> None:
     found = summary(sustained=False, warnings=["busy machine", "the lag grew"])
     assert judge(found, "slope", "the lag grew") == ("not sustained", "the lag grew", False)
     assert judge(found, "slope", "it may have grown", True) == ("not sustained", "it may have grown", True)
-    assert judge({**found, "verdict": "INVALID", "reasons": ["late"]}, "slope", "the lag grew")[0] == "invalid"
+    assert judge(found.with_changes(verdict="INVALID", reasons=["late"]), "slope", "the lag grew")[0] == "invalid"
 
 
 def test_without_a_rule_the_objectives_alone_decide() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from written_runs import capacity
+from written_runs import capacity, summary
 
 from streamgauge import report
 from streamgauge.campaigns import reproduction
@@ -71,7 +71,7 @@ class Script:
         reasons = [] if verdict == "VALID" else ["why"]
         if step.experiment.purpose == "capacity":
             return Finding(Verdict(verdict), reasons, capacity=capacity())
-        return Finding(Verdict(verdict), reasons, summary={"verdict": verdict, "sustained": False})
+        return Finding(Verdict(verdict), reasons, summary=summary(verdict=verdict, sustained=False))
 
 
 @pytest.fixture(autouse=True)

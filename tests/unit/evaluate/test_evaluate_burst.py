@@ -76,10 +76,10 @@ def test_latency_around_a_burst() -> None:
     # 25 results a second are too few for a p99; only the second of the first burst has more.
     assert [each.p99_peak_ms for each in (first, second, last)] == [300.0, None, None]
     figures = periodic(EVERY_TEN, medians_ms=medians_ms).figures()
-    assert {name: figures[name] for name in ("kind", "wide", "elevated_s", "p99_peak_ms")} == {
+    assert {name: figures.as_json()[name] for name in ("kind", "wide", "elevated_s", "p99_peak_ms")} == {
         "kind": "periodic", "wide": 0, "elevated_s": 2.0, "p99_peak_ms": 300.0
     }  # fmt: skip
-    assert figures["bursts"][0] == {
+    assert figures.bursts[0] == {
         "start_s": 19.8, "width_ms": 199.524, "wide": False, "p50_before_ms": 115.0, "p50_peak_ms": 500.0,
         "p99_peak_ms": 300.0, "elevated_s": 3,
     }  # fmt: skip
@@ -104,7 +104,7 @@ def test_a_generator_too_slow_for_its_bursts_makes_the_run_invalid() -> None:
     assert two.reasons() == []
     assert two.warnings() == ["2 of 11 bursts took longer than 250 ms to send, the longest 259.0 ms"]
     three = periodic(ELEVEN_BURSTS, {0: late_ms + 1, 5: late_ms + 9, 7: late_ms + 2})
-    assert three.figures()["wide"] == 3
+    assert three.figures().wide == 3
     assert three.reasons() == [
         "3 of 11 bursts took longer than 250 ms to send, the longest 259.0 ms; the limit is 20 % of them"
     ]

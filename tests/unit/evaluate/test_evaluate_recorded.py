@@ -95,4 +95,4 @@ def test_what_was_noted_while_it_ran_is_a_warning_of_the_summary(run: RunDir) ->
 
     run.write_manifest({**run.manifest(), "warnings": ["another run was active"]})
     change(run.outcome_path, warnings=["the guardian died"])
-    assert evaluate_without_spark(run)["warnings"][:2] == ["another run was active", "the guardian died"]
+    assert evaluate_without_spark(run).warnings[:2] == ["another run was active", "the guardian died"]

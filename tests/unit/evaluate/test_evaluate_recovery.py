@@ -281,15 +281,15 @@ def test_a_fault_without_effect_has_no_figures() -> None:
     found = with_faults(record(), record(took_effect=False, acted_ns=None, ended_ns=None, why_not="it was gone"))
     of = seen(outputs((1, 6), (8.1, 26)), {}, {})
     first, second = recovery.measure(found, found.moments, of)
-    assert (first["planned_s"], first["acted_s"], first["ended_s"]) == (5.0, 5.001, 7.003)
-    assert first["outage_s"] == 2.2 and first["latency"] == "total"
-    assert second["why_not"] == "it was gone" and second["outage_s"] is None and second["acted_s"] is None
+    assert (first.planned_s, first.acted_s, first.ended_s) == (5.0, 5.001, 7.003)
+    assert first.outage_s == 2.2 and first.latency == "total"
+    assert second.why_not == "it was gone" and second.outage_s is None and second.acted_s is None
 
 
 def test_a_run_whose_load_never_started() -> None:
     found = with_faults(record(planned_ns=None, acted_ns=None, ended_ns=None, took_effect=False, why_not="over"))
     (only,) = recovery.measure(found, None, None)
-    assert (only["planned_s"], only["outage_s"], only["took_effect"]) == (None, None, False)
+    assert (only.planned_s, only.outage_s, only.took_effect) == (None, None, False)
 
 
 def test_without_faults_nothing_is_said() -> None:
@@ -315,8 +315,8 @@ def drifting() -> Any:
 
 def test_the_summary_of_a_run_without_faults_does_not_speak_of_them(golden: RunDir) -> None:
     summary = evaluation._evaluate(golden, Facts.read(golden), drifting(), recorded=True)
-    assert summary["state"] == "drifting"
-    assert "faults" not in summary
+    assert summary.state == "drifting"
+    assert "faults" not in summary.as_json()
 
 
 def test_a_run_with_faults_is_not_called_drifting(golden: RunDir) -> None:
@@ -326,14 +326,14 @@ def test_a_run_with_faults_is_not_called_drifting(golden: RunDir) -> None:
     acted = record(planned_ns=begin_ns + NS_PER_S, acted_ns=begin_ns + NS_PER_S, ended_ns=begin_ns + 2 * NS_PER_S)
     change(golden.outcome_path, faults=[acted])
     summary = evaluation._evaluate(golden, Facts.read(golden), drifting(), recorded=True)
-    assert (summary["verdict"], summary["state"]) == ("VALID", "steady")
-    assert any("drift is not judged" in warning for warning in summary["warnings"])
-    assert not any("--warmup" in warning for warning in summary["warnings"])
-    (only,) = summary["faults"]
-    assert (only["acted_s"], only["ended_s"]) == (1.0, 2.0)
-    assert only["outage_s"] > 0
-    assert (only["partitions"], only["partitions_judged"]) == (2, 2)
-    assert only["outage_worst_s"] >= only["outage_s"]
+    assert (summary.verdict, summary.state) == ("VALID", "steady")
+    assert any("drift is not judged" in warning for warning in summary.warnings)
+    assert not any("--warmup" in warning for warning in summary.warnings)
+    (only,) = summary.faults
+    assert (only.acted_s, only.ended_s) == (1.0, 2.0)
+    assert only.outage_s > 0
+    assert (only.partitions, only.partitions_judged) == (2, 2)
+    assert only.outage_worst_s >= only.outage_s
     again = evaluation._evaluate(golden, Facts.read(golden), drifting(), recorded=True)
     assert again == summary
 
@@ -341,8 +341,8 @@ def test_a_run_with_faults_is_not_called_drifting(golden: RunDir) -> None:
 def test_a_fault_without_effect_spoils_the_run(golden: RunDir) -> None:
     change(golden.outcome_path, faults=[record(took_effect=False, acted_ns=None, why_not="gone")])
     summary = evaluation._evaluate(golden, Facts.read(golden), drifting(), recorded=True)
-    assert summary["verdict"] == "INVALID"
-    assert summary["reasons"] == ["the fault 'pause engine for 2s at 5s' did not take effect: gone"]
+    assert summary.verdict == "INVALID"
+    assert summary.reasons == ["the fault 'pause engine for 2s at 5s' did not take effect: gone"]
 
 
 def silent(**changes: Any) -> dict[str, Any]:

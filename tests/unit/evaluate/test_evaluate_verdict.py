@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from tallies import row, tally
+from written_runs import summary as summary_with
 
 from streamgauge import registry
 from streamgauge.errors import EngineFailed, EnvironmentProblem
@@ -124,7 +125,7 @@ def test_a_dead_process_is_a_failure() -> None:
     ],
 )
 def test_exit_codes(changes: dict[str, Any], code: int) -> None:
-    assert exit_code({"verdict": "VALID", "sustained": None, "slo": [], **changes}) == code
+    assert exit_code(summary_with(**{"sustained": None, **changes})) == code
 
 
 def unstarted(path: Path, **outcome: Any) -> RunDir:
@@ -164,10 +165,10 @@ def test_a_run_without_load_needs_no_spark(
     assert not needs_spark(run)
     summary = evaluate(_no_spark, run)
     assert summary == run.summary() == evaluate_without_spark(run)
-    assert summary["verdict"] == verdict
-    assert summary["reasons"][0].startswith(reason)
-    assert (summary["state"], summary["sustained"], exit_code(summary)) == (None, None, code)
-    assert not any(summary["results"].values())
+    assert summary.verdict == verdict
+    assert summary.reasons[0].startswith(reason)
+    assert (summary.state, summary.sustained, exit_code(summary)) == (None, None, code)
+    assert not any(summary.results.values())
 
 
 def _no_spark() -> Any:

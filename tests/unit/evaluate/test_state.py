@@ -16,6 +16,7 @@ from streamgauge.evaluate import evaluation
 from streamgauge.evaluate.facts import Facts
 from streamgauge.evaluate.metrics import resources
 from streamgauge.evaluate.tally import Tally
+from streamgauge.model.summary import Summary
 from streamgauge.rundir import RunDir
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "format-1"
@@ -35,10 +36,10 @@ def results(total_ms: Callable[[int], int]) -> Tally:
 
 
 @pytest.fixture
-def judged(tmp_path: Path) -> Callable[..., dict[str, Any]]:
+def judged(tmp_path: Path) -> Callable[..., Summary]:
     def judge(
         found: Tally, *, shape: str = "constant", outcome: dict[str, Any] | None = None, **manifest: Any
-    ) -> dict[str, Any]:
+    ) -> Summary:
         shutil.copytree(GOLDEN, tmp_path / "run")
         run = RunDir.open(tmp_path / "run")
         changed = run.manifest()

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
+from written_runs import summary
 
 from streamgauge.errors import EngineFailed, EnvironmentProblem, InvalidMeasurement, UsageError
 from streamgauge.machine import calibration
 from streamgauge.model import Scenario
 from streamgauge.model.calibration import Calibration
+from streamgauge.model.summary import Summary
 from streamgauge.studies import scenario as scenarios
 
 
@@ -29,23 +30,19 @@ class Machine:
         self.stalls = stalls
         self.asked: list[int] = []
 
-    def run(self, scenario: Scenario) -> Mapping[str, Any]:
+    def run(self, scenario: Scenario) -> Summary:
         rate = scenario.load.rate_per_s
         self.asked.append(rate)
-        summary: dict[str, Any] = {
-            "verdict": "VALID",
-            "reasons": [],
-            "sustained": True,
-            "latency_ms": {
-                "total": {"p50": 4.0, "p99": 9.0, "max": 20.0},
-                "latest": {"p50": 2.0, "p99": None, "max": 18.0},
-            },
-            "rate_per_s": {"output": rate - 0.5},
+        latencies = {
+            "total": {"p50": 4.0, "p99": 9.0, "max": 20.0},
+            "latest": {"p50": 2.0, "p99": None, "max": 18.0},
         }
+        rates = {"offered": rate, "achieved": rate, "output": rate - 0.5}
+        kept_up = summary(sustained=True, latency_ms=latencies, rate_per_s=rates)
         if self.stalls:
             self.stalls -= 1
-            return {**summary, "verdict": "INVALID", "reasons": ["late"]}
-        return summary if rate <= self.most_per_s else {**summary, **self.beyond}
+            return kept_up.with_changes(verdict="INVALID", reasons=["late"])
+        return kept_up if rate <= self.most_per_s else kept_up.with_changes(**self.beyond)
 
 
 @pytest.fixture
@@ -78,7 +75,7 @@ def test_a_stall_is_no_ceiling_but_two_are(echo: Scenario) -> None:
 def test_a_machine_without_room_ends_the_search(echo: Scenario) -> None:
     machine = Machine(10**9)
 
-    def run(scenario: Scenario) -> Mapping[str, Any]:
+    def run(scenario: Scenario) -> Summary:
         if scenario.load.rate_per_s > 4000:
             raise EnvironmentProblem("too little disk for this run")
         return machine.run(scenario)

@@ -83,7 +83,7 @@ def row(out: Path, experiment: Experiment, engine: str = "spark", verdict: str =
         attempts = [{"directory": directory, "verdict": verdict, "reasons": []}]
         return content | {"attempts": attempts, "capacity": found}
     run = write_run(out / directory, experiment, engine, verdict)
-    summary = run.summary()
+    summary = content(run.summary_path)
     attempts = [{"directory": directory, "verdict": verdict, "reasons": summary["reasons"]}]
     return content | {"attempts": attempts, "summary": summary}
 
@@ -134,7 +134,7 @@ def write_run(path: Path, experiment: Experiment, engine: str, verdict: str = "V
         summary["burst"] = SINGLE
     if scenario == "periodic-burst":
         summary["burst"] = PERIODIC
-    run.write_summary(summary)
+    write_json(run.summary_path, summary)
     return run
 
 

@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from written_runs import summary
 
+from run_files import change
 from streamgauge.model import NS_PER_S
 from streamgauge.model.outcome import Outcome
 from streamgauge.report import figures
@@ -21,7 +23,7 @@ def source(**parts: Any) -> Source:
     empty: Mapping[str, Any] = {
         "manifest": {},
         "outcome": Outcome.blank().with_changes(load_start_ns=0),
-        "summary": {},
+        "summary": summary(),
         "seconds": {},
         "latency": {},
         "resources": (),
@@ -72,8 +74,7 @@ def test_clock_steps_are_moves_against_the_monotonic_clock() -> None:
 
 
 def test_slope_goes_through_the_middle_of_the_measured_backlog(valid: RunDir) -> None:
-    content = valid.summary()
-    valid.write_summary({**content, "backlog": {"end": 1, "slope_per_s": 2.0, "slope_ci": [1.0, 3.0]}})
+    change(valid.summary_path, backlog={"end": 1, "slope_per_s": 2.0, "slope_ci": [1.0, 3.0]})
     loaded = read(valid)
     drawn = figures.backlog(loaded)
     assert drawn is not None

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from run_files import content
+from run_files import change, content
 from streamgauge import report
 from streamgauge.cli.report import report as report_command
 from streamgauge.errors import UsageError
@@ -68,12 +68,12 @@ class Page(HTMLParser):
 
 
 def change_summary(run: RunDir, **changes: Any) -> None:
-    run.write_summary({**run.summary(), **changes})
+    change(run.summary_path, **changes)
 
 
 def test_valid_run_leads_with_verdict_and_headlines(valid: RunDir) -> None:
     page = Page(valid)
-    total = valid.summary()["latency_ms"]["total"]
+    total = valid.summary().latency("total")
     for words in (
         "VALID",
         "state: steady",
@@ -120,7 +120,7 @@ def test_invalid_run_keeps_its_numbers_under_a_banner(invalid: RunDir) -> None:
     page = Page(invalid)
     for words in ("INVALID", "a record was 327 ms late", "Do not use these numbers", "over the limit", "drifting"):
         assert words in page.text, words
-    assert f"p50 {invalid.summary()['latency_ms']['total']['p50']:.0f} ms" in page.text
+    assert f"p50 {invalid.summary().latency_ms['total']['p50']:.0f} ms" in page.text
     assert page.text.index("Do not use these numbers") < page.text.index("p50")
     assert ("body", {"class": "unusable"}) in page.tags
 
@@ -172,8 +172,8 @@ def test_null_percentile_is_a_dash_with_a_note(valid: RunDir) -> None:
 
 def test_a_figure_that_missing_results_leave_unknown_has_its_lower_bound(valid: RunDir) -> None:
     content = valid.summary()
-    total = {**content["latency_ms"]["total"], "missing": 400, "p99": None, "p99_at_least": 60_000.0}
-    change_summary(valid, latency_ms={**content["latency_ms"], "total": total})
+    total = {**content.latency_ms["total"], "missing": 400, "p99": None, "p99_at_least": 60_000.0}
+    change_summary(valid, latency_ms={**content.latency_ms, "total": total})
     text = Page(valid).text
     assert "p99 ≥ 60,000 ms" in text, "in the headline"
     row = re.search(r"total [\d,]+ (\S+) [\d.,]+ [\d.,]+ (≥ [\d.,]+) ", text)
@@ -181,9 +181,7 @@ def test_a_figure_that_missing_results_leave_unknown_has_its_lower_bound(valid: 
 
 
 def test_the_headline_counts_every_kind_of_failed_answer(valid: RunDir) -> None:
-    change_summary(
-        valid, results={**valid.summary()["results"], "lost": 1, "wrong": 2, "unfinished": 3, "duplicates": 4}
-    )
+    change_summary(valid, results={**valid.summary().results, "lost": 1, "wrong": 2, "unfinished": 3, "duplicates": 4})
     assert "answers lost 1 wrong 2 unfinished 3 duplicates 4" in Page(valid).text
 
 
@@ -223,7 +221,7 @@ def test_results_of_transactions_are_said_to_count_when_visible(valid: RunDir) -
 
 
 def test_every_word_for_a_result_is_shown_and_explained(valid: RunDir) -> None:
-    results = {name: 1000 * (position + 1) + 7 for position, name in enumerate(valid.summary()["results"])}
+    results = {name: 1000 * (position + 1) + 7 for position, name in enumerate(valid.summary().results)}
     change_summary(valid, results=results)
     text = Page(valid).text
     for name, count in results.items():
