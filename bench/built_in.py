@@ -26,12 +26,12 @@ from pathlib import Path
 import psutil
 
 from streamgauge import jars, registry
-from streamgauge.workloads.traffic.data import Traffic
 from streamgauge.model import Job, ProcessSpec, Stream
 from streamgauge.processes.ports import free_ports
 from streamgauge.processes.supervisor import Supervisor
 from streamgauge.studies import scenario as scenarios
 from streamgauge.transports.kafka import Kafka
+from streamgauge.workloads.traffic.data import Traffic
 
 GOAL_RATIO = 1.05
 HEAP_MB = 2048

@@ -22,7 +22,6 @@ from pathlib import Path
 import psutil
 
 from streamgauge import jars, registry
-from streamgauge.workloads.traffic.data import Traffic
 from streamgauge.engines import java
 from streamgauge.engines.flink import cluster
 from streamgauge.model import Job, ProcessSpec, Stream
@@ -31,6 +30,7 @@ from streamgauge.processes.process import Running
 from streamgauge.processes.supervisor import Supervisor
 from streamgauge.studies import scenario as scenarios
 from streamgauge.transports.kafka import Kafka
+from streamgauge.workloads.traffic.data import Traffic
 
 GOAL_RATIO = 1.05
 PARTITIONS = 2

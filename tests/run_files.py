@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from streamgauge.rundir import RunDir
 from streamgauge.stored import Stored, write_json
 
 
@@ -17,6 +18,10 @@ def content(path: Path) -> dict[str, Any]:
 def change(path: Path, **changes: Any) -> None:
     """Replace these keys."""
     write_json(path, {**content(path), **changes})
+
+
+def write_manifest(run: RunDir, manifest: dict[str, Any]) -> None:
+    write_json(run.manifest_path, {"format": 1, **manifest})
 
 
 def as_written(model: Stored) -> dict[str, Any]:

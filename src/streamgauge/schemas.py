@@ -103,29 +103,6 @@ SUMMARY = {
     "faults?": [MapOf(object)],
 }
 
-_T = {"t_ns": Within(int, 0, 2**62)}
-SAMPLES = {
-    "resources": {
-        **_T,
-        "role": str,
-        "group": str,
-        **{
-            f"{name}?": _NUMBER
-            for name in ("cpu_s", "rss_mb", "heap_used_mb", "heap_committed_mb", "gc_count", "gc_ms")
-        },
-    },
-    "machine": {
-        **_T,
-        **{
-            f"{name}?": _NUMBER
-            for name in ("load1", "cpu_busy", "steal", "psi_cpu_some", "psi_io_some", "psi_memory_some")
-        },
-    },
-    "clock": {**_T, "mono_ns": int, "bracket_ns": int},
-    "positions": {**_T, "appended": MapOf(_COUNT), "consumed": OrNull(_COUNT)},
-    "visible": {**_T, "since_ns": _COUNT, "partition": _COUNT, "end": Within(int, 0, 2**40)},
-}
-
 CAPACITY = {
     "scenario": str,
     "engine": str,

@@ -7,10 +7,10 @@ import secrets
 from pathlib import Path
 
 import pytest
+from streamgauge.engines.spark.limits import CHAINED, LIMITS
 
 from streamgauge.conformance.suite import Bench
 from streamgauge.engines.spark import Spark
-from streamgauge.engines.spark.limits import CHAINED, LIMITS
 from streamgauge.errors import StreamgaugeError
 from streamgauge.model import Job, Limit, Stream
 from streamgauge.processes.supervisor import Supervisor

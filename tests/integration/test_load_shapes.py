@@ -47,7 +47,7 @@ def test_two_workers_share_a_bursty_load_with_random_arrivals_and_skewed_keys(me
         shape="periodic-burst", burst_records=300, burst_s=0.2, burst_every_s=2, arrivals="poisson", keys="zipf",
         generators=2,
     )  # fmt: skip
-    plan = LoadPlan.from_json(run.manifest()["scenario"]["load"])
+    plan = run.manifest().scenario.load.plan()
     assert summary.verdict == "VALID", summary.reasons
     assert len(list((run.path / "ledger").iterdir())) == 2
     assert sent(run) == list(range(plan.records))
@@ -58,7 +58,7 @@ def test_two_workers_share_a_bursty_load_with_random_arrivals_and_skewed_keys(me
     # The anchors that Spark worked out are the plan's, record by record: no result is early by them.
     assert summary.latency_ms["generator_share"]["count"] == summary.latency_ms["total"]["count"]
     assert pq.read_table(run.measures("latency")).column("value_ms").to_numpy().min() >= 0
-    widths_ms = [(burst["start_s"], burst["width_ms"]) for burst in summary.burst.bursts]
+    widths_ms = [(burst.start_s, burst.width_ms) for burst in summary.burst.bursts]
     assert widths_ms == [(start_s, sent_within_ms(run, plan, start_s, start_s + 0.2)) for start_s in (1.8, 3.8)]
 
 
@@ -68,7 +68,7 @@ def test_a_load_without_a_schedule_is_measured_from_when_records_left(
     monkeypatch.setattr(course, "LOAD_OVERRUN_S", -60.0)  # it may take longer than its rate says: nothing is overdue
     run, summary = measure(shape="unlimited", rate_per_s=2_000)
     assert summary.closed_loop
-    plan = LoadPlan.from_json(run.manifest()["scenario"]["load"])
+    plan = run.manifest().scenario.load.plan()
     assert summary.verdict == "VALID", summary.reasons
     assert sent(run) == list(range(plan.records))
     assert summary.latency_ms["total"]["count"] == summary.results["matched"] == plan.records
@@ -155,7 +155,7 @@ def test_enough_ends_the_measured_interval_and_the_rest_follows(shared: Bench) -
     assert outcome.drain == "quiet"
     results = summary.results
     assert results["expected"] == results["matched"] > 0  # type: ignore[index]
-    plan = LoadPlan.from_json(run.manifest()["scenario"]["load"])
+    plan = run.manifest().scenario.load.plan()
     assert sent(run) == list(range(plan.count_before(outcome.load_end_ns - outcome.load_start_ns)))
 
 

@@ -178,7 +178,8 @@ def test_a_transactional_run(measure: Measure, shared: Bench) -> None:
 
 def test_undeclared_transactions_are_noticed_and_stamped(measure: Measure) -> None:
     run, summary = measure("command", program=ENGINE, stage="ingest")
-    assert (run.manifest()["engine"]["delivery"], run.manifest()["engine"]["transactional"]) == ("at-least-once", False)
+    engine = run.manifest().engine
+    assert (engine.delivery, engine.transactional) == ("at-least-once", False)
     assert (summary.verdict, summary.reasons) == ("VALID", [])
     assert any("command writes in transactions" in said for said in summary.warnings)
     # Each transaction holds its first record back for half a second.

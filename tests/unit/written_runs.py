@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from streamgauge.model.capacity import Capacity
+from streamgauge.model.manifest import Manifest, upgrade
 from streamgauge.model.summary import Summary
 from streamgauge.rundir import RunDir
 from streamgauge.stored import write_json
@@ -38,7 +39,7 @@ def write_run(
     latencies["total"]["p50"] = p50_ms
     found |= {"verdict": verdict, "state": state, "reasons": [] if verdict == "VALID" else ["why"]}
     run = RunDir.create(path)
-    run.write_manifest({key: value for key, value in manifest.items() if key != "format"})
+    write_json(run.manifest_path, manifest)
     write_json(run.outcome_path, json.loads((GOLDEN / "outcome.json").read_text()))
     write_json(run.summary_path, {**found, "latency_ms": latencies, **summary})
     return run
@@ -70,5 +71,12 @@ def capacity(**changes: Any) -> Capacity:
 
 
 def summary(**changes: Any) -> Summary:
+    """That of the golden run, had it been VALID."""
+    good = {"verdict": "VALID", "reasons": [], "warnings": [], "sustained": True}
+    return Summary.model_validate({**json.loads((GOLDEN / "summary.json").read_text()), **good, **changes})
+
+
+def manifest(**changes: Any) -> Manifest:
     """That of the golden run."""
-    return Summary.model_validate({**json.loads((GOLDEN / "summary.json").read_text()), **changes})
+    content = upgrade(json.loads((GOLDEN / "manifest.json").read_text()))
+    return Manifest.model_validate({**content, **changes})

@@ -266,7 +266,7 @@ def _failures(run: RunDir, summary: Summary) -> Sequence[str]:
     if summary.verdict == Verdict.FAILED.value:
         return list(summary.reasons)
     counts = {name: int(count) for name, count in summary.results.items() if count is not None}
-    return [] if "expected" not in counts else failures(counts, run.manifest()["engine"]["delivery"], ())
+    return [] if "expected" not in counts else failures(counts, run.manifest().engine.delivery, ())
 
 
 def _probe(

@@ -182,7 +182,7 @@ def _described(path: Path, side: Sequence[Search]) -> dict[str, Any]:
     run = _any_run(side[0].path)
     return {
         "path": str(path),
-        "engine": run and run.manifest()["engine"],
+        "engine": run and run.manifest().engine.as_json(),
         "searches": [str(search.path) for search in side],
         "values": values,
         "median": statistics.median(values),

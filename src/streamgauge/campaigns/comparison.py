@@ -11,7 +11,7 @@ from typing import Any
 from streamgauge.campaigns.repetition import p50_ms, read_runs
 from streamgauge.errors import UsageError
 from streamgauge.evaluate import comparison
-from streamgauge.model import LoadPlan, Verdict
+from streamgauge.model import Verdict
 from streamgauge.model.outcome import Outcome
 from streamgauge.model.summary import Summary
 from streamgauge.rundir import RunDir, shared_cores
@@ -98,10 +98,10 @@ def check_alike(a: RunDir, others: Sequence[RunDir], checked: Sequence[str] = CH
 
 def _manifest(run: RunDir) -> dict[str, Any]:
     """With every value of the load, also those that an older version did not know and left at what is the default."""
-    manifest = run.manifest()
-    scenario = manifest["scenario"]
-    load = asdict(LoadPlan.from_json(scenario["load"]))
-    shared = shared_cores(manifest, run.outcome() if run.outcome_path.is_file() else Outcome.blank())
+    found = run.manifest()
+    manifest, scenario = found.as_json(), found.scenario.as_json()
+    load = asdict(found.scenario.load.plan())
+    shared = shared_cores(found, run.outcome() if run.outcome_path.is_file() else Outcome.blank())
     return {
         **manifest,
         "shared_cores": shared,

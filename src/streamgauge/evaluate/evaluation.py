@@ -30,7 +30,6 @@ from streamgauge.evaluate.summary import Figures, rounded, summarize, write_meas
 from streamgauge.evaluate.tally import PARTITIONS_MAX, Tally, results, wrong_after_fault
 from streamgauge.evaluate.visible import Visible
 from streamgauge.model import NS_PER_MS, ResultKind
-from streamgauge.model.calibration import Calibration
 from streamgauge.model.summary import State, Summary
 from streamgauge.rundir import RunDir, shared_cores
 
@@ -91,7 +90,7 @@ def evaluate(
 
 def _evaluate(run: RunDir, facts: Facts, tally: Tally, *, recorded: bool) -> Summary:
     invalid = [*_doubts(facts), *recovery.reasons(facts)]
-    noted = (*facts.manifest.get("warnings", ()), *facts.outcome.warnings)
+    noted = (*facts.manifest.warnings, *facts.outcome.warnings)
     warnings = [*noted, *recovery.warnings(facts), *_environment_warnings(facts)]
     figures: Figures | None = None
     exactness: dict[str, resolution.Resolution] | None = None
@@ -139,9 +138,9 @@ def _evaluate(run: RunDir, facts: Facts, tally: Tally, *, recorded: bool) -> Sum
     counts = figures.results if figures is not None else results(tally)
     if tally.repeated_keys:
         invalid.append(f"{tally.repeated_keys} keys of the reference answer are not unique")
-    engine = facts.manifest["engine"]
-    recounted = wrong_after_fault(tally) if engine.get("recounts_after_failure") else 0
-    failed = verdict.failures(counts, engine["delivery"], facts.ended("engine"), recounted)
+    engine = facts.manifest.engine
+    recounted = wrong_after_fault(tally) if engine.recounts_after_failure else 0
+    failed = verdict.failures(counts, engine.delivery, facts.ended("engine"), recounted)
     warnings += verdict.recounting_warnings(counts, recounted)
     last_output_ms = None
     if figures is not None and recorded:
@@ -175,9 +174,7 @@ def _evaluate(run: RunDir, facts: Facts, tally: Tally, *, recorded: bool) -> Sum
     if figures is not None and (found := _processing(run, facts, figures, visible, recorded=recorded)) is not None:
         more["processing"] = rounded(found.figures())
     known = summary.with_changes(**more).as_json()
-    summary = summary.with_changes(
-        **more, slo=[slo.judge(slo.parse(text), known) for text in facts.scenario.get("slo", ())]
-    )
+    summary = summary.with_changes(**more, slo=[slo.judge(slo.parse(text), known) for text in facts.scenario.slo])
     if figures is not None and facts.moments is not None:
         write_measures(run, facts, figures, facts.moments)
     run.write_summary(summary)
@@ -279,7 +276,7 @@ def _with_unanswered_inputs(
     if not validated or kind is ResultKind.NONE:
         return consumed.with_consumed_backlog(run, facts, moments, figures)
     appended = int(figures.stamps.appended_per_second.sum())
-    if kind is not ResultKind.FILTER or facts.scenario.get("job") is not None or not appended:
+    if kind is not ResultKind.FILTER or facts.scenario.job is not None or not appended:
         return figures
     kept_share = int(figures.tally.rows.sum()) / appended
     return consumed.with_dropped_inputs(run, facts, moments, figures, kept_share)
@@ -338,7 +335,7 @@ def _warnings(run: RunDir, facts: Facts, moments: Moments, figures: Figures) -> 
                 f"more than half of the total latency ({', '.join(marked)}) is the generator's share, not the engine's"
             )
     said += calibration.warnings(
-        _calibration(facts),
+        facts.manifest.calibration,
         total_p50_ms=total.median if figures.total_known else None,
         latest_p50_ms=figures.latencies["latest"].median if figures.latest_known else None,
         rate_per_s=figures.generator.sent / moments.observed_s if moments.observed_s else None,
@@ -370,7 +367,7 @@ def _state(
         return None, None, sustained.Finding(None)
     if facts.plan.shape == "preloaded":
         return None, "all input was there before the engine: no rate was offered", sustained.Finding(None)
-    rule, evidence = facts.scenario.get("sustained"), _evidence(facts, facts.moments, figures)
+    rule, evidence = facts.scenario.sustained, _evidence(facts, facts.moments, figures)
     no_latency = not validated or facts.workload.kind is ResultKind.NONE
     only_backlog = no_latency and evidence.median_ms is None
     finding = sustained.by_backlog(rule, evidence) if only_backlog else sustained.apply(rule, evidence)
@@ -396,7 +393,7 @@ def _kind(figures: Figures) -> str:
 
 
 def _evidence(facts: Facts, moments: Moments, figures: Figures) -> sustained.Evidence:
-    engine, shared = facts.manifest["engine"], shared_cores(facts.manifest, facts.outcome)
+    engine, shared = facts.manifest.engine, shared_cores(facts.manifest, facts.outcome)
     counts = figures.results
     return sustained.Evidence(
         # Of results that never came, what they had waited for when the run ended.
@@ -409,7 +406,7 @@ def _evidence(facts: Facts, moments: Moments, figures: Figures) -> sustained.Evi
         drained_s=lag.drained_s(figures.tally, moments),
         cpu_share=_cpu_share(facts, figures) if shared is False else None,
         shared_cores=bool(shared),
-        micro_batches=bool(engine["micro_batches"] or engine.get("transactional")),
+        micro_batches=engine.micro_batches or engine.transactional,
     )
 
 
@@ -417,18 +414,13 @@ def _cpu_share(facts: Facts, figures: Figures) -> float | None:
     """CPU seconds of the engine over the interval × the cores given to it."""
     used = figures.resources.get("engine", {}).get("cpu_mean")
     seen = len(facts.outcome.cores.get("engine", ()))
-    cores = facts.manifest["engine"]["options"].get("cores") or seen or facts.manifest.get("machine", {}).get("cores")
+    cores = facts.manifest.engine.options.get("cores") or seen or facts.manifest.machine.cores
     return None if used is None or not cores else used / cores
 
 
 def _environment_warnings(facts: Facts) -> list[str]:
-    names = facts.manifest.get("environment", {}).get("removed", ())
+    names = facts.manifest.environment.removed
     if not names:
         return []
-    kept = "; your own program keeps them" if facts.manifest["engine"]["name"] == "command" else ""
+    kept = "; your own program keeps them" if facts.manifest.engine.name == "command" else ""
     return [f"environment variables that are not passed on, so that they change nothing: {', '.join(names)}{kept}"]
-
-
-def _calibration(facts: Facts) -> Calibration | None:
-    found = facts.manifest.get("calibration")
-    return None if found is None else Calibration.model_validate(found)

@@ -82,14 +82,14 @@ def summarize(
     validated: bool = True,
 ) -> Summary:
     """The same for the same run directory."""
-    scenario, engine = facts.scenario, facts.manifest["engine"]
+    scenario, engine = facts.scenario, facts.manifest.engine
     return Summary(
         format=FORMAT,
-        run=facts.manifest["run"],
-        study=scenario["study"],
-        scenario=scenario["name"],
-        profile=scenario["profile"],
-        engine=EngineUsed(name=engine["name"], version=engine["version"], options=engine["options"]),
+        run=facts.manifest.run,
+        study=scenario.study,
+        scenario=scenario.name,
+        profile=scenario.profile,
+        engine=EngineUsed(name=engine.name, version=engine.version, options=engine.options),
         job=job,
         verdict=decision.verdict.value,
         validated=validated,
@@ -109,8 +109,8 @@ def summarize(
         burst=figures.burst.figures() if figures is not None and figures.burst is not None else None,
         clock=_clock(figures),
         resources={} if figures is None else {k: rounded(v) for k, v in figures.resources.items()},
-        repetitions=(),
-        slo=(),
+        repetitions=[],
+        slo=[],
         report="report.html",
     )
 

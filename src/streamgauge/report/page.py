@@ -76,19 +76,19 @@ def render(source: Source) -> str:
 
 def context(source: Source) -> dict[str, Any]:
     """What the template says in words and tables."""
-    summary = source.summary
+    summary, manifest = source.summary, source.manifest.as_json()
     verdict, state = summary.verdict, summary.state
     mark, meaning = text.VERDICTS[verdict]
     unvalidated = summary.validated is False
     if unvalidated and verdict == "VALID":
         meaning = text.UNVALIDATED
     return {
-        "manifest": source.manifest,
+        "manifest": manifest,
         "outcome": source.outcome,
         "summary": summary,
-        "scenario": _mapping(source.manifest.get("scenario")),
-        "engine": _mapping(source.manifest.get("engine")),
-        "transport": _mapping(source.manifest.get("transport")),
+        "scenario": manifest["scenario"],
+        "engine": manifest["engine"],
+        "transport": manifest["transport"],
         "verdict": {
             "word": verdict,
             "mark": mark,

@@ -12,6 +12,7 @@ import numpy as np
 
 from streamgauge.errors import UsageError
 from streamgauge.model import NS_PER_S
+from streamgauge.model.manifest import Manifest
 from streamgauge.model.outcome import Outcome
 from streamgauge.model.summary import Summary
 from streamgauge.rundir import RunDir
@@ -37,7 +38,7 @@ class Phase:
 class Source:
     """One run as the report sees it. Parts that are not there are empty and named in ``missing``."""
 
-    manifest: Mapping[str, Any]
+    manifest: Manifest
     outcome: Outcome
     summary: Summary
     seconds: Mapping[str, Column]

@@ -115,11 +115,11 @@ class ExperimentResult:
     def manifest(self) -> Mapping[str, Any]:
         """Of the run, or of a search's first probe; empty where there is none."""
         if self.source is not None:
-            return self.source.manifest
+            return self.source.manifest.as_json()
         for probe in () if self.capacity is None else self.capacity.probes:
             source = self.probe_source(probe)
             if source is not None:
-                return source.manifest
+                return source.manifest.as_json()
         return {}
 
     def probe_source(self, probe: CapacityProbe) -> Source | None:

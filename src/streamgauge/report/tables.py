@@ -186,13 +186,13 @@ def resource_rows(source: Source) -> list[dict[str, str]]:
 
 
 def machine_rows(source: Source) -> list[tuple[str, str]]:
-    machine = _part(source.manifest, "machine")
+    machine = source.manifest.machine
     rows = [
-        ("system", " ".join(str(machine[key]) for key in ("system", "kernel") if machine.get(key)) or NONE),
-        ("processor", str(machine.get("cpu") or NONE)),
-        ("cores", number(machine.get("cores"))),
-        ("memory", _with_unit(machine.get("memory_mb"), "MB", 0)),
-        ("load at start", number(machine.get("load_at_start"), 2)),
+        ("system", " ".join(word for word in (machine.system, machine.kernel) if word) or NONE),
+        ("processor", machine.cpu or NONE),
+        ("cores", number(machine.cores)),
+        ("memory", _with_unit(machine.memory_mb, "MB", 0)),
+        ("load at start", number(machine.load_at_start, 2)),
     ]
     words = {
         True: "yes: the engine shares cores with broker or load",
@@ -209,21 +209,20 @@ def machine_rows(source: Source) -> list[tuple[str, str]]:
 
 def provenance_rows(source: Source) -> list[tuple[str, str]]:
     """Empty for a run of a version that did not record it."""
-    found, machine = _part(source.manifest, "provenance"), _part(source.manifest, "machine")
-    if not found:
+    found, machine = source.manifest.provenance, source.manifest.machine
+    if found is None:
         return []
-    git = _part(found, "git")
-    changed = ", with changes that are not committed" if git.get("dirty") else ""
-    packages = _part(found, "packages")
+    git = found.git
+    changed = ", with changes that are not committed" if git and git.dirty else ""
     return [
-        ("date", str(found.get("date") or NONE)),
-        ("streamgauge", str(source.manifest.get("tool") or NONE)),
-        ("commit", f"{git['commit']}{changed}" if git.get("commit") else "none: not run from a git checkout"),
-        ("processor", str(machine.get("cpu") or NONE)),
-        ("frequency governor", str(machine.get("governor") or "not known")),
-        ("container", str(machine.get("container") or "none found")),
-        ("variables not passed on", ", ".join(_part(source.manifest, "environment").get("removed") or ()) or "none"),
-        ("packages", ", ".join(f"{name} {version}" for name, version in packages.items()) or NONE),
+        ("date", found.date or NONE),
+        ("streamgauge", source.manifest.tool or NONE),
+        ("commit", f"{git.commit}{changed}" if git else "none: not run from a git checkout"),
+        ("processor", machine.cpu or NONE),
+        ("frequency governor", machine.governor or "not known"),
+        ("container", machine.container or "none found"),
+        ("variables not passed on", ", ".join(source.manifest.environment.removed) or "none"),
+        ("packages", ", ".join(f"{name} {version}" for name, version in found.packages.items()) or NONE),
     ]
 
 
@@ -252,12 +251,6 @@ def _judged(value: Any, most: float | None) -> str:
 def _with_unit(value: Any, unit: str, digits: int) -> str:
     shown = number(value, digits)
     return shown if shown == NONE or not unit else f"{shown} {unit}"
-
-
-def _part(content: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    """A nested object; empty where there is none, as in a run that died early."""
-    found = content.get(name)
-    return found if isinstance(found, Mapping) else {}
 
 
 def attempt_rows(source: Source) -> list[dict[str, Any]]:

@@ -17,7 +17,7 @@ from streamgauge.errors import EnvironmentProblem, Interrupted, UsageError
 from streamgauge.evaluate import evaluate_without_spark, needs_spark
 from streamgauge.evaluate import process as evaluator
 from streamgauge.jvm.java import find_java
-from streamgauge.model import LoadPlan, ProcessSpec, Stream
+from streamgauge.model import ProcessSpec
 from streamgauge.model.summary import Summary
 from streamgauge.processes import directory_lock
 from streamgauge.processes.supervisor import Supervisor
@@ -128,11 +128,11 @@ def _evaluate_again(run: RunDir, master: str, reporter: Reporter) -> Summary:
             expected="the recorded topics; those of a capacity search's probes are deleted once they are evaluated",
             hint=f"streamgauge report {run.path}, which needs none, or run it again: `command` in its manifest.json",
         )
-    kept_topics = is_unrecorded(run) and not run.manifest()["transport"]["own"]
+    kept_topics = is_unrecorded(run) and not run.manifest().transport.own
     if not kept_topics and not needs_spark(run):
         evaluate_without_spark(run)
         return run.summary()
-    records = LoadPlan.from_json(run.manifest()["scenario"]["load"]).records
+    records = run.manifest().scenario.load.plan().records
     name = f"evaluate-{run.path.name}-{secrets.token_hex(2)}"
     try:
         with kept_evaluator(name, run.path / "logs", master, records) as evaluator:
@@ -145,14 +145,14 @@ def _evaluate_again(run: RunDir, master: str, reporter: Reporter) -> Summary:
 
 def _record_kept_topics(run: RunDir, evaluator: Evaluator, reporter: Reporter) -> None:
     manifest = run.manifest()
-    transport: Transport = registry.transport(manifest["transport"]["name"]).attach(manifest["transport"])
-    streams = [Stream(**stream) for stream in manifest["streams"]]
-    if not all(stream.topic.startswith(f"streamgauge.{manifest['run']}.") for stream in streams):
+    transport: Transport = registry.transport(manifest.transport.name).attach(manifest.transport.as_json())
+    streams = manifest.all_streams
+    if not all(stream.topic.startswith(f"streamgauge.{manifest.run}.") for stream in streams):
         raise UsageError(
             "the manifest names topics that its run did not create",
             where=run.manifest_path,
             got=", ".join(stream.topic for stream in streams),
-            expected=f"streamgauge.{manifest['run']}.…",
+            expected=f"streamgauge.{manifest.run}.…",
         )
     reporter.phase("recording the topics")
     try:
@@ -174,7 +174,7 @@ def keep_reference(run: RunDir, file: Path) -> None:
     What was run, ``job.py``, stays as it is. Raises UsageError for a file without a reference, or a run of ours.
     """
     found = inspect(file)
-    if run.manifest()["scenario"].get("job") is None:
+    if run.manifest().scenario.job is None:
         raise UsageError("the run was not made with --job", where=run.path, hint=f"streamgauge evaluate {run.path}")
     if not found.key:
         raise UsageError("the job file has no reference", where=file, expected="def reference(inputs) and key = […]")

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tallies import START_NS, facts, row, tally
+from written_runs import manifest
 
 from run_files import change
 from streamgauge.evaluate import evaluation
@@ -20,6 +21,7 @@ from streamgauge.evaluate.metrics import recovery
 from streamgauge.evaluate.metrics.recovery import Recovery, Seen, longest_gap_after, longest_gap_before, recover
 from streamgauge.model import NS_PER_MS, NS_PER_S
 from streamgauge.model.outcome import Outcome
+from streamgauge.model.summary import FaultFigures
 from streamgauge.rundir import RunDir
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "format-1"
@@ -240,7 +242,7 @@ def with_faults(*records: dict[str, Any]) -> Facts:
     return dataclasses.replace(
         facts(measured_s=MEASURED_S)[0],
         outcome=Outcome.blank().with_changes(faults=records),
-        manifest={"processes": processes},
+        manifest=manifest(processes=processes),
     )
 
 
@@ -345,10 +347,10 @@ def test_a_fault_without_effect_spoils_the_run(golden: RunDir) -> None:
     assert summary.reasons == ["the fault 'pause engine for 2s at 5s' did not take effect: gone"]
 
 
-def silent(**changes: Any) -> dict[str, Any]:
+def silent(**changes: Any) -> FaultFigures:
     """What the summary says of a fault after which nothing came out."""
-    plain = {"fault": "kill engine at 5s", "took_effect": True, "acted_s": 5.0, "latency": "total"}
-    return {**plain, "first_output_s": None, **changes}
+    plain = {"fault": "kill engine at 5s", "verb": "kill", "role": "engine", "took_effect": True, "why_not": None}
+    return FaultFigures.model_validate({**plain, "acted_s": 5.0, "latency": "total", "first_output_s": None, **changes})
 
 
 def test_a_system_that_stays_silent_has_failed() -> None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from run_files import change
+from run_files import change, content, write_manifest
 from streamgauge.evaluate import evaluate_without_spark, needs_spark
 from streamgauge.evaluate.verdict import exit_code
 from streamgauge.model.summary import Summary
@@ -22,9 +22,9 @@ def unrecorded(path: Path, *, outcome: dict[str, Any] | None = None, slo: Sequen
     run = RunDir.open(path)
     for stream in ("flow", "speed", "output"):
         shutil.rmtree(run.recorded(stream))
-    manifest = run.manifest()
+    manifest = content(run.manifest_path)
     manifest["scenario"]["slo"] = list(slo)
-    run.write_manifest(manifest)
+    write_manifest(run, manifest)
     change(run.outcome_path, **(outcome or {}))
     return run
 

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from tallies import START_NS, facts
 
-from run_files import change
+from run_files import change, content
 from streamgauge.evaluate import evaluation
 from streamgauge.evaluate.facts import Facts
 from streamgauge.evaluate.tally import Tally
@@ -44,7 +44,8 @@ def visible(tmp_path: Path) -> Any:
         run = RunDir.create(tmp_path / "run")
         run.append_samples("visible", lines)
         made, _ = facts()
-        return Visible.read(run, replace(made, manifest={"engine": {"transactional": transactional}}))
+        engine = made.manifest.engine.with_changes(transactional=transactional)
+        return Visible.read(run, replace(made, manifest=made.manifest.with_changes(engine=engine)))
 
     return read
 
@@ -108,7 +109,7 @@ def with_marks(tmp_path: Path) -> Any:
     def make(name: str = "command", **outcome: Any) -> RunDir:
         shutil.copytree(GOLDEN, tmp_path / "run")
         run = RunDir.open(tmp_path / "run")
-        run.write_manifest({**run.manifest(), "engine": {**run.manifest()["engine"], "name": name}})
+        change(run.manifest_path, engine={**content(run.manifest_path)["engine"], "name": name})
         change(run.outcome_path, **outcome)
         directory = run.recorded("output")
         table = pq.read_table(directory)

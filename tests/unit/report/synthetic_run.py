@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from run_files import change
+from run_files import change, write_manifest
 from streamgauge.model import NS_PER_MS, NS_PER_S
 from streamgauge.rundir import RunDir
 from streamgauge.stored import write_json
@@ -22,7 +22,7 @@ START_NS = 1_794_737_700 * NS_PER_S
 def write_valid(path: Path) -> RunDir:
     """A steady run with one warning."""
     run = RunDir.create(path)
-    run.write_manifest(manifest())
+    write_manifest(run, manifest())
     write_json(run.outcome_path, outcome())
     total, late = latencies_ms()
     write_measures(run, total, late)
@@ -57,7 +57,7 @@ def write_bursts(path: Path, burst: dict[str, Any] | None = None) -> RunDir:
     run = write_valid(path)
     content = manifest()
     content["scenario"]["load"] |= {"burst_records": 4000, "burst_s": 0.175, "burst_every_s": 10.0}
-    run.write_manifest(content)
+    write_manifest(run, content)
     write_json(run.outcome_path, {**outcome(), "engine_start_ns": START_NS + 11 * NS_PER_S})
     figures = {"p50_before_ms": 410.0, "p50_peak_ms": 1250.0, "p99_peak_ms": None, "elevated_s": 3}
     bursts = [
@@ -108,7 +108,7 @@ def write_faults(path: Path) -> RunDir:
 def write_failed(path: Path) -> RunDir:
     """A run whose engine died before the load could start."""
     run = RunDir.create(path)
-    run.write_manifest(manifest())
+    write_manifest(run, manifest())
     nothing = dict.fromkeys(("load_start_ns", "measured_start_ns", "measured_end_ns", "load_end_ns", "drain_end_ns"))
     log_tail = "java.lang.OutOfMemoryError: Java heap space\n\tat org.example.Main.main(Main.java:7)"
     ended = {"role": "engine", "group": "engine", "exit_code": 137, "log_tail": log_tail}

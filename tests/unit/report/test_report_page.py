@@ -210,7 +210,9 @@ def test_every_latency_has_its_resolution(valid: RunDir) -> None:
     assert " 1 stamp + 1.1 clock bound " in text
     assert " 1 stamp + 20.6 visibility polling (25.3 at worst) " in text
     assert " 1 stamp + – visibility polling (– at worst) + – clock bound " in text
-    change_summary(valid, resolution_ms=None)
+    found = content(valid.summary_path)
+    del found["resolution_ms"]
+    write_json(valid.summary_path, found)
     assert "clock bound" not in Page(valid).text, "a run of an earlier version"
 
 
@@ -228,23 +230,28 @@ def test_every_word_for_a_result_is_shown_and_explained(valid: RunDir) -> None:
         assert re.search(rf"{name} {count:,} [\d.]+ % \w+", text), name
 
 
+def repetition(run: str, p50_ms: float) -> dict[str, Any]:
+    shown = {"run": run, "directory": run, "verdict": "VALID", "state": "steady", "reasons": []}
+    return {**shown, "total_p50": p50_ms, "total_p99": None, "rate_output": 400.0}
+
+
 def test_objectives_and_repetitions_only_when_there_are_any(valid: RunDir) -> None:
     assert not {"slo", "repetitions"} & {attrs.get("id") for _, attrs in Page(valid).tags}
     change_summary(
         valid,
-        slo=[{"name": "p99 of total", "value": 710.2, "limit": 1000, "met": True}],
-        repetitions=[{"run": "a", "p50": 454.0}, {"run": "b", "p50": 460.5}],
+        slo=[{"slo": "latency.p99 < 1s", "value": 710.2, "limit": 1000, "unit": "ms", "passed": True}],
+        repetitions=[repetition("a", 454.0), repetition("b", 460.5)],
     )
     page = Page(valid)
     assert {"slo", "repetitions"} <= {attrs.get("id") for _, attrs in page.tags}
-    for words in ("p99 of total 710.20 1,000 yes", "2 runs", "460.50"):
+    for words in ("latency.p99 < 1s 710.20 1,000 ms yes", "2 runs", "460.50"):
         assert words in page.text, words
 
 
 def test_manifest_is_whole(valid: RunDir) -> None:
     text = Page(valid).text
     for words in (
-        valid.manifest()["command"],
+        content(valid.manifest_path)["command"],
         "message.timestamp.type LogAppendTime",
         "org.apache.kafka:kafka_2.13 4.1.0",
         "python -m job 'with space' job.json",
@@ -355,7 +362,7 @@ def test_write_imports_no_spark(valid: RunDir) -> None:
 
 
 def test_provenance_is_shown_collapsed_once(valid: RunDir) -> None:
-    manifest = valid.manifest()
+    manifest = content(valid.manifest_path)
     manifest["provenance"] = {
         "date": "2026-11-16T09:00:00+00:00",
         "git": {"commit": "c" * 40, "dirty": True},
@@ -363,7 +370,7 @@ def test_provenance_is_shown_collapsed_once(valid: RunDir) -> None:
     }
     manifest["environment"] = {"removed": ["_JAVA_OPTIONS"]}
     manifest["machine"] |= {"governor": "powersave", "container": "docker"}
-    valid.write_manifest({key: value for key, value in manifest.items() if key != "format"})
+    write_json(valid.manifest_path, manifest)
     page = report.write(valid).read_text(encoding="utf-8")
     section = page[page.index('<section id="provenance">') : page.index('<section id="manifest">')]
     assert "<details><summary>" in section

@@ -69,7 +69,7 @@ def lab(monkeypatch, tmp_path):
 def write(plan: RunPlan, outcome: dict[str, Any], recorded: tuple[str, ...] = ()) -> None:
     run = RunDir(plan.request.out)
     golden = RunDir(GOLDEN)
-    run.write_manifest(golden.manifest())
+    write_json(run.manifest_path, content(golden.manifest_path))
     write_json(run.outcome_path, content(golden.outcome_path) | outcome)
     run.log("engine").write_text("last words")
     for stream in recorded:

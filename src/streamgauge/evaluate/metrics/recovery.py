@@ -105,7 +105,6 @@ def acted_ns(record: FaultRecord) -> int:
 
 def reasons(facts: Facts) -> list[str]:
     """Why a fault spoils the measurement; empty when all did what they were meant to."""
-    groups = {process["role"]: process["group"] for process in facts.manifest.get("processes", ())}
     why = []
     for record in facts.faults:
         if not record.took_effect:
@@ -114,7 +113,7 @@ def reasons(facts: Facts) -> list[str]:
         late_s = (acted_ns(record) - (record.planned_ns or 0)) / NS_PER_S
         if late_s > LATE_S:
             why.append(f"the fault {record.fault!r} acted {late_s:.1f} s late; the limit is {LATE_S:g} s")
-        if record.verb == "kill" and groups.get(record.role, "engine") != "engine":
+        if record.verb == "kill" and facts.manifest.group_of(record.role) not in ("engine", None):
             why.append(f"the fault {record.fault!r} ended what is not under test: nothing is measured without it")
     return why
 
