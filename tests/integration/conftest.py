@@ -16,6 +16,7 @@ from streamgauge.conformance.suite import Bench
 from streamgauge.evaluate import process
 from streamgauge.jvm.java import find_java
 from streamgauge.jvm.spark import connect
+from streamgauge.model.summary import Summary
 from streamgauge.run.faults import parse as parse_fault
 from streamgauge.run.plan import Request
 from streamgauge.run.reporter import NullReporter
@@ -40,7 +41,7 @@ def measure(shared: Bench) -> Measure:
         faults: tuple[str, ...] = (),
         attempts: int = ATTEMPTS,
         **changes: object,
-    ) -> tuple[RunDir, dict[str, Any]]:
+    ) -> tuple[RunDir, Summary]:
         short = {"warmup_s": "1", "measured_s": "4", "rate_per_s": "500"}
         settings = {key: str(value).lower() for key, value in changes.items()}
         scenario = scenarios.resolve("ospbench/latency", engine=engine, changes=short | settings)
@@ -49,7 +50,7 @@ def measure(shared: Bench) -> Measure:
             request = Request(scenario, shared.out(engine), bootstrap=shared.bootstrap, program=program)
             directory, summary = run_scenario(request, NullReporter(), shared.evaluator)
             attempts -= 1
-            if summary["verdict"] != "INVALID" or not attempts:
+            if summary.verdict != "INVALID" or not attempts:
                 return directory, summary
 
     return run

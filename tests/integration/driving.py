@@ -7,13 +7,13 @@ import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
 
+from streamgauge.model.summary import Summary
 from streamgauge.rundir import RunDir
 
 STREAMGAUGE = str(Path(sys.executable).parent / "streamgauge")
 
-Measure = Callable[..., tuple[RunDir, dict[str, Any]]]
+Measure = Callable[..., tuple[RunDir, Summary]]
 
 
 def streamgauge(

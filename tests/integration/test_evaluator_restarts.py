@@ -14,6 +14,7 @@ import pytest
 from confluent_kafka.admin import AdminClient
 from driving import streamgauge
 
+from run_files import content
 from streamgauge.conformance.suite import Bench
 from streamgauge.errors import EnvironmentProblem
 from streamgauge.evaluate.process import JVM_ROLE
@@ -69,8 +70,8 @@ def test_killed_while_it_records(shared: Bench) -> None:
     _, summary = run_scenario(request(shared), killer, shared.evaluator)
     assert killer.killed
     assert sum("started again" in text for text in killer.warnings) == 1
-    assert summary["results"]["matched"] == summary["results"]["expected"] > 0
-    assert not any("ended although nobody" in reason for reason in summary["reasons"])
+    assert summary.results["matched"] == summary.results["expected"] > 0
+    assert not any("ended although nobody" in reason for reason in summary.reasons)
 
 
 def topics(shared: Bench, run: str) -> list[str]:
@@ -85,8 +86,8 @@ def test_topics_of_the_users_that_cannot_be_recorded_stay_until_they_are(shared:
     with Supervisor("without-spark") as supervisor, pytest.raises(EnvironmentProblem) as told:
         run_scenario(asked, killer, Evaluator(supervisor, [broken]))
     run = RunDir.open(asked.out)
-    name: str = run.manifest()["run"]
-    kept: list[str] = [stream["topic"] for stream in run.manifest()["streams"]]
+    name: str = content(run.manifest_path)["run"]
+    kept: list[str] = [stream["topic"] for stream in content(run.manifest_path)["streams"]]
     assert topics(shared, name) == sorted(kept)
     assert told.value.exit_code == 5
     said = killer.warnings[-1]

@@ -37,32 +37,32 @@ sys.exit(7)
 
 def test_a_pause_is_an_outage_of_its_length(measure: Measure) -> None:
     run, summary = measure(faults=("pause engine for 2s at 40%",), measured_s=20)
-    assert summary["verdict"] == "VALID", summary["reasons"]
-    assert summary["results"]["lost"] == summary["results"]["duplicates"] == summary["results"]["unfinished"] == 0
-    (fault,) = summary["faults"]
+    assert summary.verdict == "VALID", summary.reasons
+    assert summary.results["lost"] == summary.results["duplicates"] == summary.results["unfinished"] == 0
+    (fault,) = summary.faults
     (record,) = run.outcome().faults
     assert record.took_effect and record.ended_ns - record.acted_ns >= 2e9
-    assert fault["planned_s"] == 8.0 and fault["acted_s"] >= 8.0
-    assert fault["outage_s"] >= 2.0 > fault["gap_before_s"]
-    assert fault["first_output_s"] >= 2.0
+    assert fault.planned_s == 8.0 and fault.acted_s >= 8.0
+    assert fault.outage_s >= 2.0 > fault.gap_before_s
+    assert fault.first_output_s >= 2.0
     # They count in whole seconds of the run, the fault acts some milliseconds after one.
-    assert 1.9 <= fault["latency_back_s"] < 12.0 and 1.9 <= fault["backlog_back_s"] < 12.0
-    assert summary["latency_ms"]["total"]["max"] >= 2000
-    assert summary["generator"]["late_max_ms"] < summary["generator"]["late_max_limit_ms"]
+    assert 1.9 <= fault.latency_back_s < 12.0 and 1.9 <= fault.backlog_back_s < 12.0
+    assert summary.latency_ms["total"]["max"] >= 2000
+    assert summary.generator.late_max_ms < summary.generator.late_max_limit_ms
 
 
 @pytest.mark.full
 def test_what_a_killed_engine_had_still_to_do_is_lost(measure: Measure) -> None:
     run, summary = measure(faults=("kill engine at 2s",))
-    assert summary["verdict"] == "FAILED", summary["reasons"]
+    assert summary.verdict == "FAILED", summary.reasons
     assert run.outcome().ended == [], "a process that a fault ended is no failure by itself"
     assert run.outcome().drain == "quiet"
-    results = summary["results"]
+    results = summary.results
     assert results["lost"] > 500 and results["matched"] > 500
     assert results["lost"] + results["matched"] == results["expected"]
-    assert [reason for reason in summary["reasons"] if "were lost" in reason] == summary["reasons"]
-    (fault,) = summary["faults"]
-    assert fault["took_effect"] and fault["first_output_s"] is None and fault["backlog_back_s"] is None
+    assert [reason for reason in summary.reasons if "were lost" in reason] == summary.reasons
+    (fault,) = summary.faults
+    assert fault.took_effect and fault.first_output_s is None and fault.backlog_back_s is None
 
 
 @pytest.mark.full
@@ -71,8 +71,8 @@ def test_a_system_that_lives_on_in_silence_has_failed(measure: Measure) -> None:
     run, summary = measure("flink", faults=("kill taskmanager-1 at 50%",), stage="ingest", drain_deadline_s=8)
     assert run.outcome().ended == []
     assert run.outcome().drain == "deadline"
-    assert summary["verdict"] == "FAILED"
-    assert any("nothing came out any more after the fault" in reason for reason in summary["reasons"])
+    assert summary.verdict == "FAILED"
+    assert any("nothing came out any more after the fault" in reason for reason in summary.reasons)
 
 
 @pytest.mark.full
@@ -81,9 +81,9 @@ def test_a_fault_whose_process_had_already_ended_makes_the_run_invalid(measure: 
     run, summary = measure(
         "command", program=program, faults=("kill engine at 90%",), attempts=1, measured_s=8, delivery="at-least-once"
     )
-    assert summary["verdict"] == "INVALID"
-    assert any("did not take effect" in reason for reason in summary["reasons"])
-    assert any("exit code 7" in reason for reason in summary["reasons"])
+    assert summary.verdict == "INVALID"
+    assert any("did not take effect" in reason for reason in summary.reasons)
+    assert any("exit code 7" in reason for reason in summary.reasons)
     (record,) = run.outcome().faults
     assert (record.took_effect, record.acted_ns) == (False, None)
 

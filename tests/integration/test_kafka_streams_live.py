@@ -32,11 +32,11 @@ def test_nothing_is_repartitioned_and_no_topic_is_left(
 
     monkeypatch.setattr(Kafka, "remove", look_and_remove)
     _, summary = measure("kafka-streams", stage="sliding", emit="close", cache_mb=0)
-    run = f"streamgauge.{summary['run']}"
+    run = f"streamgauge.{summary.run}"
     internal = {topic.removeprefix(f"{run}-") for topic in seen if topic.startswith(f"{run}-")}
     assert internal == {"join-this-join-store-changelog", "join-other-join-store-changelog", "windows-changelog"}
     assert not any(topic.startswith(run) for topic in topics(shared))
-    results = summary["results"]
+    results = summary.results
     assert results["matched"] == results["expected"] > 0
     assert results["intermediate"] == results["duplicates"] == 0, "a window that has closed is published once"
 
@@ -48,8 +48,8 @@ def test_a_setting_that_kafka_does_not_know_is_refused(measure: Measure) -> None
 
 def test_a_value_that_kafka_refuses_is_told(measure: Measure) -> None:
     _, summary = measure("kafka-streams", **{"producer.acks": "9"})
-    assert summary["verdict"] == "FAILED"
-    assert any(re.match("process streams-1 .*acks", reason) for reason in summary["reasons"])
+    assert summary.verdict == "FAILED"
+    assert any(re.match("process streams-1 .*acks", reason) for reason in summary.reasons)
 
 
 @pytest.mark.parametrize("implementation", ["customised", pytest.param("built-in", marks=pytest.mark.full)])
@@ -63,9 +63,9 @@ def test_exactly_once_survives_the_death_of_an_instance(measure: Measure, implem
         instances=2,
         measured_s=15,
     )
-    assert summary["verdict"] == "VALID", summary["reasons"]
-    assert summary["faults"][0]["took_effect"]
-    results = summary["results"]
+    assert summary.verdict == "VALID", summary.reasons
+    assert summary.faults[0].took_effect
+    results = summary.results
     assert {word: n for word, n in results.items() if n and word in BAD} == {}
     assert results["matched"] == results["expected"] > 0
 
@@ -81,8 +81,8 @@ def test_windows_before_a_gap_in_the_records_come_out(measure: Measure) -> None:
         cache_mb=0,
         measured_s=10,
     )
-    assert summary["verdict"] == "INVALID", "the load was late"
-    results = summary["results"]
+    assert summary.verdict == "INVALID", "the load was late"
+    results = summary.results
     assert results["matched"] == results["expected"] > 0
 
 
@@ -100,9 +100,9 @@ def test_a_message_that_is_read_again_is_not_joined_with_itself(measure: Measure
         rate_per_s=4000,
         measured_s=15,
     )
-    assert summary["verdict"] == "VALID", summary["reasons"]
-    assert summary["faults"][0]["took_effect"]
-    results = summary["results"]
+    assert summary.verdict == "VALID", summary.reasons
+    assert summary.faults[0].took_effect
+    results = summary.results
     assert results["duplicates"] > 0
     assert (results["wrong"], results["lost"], results["unexpected"]) == (0, 0, 0)
     assert results["matched"] == results["expected"] > 0

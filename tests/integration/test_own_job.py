@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from driving import streamgauge
 
 from streamgauge.conformance.suite import Bench
+from streamgauge.model.summary import Summary
 from streamgauge.run.plan import Request
 from streamgauge.run.reporter import NullReporter
 from streamgauge.run.runner import run_scenario
@@ -19,7 +19,7 @@ from streamgauge.workloads.own.job_file import inspect
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "own_job.py"
 
-RunJob = Callable[[Path], tuple[RunDir, dict[str, Any]]]
+RunJob = Callable[[Path], tuple[RunDir, Summary]]
 
 ONLY_BUILD = """\
 from beside import doubled
@@ -36,13 +36,13 @@ def build(spark, source):
 def run_job(shared: Bench) -> RunJob:
     """A short run of a job file; one that the machine spoilt (INVALID) is repeated."""
 
-    def run(file: Path) -> tuple[RunDir, dict[str, Any]]:
+    def run(file: Path) -> tuple[RunDir, Summary]:
         short = {"warmup_s": "3", "measured_s": "5", "rate_per_s": "200"}
         scenario = scenarios.resolve("ospbench/latency", engine="spark", changes=short, job=inspect(file))
         for _ in range(3):
             request = Request(scenario, shared.out("job"), bootstrap=shared.bootstrap)
             directory, summary = run_scenario(request, NullReporter(), shared.evaluator)
-            if summary["verdict"] != "INVALID":
+            if summary.verdict != "INVALID":
                 break
         return directory, summary
 
@@ -51,12 +51,12 @@ def run_job(shared: Bench) -> RunJob:
 
 def test_the_example_is_right(run_job: RunJob) -> None:
     run, summary = run_job(EXAMPLE)
-    assert summary["verdict"] == "VALID", summary["reasons"]
-    results = summary["results"]
+    assert summary.verdict == "VALID", summary.reasons
+    results = summary.results
     assert results["matched"] == results["expected"] > 0
     assert {results[word] for word in ("wrong", "lost", "unfinished", "unexpected")} == {0}
-    assert summary["latency_ms"]["total"]["count"] > 0
-    assert run.manifest()["scenario"]["job"]["sha256"] == summary["job"]["sha256"] == inspect(EXAMPLE).sha256
+    assert summary.latency_ms["total"]["count"] > 0
+    assert run.manifest().scenario.job.sha256 == summary.job.sha256 == inspect(EXAMPLE).sha256
     assert run.job_path.read_bytes() == EXAMPLE.read_bytes()
 
 
@@ -67,8 +67,8 @@ def test_an_error_in_build_is_found(run_job: RunJob, tmp_path: Path) -> None:
     assert wrong != right
     (tmp_path / "wrong.py").write_text(wrong)
     _, summary = run_job(tmp_path / "wrong.py")
-    assert summary["verdict"] == "FAILED"
-    assert summary["results"]["wrong"] > 0
+    assert summary.verdict == "FAILED"
+    assert summary.results["wrong"] > 0
 
 
 def test_a_job_without_reference_is_unvalidated(run_job: RunJob, tmp_path: Path) -> None:
@@ -76,11 +76,11 @@ def test_a_job_without_reference_is_unvalidated(run_job: RunJob, tmp_path: Path)
     (tmp_path / "beside.py").write_text("def doubled(flow):\n    return 2 * flow\n")
     (tmp_path / "my.py").write_text(ONLY_BUILD)
     _, summary = run_job(tmp_path / "my.py")
-    assert (summary["verdict"], summary["validated"]) == ("VALID", False)
-    assert set(summary["results"].values()) == {None}
+    assert (summary.verdict, summary.validated) == ("VALID", False)
+    assert set(summary.results.values()) == {None}
     # One of two records is a flow, and each of them came out.
-    assert summary["latency_ms"]["total"]["count"] == 500
-    assert summary["rate_per_s"]["output"] > 0
+    assert summary.latency_ms["total"]["count"] == 500
+    assert summary.rate_per_s.output > 0
 
 
 @pytest.mark.parametrize(

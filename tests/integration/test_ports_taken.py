@@ -65,7 +65,7 @@ def test_taken_once(
     thief = Thief(monkeypatch, group, times=1)
     steal.append(thief)
     _, summary = run_scenario(request(engine, tmp_path / "run"), thief)
-    assert summary["results"]["matched"] == summary["results"]["expected"] > 0
+    assert summary.results["matched"] == summary.results["expected"] > 0
     port = thief.held[0].getsockname()[1]
     assert any(f"127.0.0.1:{port}" in text for text in thief.warnings)
 

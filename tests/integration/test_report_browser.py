@@ -9,6 +9,7 @@ import pytest
 from browsing import HOSTILE, NEEDS_BROWSER, Opened
 from playwright.sync_api import Browser
 
+from run_files import write_manifest
 from streamgauge import report
 
 SYNTHETIC = runpy.run_path(str(Path(__file__).parents[1] / "unit" / "report" / "synthetic_run.py"))
@@ -26,7 +27,7 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     hostile = SYNTHETIC["write_valid"](tmp_path_factory.mktemp("runs") / "hostile")
     manifest = SYNTHETIC["manifest"]()
     engine = {**manifest["engine"], "title": HOSTILE, "version": HOSTILE}
-    hostile.write_manifest({**manifest, "engine": engine, HOSTILE: HOSTILE})
+    write_manifest(hostile, {**manifest, "engine": engine, HOSTILE: HOSTILE})
     samples = [{**sample, "role": HOSTILE} for sample in hostile.samples("resources")]
     (hostile.path / "samples" / "resources.jsonl").unlink()
     hostile.append_samples("resources", samples)

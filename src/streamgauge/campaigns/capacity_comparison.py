@@ -9,19 +9,17 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from streamgauge.campaigns.capacity import RATE
-from streamgauge.campaigns.capacity_file import NAME
 from streamgauge.campaigns.comparison import CHECKED, DECIMALS, FORMAT, check_alike, job_notes
 from streamgauge.errors import UsageError
 from streamgauge.evaluate import comparison
+from streamgauge.model import capacity
+from streamgauge.model.capacity import NAME, RATE, Capacity
 from streamgauge.rundir import RunDir
-from streamgauge.schemas import COMPARED_CAPACITY
-from streamgauge.stored import Within, check, read_json
 
 CHOSEN_BY_SEARCH = ("scenario.load",)
 """A capacity search chooses the rates and the lengths of its probes itself."""
@@ -36,20 +34,22 @@ class Search:
     """One finished search."""
 
     path: Path
-    content: Mapping[str, Any]
+    content: Capacity
 
     @property
     def best(self) -> float:
-        return float(self.content["interval"][0])
+        return float(self.content.interval[0] or 0)
 
     @property
     def is_open(self) -> bool:
         """Whether the edge lies beyond what could be probed."""
-        return self.content["interval"][1] is None
+        return self.content.interval[1] is None
 
     @property
     def settings(self) -> dict[str, Any]:
-        return {**self.content, **self.content.get("settings", {})}
+        found = self.content
+        known = {"unit": found.unit, "rule": found.rule, "slo": list(found.slo), "resolution": found.resolution}
+        return {**known, **found.settings}
 
 
 def is_capacity(path: Path) -> bool:
@@ -71,7 +71,7 @@ def compare_capacities(a: Path, b: Path, seed: int = comparison.SEED) -> dict[st
     if known:
         check_alike(known[0], known[1:], [key for key in CHECKED if key not in CHOSEN_BY_SEARCH])
     of_a, of_b = ([search.best for search in side] for side in (left, right))
-    of_rates = left[0].content.get("over", RATE) == RATE
+    of_rates = left[0].content.of_rate
     # A higher rate is the lower cost.
     costs = (of_b, of_a) if of_rates else (of_a, of_b)
     searches = min(len(of_a), len(of_b))
@@ -83,7 +83,7 @@ def compare_capacities(a: Path, b: Path, seed: int = comparison.SEED) -> dict[st
     word = comparison.word(low, high, searches)
     return {
         "format": FORMAT,
-        "measure": f"capacity, {left[0].content.get('unit')}",
+        "measure": f"capacity, {left[0].content.unit}",
         "word": word,
         "ratio": round(comparison.ratio(*costs, resolution=0), DECIMALS),
         "interval": [round(end, DECIMALS) if math.isfinite(end) else None for end in (low, high)],
@@ -96,10 +96,10 @@ def compare_capacities(a: Path, b: Path, seed: int = comparison.SEED) -> dict[st
 
 def read_searches(path: Path) -> list[Search]:
     """The searches of a set, or the one search that the directory is. Raises UsageError when it is unfinished."""
-    content = _read(path)
-    if "searches" not in content:
+    content = capacity.read(path / NAME)
+    if isinstance(content, Capacity):
         return [Search(path, content)]
-    names = [str(number) for number in range(1, int(content["runs"]) + 1)]
+    names = [str(number) for number in range(1, content.runs + 1)]
     if missing := [name for name in names if not (path / name / NAME).is_file()]:
         raise UsageError(
             "the set of searches is not finished",
@@ -107,14 +107,7 @@ def read_searches(path: Path) -> list[Search]:
             got=f"no search {', '.join(missing)}",
             hint="pass the same --out to resume it",
         )
-    return [Search(path / name, _read(path / name)) for name in names]
-
-
-def _read(path: Path) -> dict[str, Any]:
-    where = path / NAME
-    found = read_json(where, {})
-    check(where, found, {"runs": Within(int, 1)} if "searches" in found else COMPARED_CAPACITY)
-    return found
+    return [search for name in names for search in read_searches(path / name)]
 
 
 def _refuse_unusable(searches: Sequence[Search]) -> None:
@@ -130,32 +123,32 @@ def _refuse_unusable(searches: Sequence[Search]) -> None:
 
 def _why_unusable(search: Search) -> str:
     content = search.content
-    outcome, note = content.get("outcome"), content.get("note")
+    outcome, note = content.outcome, content.note
     if outcome is None:
         return f"FAILED: {note}" if note else "unfinished (pass the same --out to resume it)"
     if outcome == "invalid":
         return f"INVALID: {note}"
-    if outcome == "missed" or not content["interval"][0]:
+    if outcome == "missed" or not content.interval[0]:
         return "nothing was sustained"
-    if not content.get("confirmed"):
+    if not content.confirmed:
         return f"unconfirmed: {note or 'no confirming run'} (try a longer --for)"
     return "" if _is_validated(search) else "unvalidated: the job file has no reference"
 
 
 def _is_validated(search: Search) -> bool:
     """A file of an earlier version does not say so: then its job does, or the summary of a probe."""
-    known = search.content.get("validated")
+    known = search.content.validated
     if known is None:
         if search.settings.get("job") is None:
             return True
         run = _any_run(search.path)
-        known = run is not None and run.summary().get("validated")
+        known = run is not None and run.summary().validated
     return bool(known)
 
 
 def _check_searched_alike(searches: Sequence[Search]) -> None:
     first, *others = searches
-    keys = SEARCHED_ALIKE if first.content.get("over", RATE) == RATE else (*SEARCHED_ALIKE, RATE)
+    keys = SEARCHED_ALIKE if first.content.of_rate else (*SEARCHED_ALIKE, RATE)
     for other in others:
         left, right = first.settings, other.settings
         differing = [key for key in keys if left.get(key) != right.get(key)]
@@ -189,11 +182,11 @@ def _described(path: Path, side: Sequence[Search]) -> dict[str, Any]:
     run = _any_run(side[0].path)
     return {
         "path": str(path),
-        "engine": run and run.manifest()["engine"],
+        "engine": run and run.manifest().engine.as_json(),
         "searches": [str(search.path) for search in side],
         "values": values,
         "median": statistics.median(values),
-        "brackets": [search.content["interval"] for search in side],
+        "brackets": [list(search.content.interval) for search in side],
     }
 
 

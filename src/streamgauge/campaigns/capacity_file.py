@@ -1,32 +1,22 @@
-"""``capacity.json``: what a search has found so far, and all that is needed to go on with it.
-
-Format history
---------------
-1   first; ``validated`` of a search and of a probe came later and may be missing. A file with ``searches`` puts several
-    searches together: capacity_set.py
-"""
+"""The ``capacity.json`` of a search that goes on: written whole after every change (model/capacity.py)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from streamgauge.campaigns.resumable import check_same, read
+from streamgauge.campaigns.resumable import check_same
 from streamgauge.campaigns.search import Answer
 from streamgauge.errors import UsageError
-from streamgauge.rundir import write_json
-from streamgauge.schemas import CAPACITY
-from streamgauge.stored import check
-
-FORMAT = 1
-NAME = "capacity.json"
+from streamgauge.model import capacity
+from streamgauge.model.capacity import FORMAT, NAME, BestLatency, Capacity, CapacityProbe, CapacitySet
 
 
 class CapacityFile:
-    """The file of one search, written whole after every change."""
+    """The file of one search."""
 
-    def __init__(self, path: Path, content: dict[str, Any]) -> None:
+    def __init__(self, path: Path, content: Capacity) -> None:
         self._path = path
         self.content = content
 
@@ -38,17 +28,16 @@ class CapacityFile:
         """
         path = out / NAME
         if path.is_file():
-            content = read(path, FORMAT, {})
-            if "searches" in content:
+            content = capacity.read(path)
+            if isinstance(content, CapacitySet):
                 raise UsageError(
                     "the directory holds several searches",
                     where=path,
                     got="no --runs",
-                    expected=f"--runs {content.get('runs')} to resume them",
+                    expected=f"--runs {content.runs} to resume them",
                     hint="the same command with --runs, or another --out",
                 )
-            check(path, content, CAPACITY)
-            check_same(path, content["settings"], settings, "search")
+            check_same(path, content.settings, settings, "search")
             return cls(path, content)
         if out.exists() and (not out.is_dir() or any(out.iterdir())):
             raise UsageError(
@@ -60,75 +49,77 @@ class CapacityFile:
         (out / "probes").mkdir(parents=True, exist_ok=True)
         (out / "logs").mkdir(exist_ok=True)
         file = cls(path, _fresh(settings))
-        file._write()
+        file._update()
         return file
 
     @property
-    def probes(self) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = self.content["probes"]
-        return found
+    def probes(self) -> Sequence[CapacityProbe]:
+        return self.content.probes
 
     @property
     def finished(self) -> bool:
-        return self.content["outcome"] is not None
+        return self.content.outcome is not None
 
     @property
     def guess(self) -> int | None:
-        found: int | None = self.content["guess"]
-        return found
+        return self.content.guess
 
     @property
     def next_number(self) -> int:
         return len(self.probes) + 1
 
     def set_guess(self, guess: int) -> None:
-        self.content["guess"] = guess
-        self._write()
+        self._update(guess=guess)
 
-    def add(self, probe: Mapping[str, Any]) -> None:
-        self.probes.append(dict(probe))
-        known = [row["validated"] for row in self.probes if row.get("validated") is not None]
-        self.content["validated"] = all(known) if known else None
-        self.content["seconds"] = round(sum(row["seconds"] for row in self.probes), 1)
-        self.content["seconds_saved"] = round(sum(row["seconds_saved"] for row in self.probes), 1)
-        self._write()
+    def add(self, probe: CapacityProbe) -> None:
+        probes = [*self.probes, probe]
+        known = [row.validated for row in probes if row.validated is not None]
+        self._update(
+            probes=probes,
+            validated=all(known) if known else None,
+            seconds=round(sum(row.seconds for row in probes), 1),
+            seconds_saved=round(sum(row.seconds_saved for row in probes), 1),
+        )
 
     def finish(self, answer: Answer) -> None:
-        best = [row for row in self.probes if row["value"] == answer.best and row["verdict"] == "sustained"]
-        self.content |= {
-            "outcome": answer.outcome,
-            "interval": [answer.best, answer.beyond],
-            "confirmed": answer.confirmed,
-            "note": answer.note,
+        best = [row for row in self.probes if row.value == answer.best and row.verdict == "sustained"]
+        self._update(
+            outcome=answer.outcome,
+            interval=(answer.best, answer.beyond),
+            confirmed=answer.confirmed,
+            note=answer.note,
             # The confirming run is the last of them, and the longest.
-            "best_latency_ms": {p: best[-1][f"total_{p}"] for p in ("p50", "p99")} if best else None,
-        }
-        self._write()
+            best_latency_ms=BestLatency(p50=best[-1].total_p50, p99=best[-1].total_p99) if best else None,
+        )
 
     def note_failure(self, why: str) -> None:
         """The search ended because the system under test failed. It stays unfinished, and may be resumed."""
-        self.content["note"] = why
-        self._write()
+        self._update(note=why)
 
-    def _write(self) -> None:
-        write_json(self._path, self.content)
+    def _update(self, **changes: Any) -> None:
+        self.content = self.content.with_changes(**changes)
+        capacity.write(self._path, self.content)
 
 
-def _fresh(settings: Mapping[str, Any]) -> dict[str, Any]:
-    over = settings["over"]
-    return {
-        "format": FORMAT,
-        **{key: settings[key] for key in ("scenario", "engine", "rule", "slo", "resolution", "over")},
-        "unit": "records/s" if over == "rate_per_s" else over,
-        "outcome": None,
-        "interval": [None, None],
-        "confirmed": False,
-        "validated": None,
-        "note": "",
-        "best_latency_ms": None,
-        "guess": None,
-        "probes": [],
-        "seconds": 0.0,
-        "seconds_saved": 0.0,
-        "settings": dict(settings),
-    }
+def _fresh(settings: Mapping[str, Any]) -> Capacity:
+    return Capacity(
+        format=FORMAT,
+        scenario=settings["scenario"],
+        engine=settings["engine"],
+        rule=settings["rule"],
+        slo=settings["slo"],
+        resolution=settings["resolution"],
+        over=settings["over"],
+        unit=capacity.unit(settings["over"]),
+        outcome=None,
+        interval=(None, None),
+        confirmed=False,
+        validated=None,
+        note="",
+        best_latency_ms=None,
+        guess=None,
+        probes=(),
+        seconds=0.0,
+        seconds_saved=0.0,
+        settings=dict(settings),
+    )

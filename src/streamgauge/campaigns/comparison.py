@@ -11,8 +11,9 @@ from typing import Any
 from streamgauge.campaigns.repetition import p50_ms, read_runs
 from streamgauge.errors import UsageError
 from streamgauge.evaluate import comparison
-from streamgauge.model import LoadPlan, Verdict
+from streamgauge.model import Verdict
 from streamgauge.model.outcome import Outcome
+from streamgauge.model.summary import Summary
 from streamgauge.rundir import RunDir, shared_cores
 
 FORMAT = 1
@@ -52,7 +53,7 @@ class Side:
 
     path: Path
     runs: Sequence[RunDir]
-    summaries: Sequence[dict[str, Any]]
+    summaries: Sequence[Summary]
 
 
 def compare(a: Path, b: Path, seed: int = comparison.SEED) -> dict[str, Any]:
@@ -97,10 +98,10 @@ def check_alike(a: RunDir, others: Sequence[RunDir], checked: Sequence[str] = CH
 
 def _manifest(run: RunDir) -> dict[str, Any]:
     """With every value of the load, also those that an older version did not know and left at what is the default."""
-    manifest = run.manifest()
-    scenario = manifest["scenario"]
-    load = asdict(LoadPlan.from_json(scenario["load"]))
-    shared = shared_cores(manifest, run.outcome() if run.outcome_path.is_file() else Outcome.blank())
+    found = run.manifest()
+    manifest, scenario = found.as_json(), found.scenario.as_json()
+    load = asdict(found.scenario.load.plan())
+    shared = shared_cores(found, run.outcome() if run.outcome_path.is_file() else Outcome.blank())
     return {
         **manifest,
         "shared_cores": shared,
@@ -159,9 +160,9 @@ def _refuse_unusable(*sides: Side) -> None:
     bad = []
     for side in sides:
         for run, summary in zip(side.runs, side.summaries, strict=True):
-            if summary["verdict"] != Verdict.VALID.value:
-                bad.append(f"{run.path} is {summary['verdict']}")
-            elif summary["state"] == "drifting":
+            if summary.verdict != Verdict.VALID.value:
+                bad.append(f"{run.path} is {summary.verdict}")
+            elif summary.state == "drifting":
                 bad.append(f"{run.path} is drifting")
     if bad:
         raise UsageError(
@@ -184,17 +185,17 @@ def _values(side: Side, kind: str) -> list[float]:
     return values
 
 
-def job_notes(a: Mapping[str, Any], b: Mapping[str, Any]) -> list[str]:
+def job_notes(a: Summary, b: Summary) -> list[str]:
     """What differs in what was run, where one of two summaries is of a reader's own job, and what nobody checked."""
-    jobs = [summary.get("job") or {} for summary in (a, b)]
+    jobs = [summary.job for summary in (a, b)]
     said = []
-    if jobs[0].get("sha256") != jobs[1].get("sha256"):
-        ran = [f"the job {job['name']} ({job['sha256'][:7]})" if job else "the stage itself" for job in jobs]
+    if len({job and job.sha256 for job in jobs}) > 1:
+        ran = [f"the job {job.name} ({job.sha256[:7]})" if job else "the stage itself" for job in jobs]
         said.append(f"A ran {ran[0]}, B {ran[1]}")
     said += [
         f"{name} is unvalidated: nothing says whether its answers are right"
         for name, summary in (("A", a), ("B", b))
-        if summary.get("validated") is False
+        if summary.validated is False
     ]
     return said
 
@@ -204,16 +205,16 @@ def _notes(*sides: Side) -> list[str]:
         f"{run.path} is overloaded: its latency depends on how long it ran"
         for side in sides
         for run, summary in zip(side.runs, side.summaries, strict=True)
-        if summary["state"] == "overloaded"
+        if summary.state == "overloaded"
     ]
 
 
 def _described(side: Side, values: Sequence[float]) -> dict[str, Any]:
-    engine = side.summaries[0]["engine"]
+    engine = side.summaries[0].engine.as_json()
     return {
         "path": str(side.path),
         "engine": engine,
-        "runs": [summary["run"] for summary in side.summaries],
+        "runs": [summary.run for summary in side.summaries],
         "values": list(values),
         "median": statistics.median(values),
     }

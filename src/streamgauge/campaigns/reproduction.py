@@ -26,6 +26,8 @@ from streamgauge.campaigns.reproduction_file import ReproductionFile, Row
 from streamgauge.campaigns.reproduction_needs import make_ready
 from streamgauge.errors import EXIT_OK, EngineFailed, InvalidMeasurement, Unsupported, UsageError
 from streamgauge.model import QUIET_S, Verdict
+from streamgauge.model.capacity import Capacity
+from streamgauge.model.summary import Summary
 from streamgauge.processes import directory_lock
 from streamgauge.redaction import redact_options
 from streamgauge.report.capacity import write_capacity
@@ -144,8 +146,8 @@ class Finding:
 
     verdict: Verdict
     reasons: Sequence[str]
-    summary: Mapping[str, Any] | None = None
-    capacity: Mapping[str, Any] | None = None
+    summary: Summary | None = None
+    capacity: Capacity | None = None
 
 
 class CampaignReporter(Reporter, Protocol):
@@ -272,10 +274,10 @@ def _attempt(
     following = _next_run(row)
     file.settle(
         row,
-        verdict=summary["verdict"] if summary else found.verdict.value,
+        verdict=summary.verdict if summary else found.verdict.value,
         directory=median,
-        summary=summary,
-        capacity=found.capacity,
+        summary=None if summary is None else summary.as_json(),
+        capacity=None if found.capacity is None else found.capacity.as_json(),
         seconds=time.monotonic() - began,
         done=following > step.runs,
     )
@@ -285,16 +287,16 @@ def _attempt(
 
 def _figures(found: Finding) -> dict[str, Any]:
     """Of an attempt, whether it counts or not: percentiles of each latency, output, the bracket of a search."""
-    summary = found.summary or {}
-    latencies = (summary.get("latency_ms") or {}).items()
+    summary = found.summary
+    kinds = {} if summary is None else {kind: summary.latency(kind) for kind in summary.latency_ms}
     return {
-        **{f"{name}_ms": {kind: (values or {}).get(name) for kind, values in latencies} for name in ("p50", "p99")},
-        "rate_output": (summary.get("rate_per_s") or {}).get("output"),
-        "interval": (found.capacity or {}).get("interval"),
+        **{f"{name}_ms": {kind: values.get(name) for kind, values in kinds.items()} for name in ("p50", "p99")},
+        "rate_output": None if summary is None else summary.rate_per_s.output,
+        "interval": None if found.capacity is None else list(found.capacity.interval),
     }
 
 
-def _together(row: Row, out: Path) -> tuple[str, Mapping[str, Any]] | None:
+def _together(row: Row, out: Path) -> tuple[str, Summary] | None:
     """The directory of the median run, and its summary with the values of all; None while there is one run only."""
     counted = {attempt["run"]: attempt["directory"] for attempt in row["attempts"]}
     if len(counted) == 1:
@@ -369,7 +371,7 @@ class LocalRunner:
             return _search(request, reporter)
         run, summary = run_scenario(request, reporter, self._keep(request.master))
         report.write(run)
-        return Finding(Verdict(summary["verdict"]), summary["reasons"], summary=summary)
+        return Finding(Verdict(summary.verdict), summary.reasons, summary=summary)
 
     def _keep(self, master: str) -> Evaluator:
         if self._evaluator is None:
@@ -391,5 +393,5 @@ def _search(request: Request, reporter: Reporter) -> Finding:
         content = CapacityFile.open(request.out, hunt.settings()).content
         return Finding(Verdict.FAILED, [f"{failure.what}: {failure.got}"], capacity=content)
     write_capacity(request.out)
-    invalid = found["outcome"] == "invalid"
-    return Finding(Verdict.INVALID if invalid else Verdict.VALID, [found["note"]] if invalid else [], capacity=found)
+    invalid = found.outcome == "invalid"
+    return Finding(Verdict.INVALID if invalid else Verdict.VALID, [found.note] if invalid else [], capacity=found)

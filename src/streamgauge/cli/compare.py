@@ -76,7 +76,7 @@ def _run_again(a: Path, b: Path, runs: int, out: Path) -> tuple[Path, Path]:
 
 def _request_again(run: RunDir, out: Path) -> Request:
     manifest = run.manifest()
-    return request_of(manifest["command"], out, (manifest["scenario"].get("job") or {}).get("sha256"))
+    return request_of(manifest.command, out, None if manifest.scenario.job is None else manifest.scenario.job.sha256)
 
 
 def request_of(command: str, out: Path, job_sha256: str | None = None) -> Request:

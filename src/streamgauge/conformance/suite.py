@@ -190,7 +190,7 @@ def observe(
     for _ in range(ATTEMPTS):
         resolved = scenario_for(engine, workload, changes, scenario)
         observed = _observe_once(shared, engine, resolved, program)
-        if observed.summary["verdict"] != "INVALID":
+        if observed.summary.verdict != "INVALID":
             break
     return observed
 

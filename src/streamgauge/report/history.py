@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from streamgauge.errors import UsageError
-from streamgauge.model import NS_PER_S
+from streamgauge.model import NS_PER_S, JobFile
+from streamgauge.model.manifest import Manifest
 from streamgauge.report import draw, text
 from streamgauge.report.page import as_script_data, csp_hash, packaged
 from streamgauge.rundir import RunDir
@@ -156,21 +157,19 @@ def _run_directories(root: Path) -> Iterator[Path]:
 def _read(directory: Path) -> Entry:
     run = RunDir.open(directory)
     manifest, summary = run.manifest(), run.summary()
-    scenario = manifest["scenario"]
-    total = summary["latency_ms"].get("total") or {}
-    rates = summary["rate_per_s"]
+    scenario = manifest.scenario
     return Entry(
         directory=directory,
         at=_moment(run, manifest),
-        scenario=f"{scenario['study']}/{scenario['name']}",
-        engine=str(manifest["engine"]["name"]),
-        stage=_job_name(scenario.get("job")) or str(scenario["stage"]),
-        offered_per_s=_number(scenario["load"].get("rate_per_s")),
-        verdict=str(summary["verdict"]),
-        state=summary["state"],
-        p50_ms=_number(total.get("p50")),
-        p99_ms=_number(total.get("p99")),
-        output_per_s=_number(rates.get("output")),
+        scenario=f"{scenario.study}/{scenario.name}",
+        engine=manifest.engine.name,
+        stage=_job_name(scenario.job) or scenario.stage,
+        offered_per_s=scenario.load.rate_per_s,
+        verdict=summary.verdict,
+        state=summary.state,
+        p50_ms=summary.percentile_ms("total", "p50"),
+        p99_ms=summary.percentile_ms("total", "p99"),
+        output_per_s=summary.rate_per_s.output,
         settings=_settings(manifest),
     )
 
@@ -181,30 +180,29 @@ def _why(problem: UsageError | OSError) -> str:
     return f"{problem.what}: {problem.got}" if problem.got else problem.what
 
 
-def _settings(manifest: Mapping[str, Any]) -> dict[str, str]:
+def _settings(manifest: Manifest) -> dict[str, str]:
     """What an older version did not know is what is the default now, and that is left out."""
-    scenario, options = manifest["scenario"], dict(manifest["engine"].get("options") or {})
-    load = scenario["load"]
-    named = {"shape": load.get("shape", "constant"), "arrivals": load.get("arrivals", "even")}
-    named |= {"keys": scenario.get("keys", "dataset"), "partitions": scenario.get("partitions")}
-    named |= {"faults": ", ".join(map(str, scenario.get("faults") or ()))}
+    scenario, options = manifest.scenario, dict(manifest.engine.options)
+    named: dict[str, Any] = {"shape": scenario.load.shape, "arrivals": scenario.load.arrivals}
+    named |= {"keys": scenario.parameters.get("keys", "dataset"), "partitions": scenario.partitions}
+    named |= {"faults": ", ".join(map(str, scenario.faults))}
     own = options.pop("conf", None) or {}
     return {key: text.plain(value) for key, value in {**named, **options, **own}.items()}
 
 
-def _job_name(job: Mapping[str, Any] | None) -> str:
+def _job_name(job: JobFile | None) -> str:
     """A job file that was changed is another measurement; its name alone does not tell."""
-    return f"{Path(job['path']).name} {job['sha256'][:7]}" if job else ""
+    return f"{job.name} {job.sha256[:7]}" if job else ""
 
 
-def _moment(run: RunDir, manifest: Mapping[str, Any]) -> datetime:
+def _moment(run: RunDir, manifest: Manifest) -> datetime:
     """When its load started; where it never did, when the run got its name."""
     start_ns = run.outcome().load_start_ns if run.outcome_path.is_file() else None
     if start_ns is not None:
         return datetime.fromtimestamp(start_ns / NS_PER_S, UTC)
-    named = re.search(r"(\d{8}-\d{6})-[0-9a-f]+$", manifest["run"])
+    named = re.search(r"(\d{8}-\d{6})-[0-9a-f]+$", manifest.run)
     if named is None:
-        raise UsageError("nothing tells when it ran", got=f"the name {manifest['run']!r} without a date")
+        raise UsageError("nothing tells when it ran", got=f"the name {manifest.run!r} without a date")
     return datetime.strptime(named[1], "%Y%m%d-%H%M%S").replace(tzinfo=UTC)
 
 

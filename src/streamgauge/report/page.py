@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from streamgauge.report import text
-from streamgauge.report.bursts import burst_moments, burst_of, burst_rows
+from streamgauge.report.bursts import burst_moments, burst_rows
 from streamgauge.report.figures import all_figures
 from streamgauge.report.recovery import fault_results, fault_rows
 from streamgauge.report.source import Source, read
@@ -76,32 +76,30 @@ def render(source: Source) -> str:
 
 def context(source: Source) -> dict[str, Any]:
     """What the template says in words and tables."""
-    summary = source.summary
-    verdict = str(summary.get("verdict") or "UNKNOWN")
-    mark, meaning = text.VERDICTS.get(verdict, ("?", "the run has no verdict"))
-    style = verdict.lower() if verdict in text.VERDICTS else "invalid"
-    state = summary.get("state")
-    unvalidated = summary.get("validated") is False
+    summary, manifest = source.summary, source.manifest.as_json()
+    verdict, state = summary.verdict, summary.state
+    mark, meaning = text.VERDICTS[verdict]
+    unvalidated = summary.validated is False
     if unvalidated and verdict == "VALID":
         meaning = text.UNVALIDATED
     return {
-        "manifest": source.manifest,
+        "manifest": manifest,
         "outcome": source.outcome,
         "summary": summary,
-        "scenario": _mapping(source.manifest.get("scenario")),
-        "engine": _mapping(source.manifest.get("engine")) or _mapping(summary.get("engine")),
-        "transport": _mapping(source.manifest.get("transport")),
+        "scenario": manifest["scenario"],
+        "engine": manifest["engine"],
+        "transport": manifest["transport"],
         "verdict": {
             "word": verdict,
             "mark": mark,
             "meaning": meaning,
             "note": "unvalidated: no reference" if unvalidated else "",
             "usable": verdict == "VALID",
-            "style": style,
+            "style": verdict.lower(),
         },
         "state": {"word": state or "not judged", "meaning": _meaning_of_state(source)},
-        "reasons": [text.plain(reason) for reason in summary.get("reasons") or ()],
-        "warnings": [text.plain(warning) for warning in summary.get("warnings") or ()],
+        "reasons": [text.plain(reason) for reason in summary.reasons],
+        "warnings": [text.plain(warning) for warning in summary.warnings],
         "missing": source.missing,
         "phases": source.phases,
         "headlines": headlines(source),
@@ -113,22 +111,22 @@ def context(source: Source) -> dict[str, Any]:
         "resources": resource_rows(source),
         "machine": machine_rows(source),
         "clock": clock_rows(source),
-        "backlog": _mapping(summary.get("backlog")),
+        "backlog": summary.backlog or {},
         "rates": rate_rows(source),
         "provenance": provenance_rows(source),
-        "burst": burst_of(source),
+        "burst": summary.burst,
         "burst_moments": burst_moments(source),
         "bursts": burst_rows(source),
         "faults": fault_rows(source),
         "fault_results": fault_results(source),
-        "slo": [entry for entry in summary.get("slo") or () if isinstance(entry, Mapping)],
-        "repetitions": [entry for entry in summary.get("repetitions") or () if isinstance(entry, Mapping)],
+        "slo": [entry.as_json() for entry in summary.slo],
+        "repetitions": summary.repetitions,
         "attempts": attempt_rows(source),
     }
 
 
 def _meaning_of_state(source: Source) -> str:
-    return text.plain(source.summary.get("state_reason") or text.STATES.get(str(source.summary.get("state")), ""))
+    return text.plain(source.summary.state_reason or text.STATES.get(source.summary.state or "", ""))
 
 
 def as_script_data(content: Any) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from written_runs import capacity, summary
 
 from streamgauge import report
 from streamgauge.campaigns import reproduction
@@ -28,6 +29,7 @@ from streamgauge.campaigns.search import Answer
 from streamgauge.errors import EngineFailed, Interrupted, UsageError
 from streamgauge.machine import description as machine
 from streamgauge.model import Verdict
+from streamgauge.model.capacity import Capacity
 from streamgauge.run.reporter import NullReporter, Reporter
 
 ECHO = ("echo",)
@@ -68,8 +70,8 @@ class Script:
             raise Interrupted("interrupted", where=directory)
         reasons = [] if verdict == "VALID" else ["why"]
         if step.experiment.purpose == "capacity":
-            return Finding(Verdict(verdict), reasons, capacity={"outcome": "found"})
-        return Finding(Verdict(verdict), reasons, summary={"verdict": verdict, "sustained": False})
+            return Finding(Verdict(verdict), reasons, capacity=capacity())
+        return Finding(Verdict(verdict), reasons, summary=summary(verdict=verdict, sustained=False))
 
 
 @pytest.fixture(autouse=True)
@@ -190,7 +192,7 @@ def test_an_interrupted_search_goes_on_in_its_own_directory(order: Callable[...,
     script = Script("INVALID", "VALID")
     content = reproduce(search, Onlooker(), script)
     assert script.done == ["throughput-tumbling-built-in-spark", "throughput-tumbling-built-in-spark-2"]
-    assert rows(content)["throughput-tumbling-built-in"]["capacity"] == {"outcome": "found"}
+    assert rows(content)["throughput-tumbling-built-in"]["capacity"]["outcome"] == "found"
 
 
 def test_an_invalid_run_is_repeated_once_and_both_are_told(order: Callable[..., Order]) -> None:
@@ -322,7 +324,7 @@ def search(
     step = next(step for step in plan(asked) if step.chosen)
 
     def carry_out(ends: Callable[[CapacitySearch], None]) -> Finding:
-        def find_capacity(hunt: CapacitySearch, reporter: Reporter) -> dict[str, Any]:
+        def find_capacity(hunt: CapacitySearch, reporter: Reporter) -> Capacity:
             file = CapacityFile.open(hunt.request.out, hunt.settings())
             ends(hunt)
             file.finish(Answer("invalid", None, None, confirmed=False, note="the clock stepped"))
@@ -340,7 +342,7 @@ def test_a_search_that_cannot_be_trusted(search: Callable[..., Finding], order: 
     found = search(lambda hunt: None)
     assert (found.verdict, found.reasons) == (Verdict.INVALID, ["the clock stepped"])
     assert found.capacity is not None
-    assert found.capacity["outcome"] == "invalid"
+    assert found.capacity.outcome == "invalid"
     assert (order().out / "runs" / "throughput-tumbling-built-in-spark" / "report.html").is_file()
 
 
@@ -352,4 +354,4 @@ def test_a_search_whose_engine_fails_is_a_finding(search: Callable[..., Finding]
     assert found.verdict is Verdict.FAILED
     assert found.reasons == ["the system under test failed at 100 records/s: it died"]
     assert found.capacity is not None
-    assert found.capacity["outcome"] is None
+    assert found.capacity.outcome is None

@@ -11,6 +11,7 @@ import pytest
 
 from run_files import content
 from streamgauge.errors import EnvironmentProblem, Interrupted, PortTaken, UsageError
+from streamgauge.model.summary import Summary
 from streamgauge.run import runner
 from streamgauge.run.plan import Request, RunPlan
 from streamgauge.run.reporter import NullReporter
@@ -53,7 +54,7 @@ class Lab:
         monkeypatch.setattr(runner.plans, "check_room", lambda plan: None)
         monkeypatch.setattr(runner, "remove_topics", lambda plan, reporter: self.removed.append(plan))
 
-    def run(self, out: Path, *courses: Measure, bootstrap: str | None = None) -> tuple[RunDir, dict[str, Any]]:
+    def run(self, out: Path, *courses: Measure, bootstrap: str | None = None) -> tuple[RunDir, Summary]:
         self.courses += courses
         scenario = scenarios.resolve("ospbench/latency", engine="echo")
         return run_scenario(Request(scenario, out, bootstrap=bootstrap), self.ear)
@@ -68,7 +69,7 @@ def lab(monkeypatch, tmp_path):
 def write(plan: RunPlan, outcome: dict[str, Any], recorded: tuple[str, ...] = ()) -> None:
     run = RunDir(plan.request.out)
     golden = RunDir(GOLDEN)
-    run.write_manifest(golden.manifest())
+    write_json(run.manifest_path, content(golden.manifest_path))
     write_json(run.outcome_path, content(golden.outcome_path) | outcome)
     run.log("engine").write_text("last words")
     for stream in recorded:
@@ -203,7 +204,7 @@ def test_interrupted_while_it_is_recorded(lab, tmp_path):
     with pytest.raises(Interrupted) as told:
         lab.run(tmp_path / "run", interrupt({}, STREAMS[:1]))
     assert told.value.hint is None
-    assert "the run was interrupted" in RunDir(tmp_path / "run").summary()["reasons"]
+    assert "the run was interrupted" in RunDir(tmp_path / "run").summary().reasons
 
 
 def fail_to_record(plan: RunPlan) -> dict[str, Any]:
