@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
+from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, TypeVar
@@ -150,6 +151,7 @@ def names() -> list[str]:
     return sorted(scenarios)
 
 
+@cache
 def describe(name: str) -> _File:
     """The scenario file ``study/scenario``, checked."""
     if name not in names():
