@@ -10,12 +10,14 @@ import pytest
 
 from streamgauge.conformance.suite import Bench
 from streamgauge.engines.spark import Spark
-from streamgauge.engines.spark.limits import CHAINED, LIMITS
+from streamgauge.engines.spark.limits import LIMITS
 from streamgauge.errors import StreamgaugeError
 from streamgauge.model import Job, Limit, Stream
 from streamgauge.processes.supervisor import Supervisor
 from streamgauge.transports.kafka import Kafka
 from streamgauge.workloads.traffic.data import Traffic
+
+pytestmark = [pytest.mark.engine("spark"), pytest.mark.full]
 
 SPARKS_OWN = [limit for limit in LIMITS if "keeps no state" not in limit.reason]
 
@@ -26,9 +28,7 @@ def words(limit: Limit) -> str:
     return found[0] if found else limit.reason
 
 
-@pytest.mark.parametrize(
-    "limit", [pytest.param(limit, marks=() if limit.pipelines == CHAINED else pytest.mark.full) for limit in SPARKS_OWN]
-)
+@pytest.mark.parametrize("limit", SPARKS_OWN)
 def test_spark_refuses_it(shared: Bench, limit: Limit, tmp_path: Path) -> None:
     run = f"limit-{secrets.token_hex(4)}"
     streams = [Stream(name, f"{run}.{name}", 2, "input") for name in ("flow", "speed")]
