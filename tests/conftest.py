@@ -61,7 +61,9 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> Iterator[None]:
+    yield  # behind pytest's own lines
     if RUNS.total:
         terminalreporter.write_line(RUNS.summary(), yellow=bool(RUNS.invalid))
     if problem := RUNS.problem():
