@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from streamgauge.engines.spark.limits import CHAINED, LIMITS
 
 from streamgauge import registry
 from streamgauge.conformance.suite import Bench
@@ -18,10 +17,10 @@ from streamgauge.model import Job, Limit, LoadPlan, Stream
 from streamgauge.processes.supervisor import Supervisor
 from streamgauge.transports.kafka import Kafka
 
+pytestmark = [pytest.mark.engine("spark"), pytest.mark.full]
+
 OURS = ("keeps no state", "one implementation")
 SPARKS_OWN = [limit for limit in Spark.traits.limits if not any(words in limit.reason for words in OURS)]
-ALWAYS = ("correctness", "OUTPUT_MODE")
-"""One of each family; all others are in the full matrix."""
 PARAMETERS: dict[str, Any] = {"out_of_order_ms": 500, "lookbacks_s": [1, 2]}
 """Those without a default."""
 LOAD = LoadPlan(rate_per_s=10, warmup_s=0, measured_s=1, tail_s=0)
@@ -33,17 +32,8 @@ def words(limit: Limit) -> str:
     return found[0] if found else limit.reason
 
 
-def marks(limit: Limit) -> Any:
-    return () if any(word in limit.reason for word in ALWAYS) else pytest.mark.full
-
-
 @pytest.mark.parametrize(
-    ("workload", "limit"),
-    [
-        pytest.param(workload, limit, marks=marks(limit) if workload == min(limit.workloads) else pytest.mark.full)
-        for limit in SPARKS_OWN
-        for workload in sorted(limit.workloads)
-    ],
+    ("workload", "limit"), [(workload, limit) for limit in SPARKS_OWN for workload in sorted(limit.workloads)]
 )
 def test_spark_refuses_it(shared: Bench, workload: str, limit: Limit, tmp_path: Path) -> None:
     computed = registry.workload(workload)

@@ -49,7 +49,7 @@ class Killer(NullReporter):
 
 
 def request(shared: Bench) -> Request:
-    changes = {"warmup_s": "1", "measured_s": "2", "rate_per_s": "200"}
+    changes = {"warmup_s": "1", "measured_s": "2", "rate_per_s": "200", "quiet_s": "1"}
     scenario = scenarios.resolve("ospbench/latency", engine="echo", changes=changes)
     return Request(scenario, shared.out("killed"), bootstrap=shared.bootstrap)
 
@@ -64,6 +64,7 @@ def test_killed_while_it_matches(shared: Bench, tmp_path: Path) -> None:
     assert run.summary_path.read_bytes() == (GOLDEN / "summary.json").read_bytes()
 
 
+@pytest.mark.full
 def test_killed_while_it_records(shared: Bench) -> None:
     """The broker is still there when the step is repeated."""
     killer = Killer(shared, "recording speed")
@@ -79,6 +80,7 @@ def topics(shared: Bench, run: str) -> list[str]:
     return sorted(topic for topic in found if run in topic)
 
 
+@pytest.mark.full
 def test_topics_of_the_users_that_cannot_be_recorded_stay_until_they_are(shared: Bench) -> None:
     asked = request(shared)
     broken = ProcessSpec(role="evaluate", group="evaluate", argv=[sys.executable, "-c", "raise SystemExit('no Spark')"])

@@ -12,6 +12,8 @@ from driving import Measure, streamgauge
 
 from streamgauge.conformance.suite import Bench
 
+pytestmark = [pytest.mark.engine("flink"), pytest.mark.full]
+
 
 @pytest.fixture
 def machine(tmp_path: Path) -> dict[str, str]:
@@ -64,7 +66,6 @@ def test_a_start_that_fails_shows_the_right_log_and_leaves_nothing(
     assert left(machine) == []
 
 
-@pytest.mark.full
 def test_state_in_rocksdb(measure: Measure) -> None:
     _, summary = measure("flink", stage="sliding", state_backend="rocksdb")
     assert summary.verdict == "VALID", summary.reasons
@@ -76,8 +77,8 @@ def test_state_in_rocksdb(measure: Measure) -> None:
     [
         ("tumbling", "customised", "exactly-once", 1),
         # More slots than partitions: a source without a partition must not hold the watermark back.
-        pytest.param("tumbling", "built-in", "exactly-once", 2, marks=pytest.mark.full),
-        pytest.param("ingest", "built-in", "at-least-once", 1, marks=pytest.mark.full),
+        ("tumbling", "built-in", "exactly-once", 2),
+        ("ingest", "built-in", "at-least-once", 1),
     ],
 )
 def test_a_killed_task_manager_costs_no_result(

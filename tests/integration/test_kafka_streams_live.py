@@ -12,6 +12,8 @@ from streamgauge.conformance.suite import Bench
 from streamgauge.errors import UsageError
 from streamgauge.transports.kafka import Kafka
 
+pytestmark = pytest.mark.engine("kafka-streams")
+
 BAD = {"lost", "wrong", "unexpected", "duplicates", "unfinished"}
 
 
@@ -46,13 +48,15 @@ def test_a_setting_that_kafka_does_not_know_is_refused(measure: Measure) -> None
         measure("kafka-streams", **{"producer.linger.mss": "1"})
 
 
+@pytest.mark.full
 def test_a_value_that_kafka_refuses_is_told(measure: Measure) -> None:
     _, summary = measure("kafka-streams", **{"producer.acks": "9"})
     assert summary.verdict == "FAILED"
     assert any(re.match("process streams-1 .*acks", reason) for reason in summary.reasons)
 
 
-@pytest.mark.parametrize("implementation", ["customised", pytest.param("built-in", marks=pytest.mark.full)])
+@pytest.mark.full
+@pytest.mark.parametrize("implementation", ["customised", "built-in"])
 def test_exactly_once_survives_the_death_of_an_instance(measure: Measure, implementation: str) -> None:
     _, summary = measure(
         "kafka-streams",
@@ -70,6 +74,7 @@ def test_exactly_once_survives_the_death_of_an_instance(measure: Measure, implem
     assert results["matched"] == results["expected"] > 0
 
 
+@pytest.mark.full
 def test_windows_before_a_gap_in_the_records_come_out(measure: Measure) -> None:
     """The first record behind the gap closes them, and lies beyond what Kafka Streams' own retention would keep."""
     _, summary = measure(

@@ -66,11 +66,6 @@ EXAMPLE = (
 )
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _few_tasks(spark: Any) -> None:
-    spark.conf.set("spark.sql.shuffle.partitions", "2")
-
-
 def inputs(spark: Any, lanes: Iterable[Lane]) -> dict[str, Any]:
     """The two topics, as the evaluation hands them to a pipeline."""
     rows: dict[str, list[tuple[Any, ...]]] = {"flow": [], "speed": []}

@@ -35,10 +35,16 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     return found
 
 
-@pytest.mark.parametrize("width", [400, 1280])
 @pytest.mark.parametrize(
-    ("kind", "figures"),
-    [("valid", 12), ("invalid", 12), ("failed", 6), ("hostile", 12), ("bursts", 14), ("faults", 12)],
+    ("kind", "figures", "width"),
+    [
+        pytest.param(kind, figures, width, marks=() if width == always else pytest.mark.full)
+        for kind, figures, always in (
+            *(("valid", 12, 1280), ("invalid", 12, 400), ("failed", 6, 400)),
+            *(("hostile", 12, 400), ("bursts", 14, 400), ("faults", 12, 1280)),
+        )
+        for width in (400, 1280)
+    ],
 )
 def test_report_draws_and_fits(browser: Browser, reports: dict[str, str], kind: str, figures: int, width: int) -> None:
     opened = Opened(browser, reports[kind], width)

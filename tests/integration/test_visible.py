@@ -176,6 +176,7 @@ def test_a_transactional_run(measure: Measure, shared: Bench) -> None:
     assert run.summary_path.read_bytes() == first, "evaluated again"
 
 
+@pytest.mark.full
 def test_undeclared_transactions_are_noticed_and_stamped(measure: Measure) -> None:
     run, summary = measure("command", program=ENGINE, stage="ingest")
     engine = run.manifest().engine

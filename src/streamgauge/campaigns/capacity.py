@@ -148,6 +148,7 @@ class CapacitySearch:
             "partitions": scenario.partitions,
             "parameters": dict(scenario.parameters),
             "drain_deadline_s": scenario.drain_deadline_s,
+            "quiet_s": scenario.quiet_s,
             "seed": scenario.seed,
             "bootstrap": request.bootstrap,
             "program": redact_arguments(request.program),

@@ -25,7 +25,7 @@ from streamgauge.campaigns.repetition import median_run, summarize
 from streamgauge.campaigns.reproduction_file import ReproductionFile, Row
 from streamgauge.campaigns.reproduction_needs import make_ready
 from streamgauge.errors import EXIT_OK, EngineFailed, InvalidMeasurement, Unsupported, UsageError
-from streamgauge.model import QUIET_S, Verdict
+from streamgauge.model import Verdict
 from streamgauge.model.capacity import Capacity
 from streamgauge.model.summary import Summary
 from streamgauge.processes import directory_lock
@@ -112,7 +112,7 @@ class Step:
             return 0.0
         load = self.request.scenario.load
         starting_s = STARTING_S + (STARTING_JVM_S if registry.engine(self.engine).traits.needs_java else 0.0)
-        around_s = starting_s + QUIET_S + EVALUATING_S
+        around_s = starting_s + self.request.scenario.quiet_s + EVALUATING_S
         if self.experiment.purpose == "run":
             return self.runs * (around_s + load.duration_s + load.records / EVALUATED_PER_S)
         # Most probes are undecided after their shortest length; the confirming one has its full length.

@@ -6,9 +6,10 @@ import base64
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from functools import cache
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from streamgauge.report import text
 from streamgauge.report.bursts import burst_moments, burst_rows
@@ -31,6 +32,9 @@ from streamgauge.report.tables import (
 )
 from streamgauge.rundir import RunDir
 
+if TYPE_CHECKING:
+    from jinja2 import Template
+
 
 def write_page(run: RunDir) -> Path:
     """See ``report.write``."""
@@ -44,12 +48,26 @@ def write_page(run: RunDir) -> Path:
 
 def render(source: Source) -> str:
     """The whole page. The same run gives the same bytes."""
-    import jinja2
     from markupsafe import Markup
     from plotly.offline import get_plotlyjs
 
     figures = all_figures(source)
     scripts = {"plotly_js": get_plotlyjs() if figures else "", "draw_js": packaged("page.js")}
+    return _template().render(
+        css=Markup(packaged("page.css")),  # noqa: S704  the package's own files
+        **{name: Markup(script) for name, script in scripts.items()},  # noqa: S704  the packages' own files
+        script_hashes=[csp_hash(script) for script in scripts.values()],
+        figures=figures,
+        figures_json=Markup(as_script_data(figures)),  # noqa: S704  escaped there
+        **context(source),
+    )
+
+
+@cache
+def _template() -> Template:
+    """Compiled once: a campaign writes many pages."""
+    import jinja2
+
     environment = jinja2.Environment(
         autoescape=True,
         undefined=jinja2.ChainableUndefined,  # a run that died early lacks what others have
@@ -64,14 +82,7 @@ def render(source: Source) -> str:
         scaled=text.scaled,
     )
     environment.tests["records"] = _is_records
-    return environment.from_string(packaged("page.html.j2")).render(
-        css=Markup(packaged("page.css")),  # noqa: S704  the package's own files
-        **{name: Markup(script) for name, script in scripts.items()},  # noqa: S704  the packages' own files
-        script_hashes=[csp_hash(script) for script in scripts.values()],
-        figures=figures,
-        figures_json=Markup(as_script_data(figures)),  # noqa: S704  escaped there
-        **context(source),
-    )
+    return environment.from_string(packaged("page.html.j2"))
 
 
 def context(source: Source) -> dict[str, Any]:

@@ -65,7 +65,7 @@ class Measurement:
         self._lags = Lags()
         self._one_to_one = is_one_to_one(self.scenario)
         interval_s = engine.batch_interval_s(self.scenario.engine_options)
-        self._quiet = QuietDetector(interval_s, has_output=bool(plan.outputs))
+        self._quiet = QuietDetector(self.scenario.quiet_s, interval_s, has_output=bool(plan.outputs))
         self._doubt: Call | None = None
         """Why a referee wants to know whether results are missing."""
         self._last: tuple[float, int, int] = (time.monotonic(), 0, 0)

@@ -195,6 +195,7 @@ def test_every_setting_that_changes_a_result_is_compared(tmp_path: Path) -> None
         "partitions": "3",
         "out_of_order_ms": "7",
         "drain_deadline_s": "9.0",
+        "quiet_s": "2.0",
         "arrivals": "poisson",
         "keys": "zipf",
         "generators": "2",
