@@ -139,6 +139,7 @@ CAPACITY = {
     "slo": [str],
     "resolution": float,
     "over": str,
+    "harder?": OneOf("more", "less"),
     "unit": str,
     "outcome": OrNull(str),
     "interval": [_NUMBER, _NUMBER],
@@ -171,7 +172,7 @@ SEARCH = {
 }
 """What a set of searches takes from each."""
 CAPACITIES = {
-    **{key: CAPACITY[key] for key in ("scenario", "engine", "rule", "slo", "resolution", "over", "unit")},
+    **{key: CAPACITY[key] for key in ("scenario", "engine", "rule", "slo", "resolution", "over", "harder?", "unit")},
     **{key: CAPACITY[key] for key in ("outcome", "confirmed", "note", "seconds", "settings")},
     "runs": Within(int, 1),
     "median": _NUMBER,
@@ -181,6 +182,7 @@ CAPACITIES = {
 COMPARED_CAPACITY = {
     "unit?": str,
     "over?": str,
+    "harder?": OneOf("more", "less"),
     "outcome?": OrNull(str),
     "interval": [_NUMBER, _NUMBER],
     "settings?": MapOf(object),

@@ -7,7 +7,6 @@ goes on where it stopped.
 
 from __future__ import annotations
 
-import os
 import secrets
 import shutil
 import time
@@ -15,8 +14,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
-
-from pydantic import ValidationError
 
 from streamgauge import registry, report
 from streamgauge.campaigns.capacity_file import CapacityFile
@@ -35,8 +32,9 @@ from streamgauge.run.reporter import Reporter
 from streamgauge.run.results import is_one_to_one
 from streamgauge.run.runner import run_scenario
 from streamgauge.rundir import RunDir
+from streamgauge.studies.scenario import RATE_MAX
+from streamgauge.studies.search_axis import RATE_AXIS, SearchAxis
 
-RATE = "rate_per_s"
 BACKLOG_S = 750
 """The backlog that is drained for the first guess, in seconds of the scenario's own rate."""
 BACKLOG_LEAST, BACKLOG_MOST = 20_000, 3_000_000
@@ -48,7 +46,6 @@ DRAIN_BATCH = 50_000
 DRAIN_WATCHED_S = 30.0
 DRAIN_GIVEN_UP_S = 60.0
 """Seconds without a result after which the scenario's own rate is the first guess."""
-MOST_OF_A_PARAMETER = 1000
 NOT_SUSTAINED = ("overloaded", "not sustained")
 """How the warning begins that says why a rate was not."""
 
@@ -57,11 +54,11 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class CapacitySearch:
-    """What is looked for: the highest rate, or the least of a parameter (``over``) that sustains the given rate."""
+    """Looks for the hardest value of the axis that is sustained: the highest rate, or the fewest cores."""
 
     request: Request
     resolution: float
-    over: str = RATE
+    axis: SearchAxis = RATE_AXIS
     shift: float = 0.0
     """By how many resolutions the first guess is raised, below 1: see capacity_set.py."""
 
@@ -79,49 +76,30 @@ class CapacitySearch:
     @property
     def start(self) -> int:
         """The scenario's own value of what is searched."""
-        scenario = self.request.scenario
-        if self.over == RATE:
-            return scenario.load.rate_per_s
-        known: dict[str, Any] = {"partitions": scenario.partitions, **scenario.engine_options}
-        whole = [key for key, value in known.items() if type(value) is int]
-        if self.over not in whole:
-            raise registry.unknown("whole number to search over", self.over, [*whole, RATE])
-        value: int = known[self.over]
-        return max(value, 1)
+        return self.axis.value(self.request.scenario)
 
     def target(self, guess: int) -> Target:
-        if self.over == RATE:
-            return Target(guess, self.resolution)
-        most = os.cpu_count() or 1 if self.over == "cores" else MOST_OF_A_PARAMETER
-        least, most = (self._accepted(guess, end) for end in (1, max(most, guess)))
-        return Target(guess, self.resolution, lowest=least, highest=most, more_helps=True)
+        bounds = 1, max(self.axis.most() or RATE_MAX, guess)
+        lowest, highest = (self._accepted(guess, bound) for bound in bounds)
+        return Target(guess, self.resolution, lowest, highest, self.axis.more_is_harder)
 
     def _accepted(self, inside: int, end: int) -> int:
-        """The value nearest to ``end`` that the engine takes; it takes ``inside``."""
+        """The value nearest to ``end`` that can be set; ``inside`` can."""
+        tried = end
         while inside != end:
-            # Between neighbours there is no middle.
-            tried = end if abs(end - inside) == 1 else (inside + end) // 2
             try:
                 self.scenario_at(tried)
             except UsageError:
                 end = tried - (1 if tried > inside else -1)
             else:
                 inside = tried
+            # Between neighbours there is no middle.
+            tried = end if abs(end - inside) == 1 else (inside + end) // 2
         return inside
 
     def scenario_at(self, value: int) -> Scenario:
-        """The scenario of a probe. Raises UsageError for a value that the engine refuses."""
-        scenario = self.request.scenario
-        if self.over == RATE:
-            return replace(scenario, load=replace(scenario.load, rate_per_s=value))
-        if self.over == "partitions":
-            return replace(scenario, partitions=value)
-        options = {**scenario.engine_options, self.over: value}
-        try:
-            checked = registry.engine(scenario.engine).options.model_validate(options)
-        except ValidationError as problem:
-            raise UsageError(f"{self.over} cannot be {value}", got=problem.errors()[0]["msg"]) from None
-        return replace(scenario, engine_options=checked.model_dump())
+        """The scenario of a probe. Raises UsageError for a value that the scenario or the engine refuses."""
+        return self.axis.set(self.request.scenario, value)
 
     def settings(self) -> dict[str, Any]:
         """Everything that must be the same for a search to go on."""
@@ -136,7 +114,8 @@ class CapacitySearch:
             "rule": scenario.sustained,
             "slo": list(scenario.slo),
             "resolution": self.resolution,
-            "over": self.over,
+            "over": self.axis.name,
+            "harder": self.axis.harder,
             "start": self.start,
             "rate_per_s": load.rate_per_s,
             "warmup_s": load.warmup_s,
@@ -188,24 +167,20 @@ def _search(hunt: CapacitySearch, file: CapacityFile, reporter: Reporter, show: 
         file.set_guess(_first_guess(hunt, reporter))
     target = hunt.target(file.guess or hunt.start)
     load = hunt.request.scenario.load
-    records = round(target.guess * (load.warmup_s + load.measured_s)) if hunt.over == RATE else load.records
+    records = round(target.guess * (load.warmup_s + load.measured_s)) if hunt.axis.is_rate else load.records
     with kept_evaluator(f"capacity-{secrets.token_hex(4)}", out / "logs", hunt.request.master, records) as evaluator:
         while isinstance(step := advance(target, _searched(file)), Next):
-            reporter.phase(f"probe {file.next_number}: {step.value:,} {unit(hunt.over)} ({step.purpose})")
+            reporter.phase(f"probe {file.next_number}: {step.value:,} {hunt.axis.unit} ({step.purpose})")
             row = _probe(hunt, step, file, reporter, evaluator)
             file.add(row)
             show(row)
             if row["verdict"] == "failed":
                 raise EngineFailed(
-                    f"the system under test failed at {step.value:,} {unit(hunt.over)}",
+                    f"the system under test failed at {step.value:,} {hunt.axis.unit}",
                     where=out / row["directory"],
                     got=row["reason"],
                 )
     return step
-
-
-def unit(over: str) -> str:
-    return "records/s" if over == RATE else over
 
 
 def exit_code(capacity: Mapping[str, Any]) -> int:
@@ -227,7 +202,7 @@ def _searched(file: CapacityFile) -> list[Probe]:
 
 def _first_guess(hunt: CapacitySearch, reporter: Reporter) -> int:
     """The rate at which a backlog drains; the scenario's own rate when that cannot be seen."""
-    if hunt.over != RATE:
+    if not hunt.axis.is_rate:
         return hunt.start
     scenario = hunt.request.scenario
     load = scenario.load

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from streamgauge.campaigns.capacity import RATE
 from streamgauge.campaigns.capacity_file import NAME
 from streamgauge.campaigns.comparison import CHECKED, DECIMALS, FORMAT, check_alike, job_notes
 from streamgauge.errors import UsageError
@@ -22,6 +21,7 @@ from streamgauge.evaluate import comparison
 from streamgauge.rundir import RunDir
 from streamgauge.schemas import COMPARED_CAPACITY
 from streamgauge.stored import Within, check, read_json
+from streamgauge.studies.search_axis import SearchAxis
 
 CHOSEN_BY_SEARCH = ("scenario.load",)
 """A capacity search chooses the rates and the lengths of its probes itself."""
@@ -37,6 +37,10 @@ class Search:
 
     path: Path
     content: Mapping[str, Any]
+
+    @property
+    def axis(self) -> SearchAxis:
+        return SearchAxis.of_file(self.content)
 
     @property
     def best(self) -> float:
@@ -71,9 +75,8 @@ def compare_capacities(a: Path, b: Path, seed: int = comparison.SEED) -> dict[st
     if known:
         check_alike(known[0], known[1:], [key for key in CHECKED if key not in CHOSEN_BY_SEARCH])
     of_a, of_b = ([search.best for search in side] for side in (left, right))
-    of_rates = left[0].content.get("over", RATE) == RATE
-    # A higher rate is the lower cost.
-    costs = (of_b, of_a) if of_rates else (of_a, of_b)
+    # To sustain more of what is harder is the lower cost.
+    costs = (of_b, of_a) if left[0].axis.more_is_harder else (of_a, of_b)
     searches = min(len(of_a), len(of_b))
     low, high = math.nan, math.nan
     if searches >= comparison.RUNS_MIN:
@@ -155,7 +158,7 @@ def _is_validated(search: Search) -> bool:
 
 def _check_searched_alike(searches: Sequence[Search]) -> None:
     first, *others = searches
-    keys = SEARCHED_ALIKE if first.content.get("over", RATE) == RATE else (*SEARCHED_ALIKE, RATE)
+    keys = SEARCHED_ALIKE if first.axis.is_rate else (*SEARCHED_ALIKE, "rate_per_s")
     for other in others:
         left, right = first.settings, other.settings
         differing = [key for key in keys if left.get(key) != right.get(key)]

@@ -2,8 +2,8 @@
 
 Format history
 --------------
-1   first; ``validated`` of a search and of a probe came later and may be missing. A file with ``searches`` puts several
-    searches together: capacity_set.py
+1   first; ``validated`` of a search and of a probe, and ``harder`` came later and may be missing. A file with
+    ``searches`` puts several searches together: capacity_set.py
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from streamgauge.errors import UsageError
 from streamgauge.rundir import write_json
 from streamgauge.schemas import CAPACITY
 from streamgauge.stored import check
+from streamgauge.studies.search_axis import SearchAxis
 
 FORMAT = 1
 NAME = "capacity.json"
@@ -48,7 +49,7 @@ class CapacityFile:
                     hint="the same command with --runs, or another --out",
                 )
             check(path, content, CAPACITY)
-            check_same(path, content["settings"], settings, "search")
+            check_same(path, completed(content["settings"]), settings, "search")
             return cls(path, content)
         if out.exists() and (not out.is_dir() or any(out.iterdir())):
             raise UsageError(
@@ -114,12 +115,21 @@ class CapacityFile:
         write_json(self._path, self.content)
 
 
+def asked(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings that a reader looks for first, and the unit of what is searched."""
+    keys = ("scenario", "engine", "rule", "slo", "resolution", "over", "harder")
+    return {**{key: settings[key] for key in keys if key in settings}, "unit": SearchAxis.of_file(settings).unit}
+
+
+def completed(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings of a file with what an earlier version did not write."""
+    return {"harder": SearchAxis.of_file(settings).harder, **settings}
+
+
 def _fresh(settings: Mapping[str, Any]) -> dict[str, Any]:
-    over = settings["over"]
     return {
         "format": FORMAT,
-        **{key: settings[key] for key in ("scenario", "engine", "rule", "slo", "resolution", "over")},
-        "unit": "records/s" if over == "rate_per_s" else over,
+        **asked(settings),
         "outcome": None,
         "interval": [None, None],
         "confirmed": False,

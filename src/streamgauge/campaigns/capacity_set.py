@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from streamgauge.campaigns.capacity import CapacitySearch, Row, find_capacity
-from streamgauge.campaigns.capacity_file import FORMAT, NAME
+from streamgauge.campaigns.capacity_file import FORMAT, NAME, asked, completed
 from streamgauge.campaigns.resumable import check_same, read
 from streamgauge.errors import StreamgaugeError, UsageError
 from streamgauge.evaluate.comparison import RUNS_MIN, SEED, bootstrap_interval
@@ -93,7 +93,7 @@ def _check(out: Path, settings: Mapping[str, Any], runs: int) -> None:
             hint="another --out, or the same command without --runs",
         )
     check(path, content, CAPACITIES)
-    check_same(path, content["settings"], settings, "search")
+    check_same(path, completed(content["settings"]), settings, "search")
     if runs < content["runs"]:
         raise UsageError(
             "the directory holds more searches",
@@ -138,8 +138,7 @@ def summarize(settings: Mapping[str, Any], runs: int, searches: Mapping[str, Con
     validated = {row["validated"] for row in rows}
     return {
         "format": FORMAT,
-        **{key: settings[key] for key in ("scenario", "engine", "rule", "slo", "resolution", "over")},
-        "unit": "records/s" if settings["over"] == "rate_per_s" else settings["over"],
+        **asked(settings),
         "runs": runs,
         "outcome": min(outcomes, key=_WORST_FIRST.index),
         "median": statistics.median(best) if best else None,

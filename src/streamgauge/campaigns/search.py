@@ -40,7 +40,8 @@ class Target:
     resolution: float
     lowest: int = 1
     highest: int = 10_000_000
-    more_helps: bool = False
+    more_is_harder: bool = True
+    """Else less of it is: a resource."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +81,7 @@ class _Search:
     def __init__(self, target: Target, probes: Sequence[Probe]) -> None:
         self._target = target
         self._probes = probes
-        self._sign = -1 if target.more_helps else 1
+        self._sign = 1 if target.more_is_harder else -1
         last_word = {probe.value: probe.word for probe in probes if probe.word != "invalid"}
         sustained = [value for value, word in last_word.items() if word == "sustained"]
         self._sustained = sorted(sustained, key=self._strain)
@@ -127,7 +128,7 @@ class _Search:
         assert self._best is not None and self._beyond is not None
         low, high = sorted((self._best, self._beyond))
         # Both ends of a rate were rounded to whole numbers: that must decide nothing. Of ten cores one counts.
-        rounding = 0 if self._target.more_helps else 1
+        rounding = 1 if self._target.more_is_harder else 0
         return high <= low * factor + rounding
 
     def _outward(self) -> int | None:

@@ -39,7 +39,7 @@ def capacity(
         str,
         typer.Option(
             metavar="KEY",
-            help="Search over a parameter of which more helps (cores, …): the least that sustains the scenario's rate.",
+            help="Search another whole number than the rate, e.g. cores: the fewest that sustain the scenario's rate.",
         ),
     ] = "rate_per_s",
     runs: Annotated[
@@ -54,6 +54,7 @@ def capacity(
     from streamgauge.errors import Interrupted, StreamgaugeError, UsageError
     from streamgauge.processes.supervisor import signals_as_interrupt
     from streamgauge.report.capacity import write_capacity
+    from streamgauge.studies.search_axis import SearchAxis
 
     if request.scenario.faults:
         raise UsageError(
@@ -63,7 +64,7 @@ def capacity(
         )
     if rule is not None:
         request = replace(request, scenario=replace(request.scenario, sustained=_rule(rule)))
-    hunt = CapacitySearch(request, parse_resolution(resolution), over)
+    hunt = CapacitySearch(request, parse_resolution(resolution), SearchAxis.of(over, request.scenario))
 
     class View(LiveView):
         """The live view of each probe, and a line that stays for every one that has ended."""

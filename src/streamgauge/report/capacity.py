@@ -10,6 +10,7 @@ from streamgauge.report import text
 from streamgauge.report.draw import Figure, figure, line, logarithmic
 from streamgauge.report.page import as_script_data, csp_hash, packaged
 from streamgauge.schemas import read_capacity
+from streamgauge.studies.search_axis import SearchAxis
 
 Probe = Mapping[str, Any]
 
@@ -104,7 +105,7 @@ def _of_unusable_set(capacity: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def _at_least(capacity: Mapping[str, Any]) -> str:
-    return "at least" if capacity["over"] == "rate_per_s" else "at most"
+    return "at least" if SearchAxis.of_file(capacity).more_is_harder else "at most"
 
 
 def _checked(capacity: Mapping[str, Any]) -> str:
@@ -148,7 +149,7 @@ def unsustainable(
     beyond = capacity["interval"][1]
     if beyond is None and not failed:
         return [], []
-    upwards = capacity["over"] == "rate_per_s"
+    upwards = SearchAxis.of_file(capacity).more_is_harder
     edge = beyond if beyond is not None else min(failed) if upwards else max(failed)
     ends = (edge, 10 ** x_range[1]) if upwards else (10 ** x_range[0], edge)
     zone = {

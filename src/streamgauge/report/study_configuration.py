@@ -10,6 +10,7 @@ from streamgauge.report.study_parts import Context, Panel, Row, Table
 from streamgauge.report.study_source import ExperimentResult
 from streamgauge.report.text import NONE, plain
 from streamgauge.studies import scenario
+from streamgauge.studies.search_axis import SearchAxis
 
 SCENARIO_VALUES = ("partitions", "out_of_order_ms", "drain_deadline_s", "sustained", "keys", "generators")
 CHOSEN = ("stage", "engine", "seed", "broker_port")
@@ -58,7 +59,7 @@ def _values(taken: ExperimentResult) -> Mapping[str, Any]:
     described = taken.manifest.get("scenario") or {}
     load = dict(described.get("load") or {})
     if taken.purpose == "capacity":
-        load["rate_per_s"] = SEARCHED
+        load[SearchAxis.of_file(taken.capacity).name] = SEARCHED
     named = {key: described[key] for key in SCENARIO_VALUES if key in described}
     return _set({**load, **named, **(described.get("parameters") or {})})
 
@@ -68,7 +69,8 @@ def _paper_values(taken: ExperimentResult) -> Mapping[str, Any]:
         values = scenario.profile_values(taken.scenario, "paper")
     except UsageError:  # a study of another version
         return {}
-    return _set(values | ({"rate_per_s": SEARCHED} if taken.purpose == "capacity" else {}))
+    searched = {SearchAxis.of_file(taken.capacity).name: SEARCHED} if taken.purpose == "capacity" else {}
+    return _set(values | searched)
 
 
 def _set(values: Mapping[str, Any]) -> dict[str, Any]:

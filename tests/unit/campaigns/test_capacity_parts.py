@@ -21,13 +21,14 @@ from streamgauge.evaluate.metrics.arrival import BROKER_REASON
 from streamgauge.run.plan import Request
 from streamgauge.run.reporter import NullReporter
 from streamgauge.studies import scenario as scenarios
+from streamgauge.studies.search_axis import SearchAxis
 
 
 def hunt(
     out: Path, *, resolution: float = 0.10, over: str = "rate_per_s", engine: str = "echo", **changes: str
 ) -> CapacitySearch:
     scenario = scenarios.resolve("ospbench/throughput", engine=engine, changes={"stage": "parse"} | changes)
-    return CapacitySearch(Request(scenario, out), resolution, over)
+    return CapacitySearch(Request(scenario, out), resolution, SearchAxis.of(over, scenario))
 
 
 def summary(**changes: Any) -> dict[str, Any]:
@@ -118,12 +119,14 @@ def test_without_a_rule_the_objectives_alone_decide() -> None:
 def test_what_is_searched_is_changed_and_nothing_else(tmp_path: Path) -> None:
     rate = hunt(tmp_path)
     assert rate.scenario_at(1234).load.rate_per_s == 1234
-    assert replace(rate.scenario_at(1234), load=rate.request.scenario.load) == rate.request.scenario
+    unchanged = {"load": rate.request.scenario.load, "scaled": rate.request.scenario.scaled}
+    assert replace(rate.scenario_at(1234), **unchanged) == rate.request.scenario
     cores = hunt(tmp_path, over="cores", engine="spark")
     assert cores.start == 2
     assert cores.scenario_at(3).engine_options["cores"] == 3
     assert cores.scenario_at(3).load == cores.request.scenario.load
-    assert cores.target(2).more_helps
+    assert not cores.target(2).more_is_harder
+    assert rate.target(400).more_is_harder
     assert hunt(tmp_path, over="partitions").scenario_at(7).partitions == 7
 
 
@@ -132,6 +135,8 @@ def test_what_is_searched_is_changed_and_nothing_else(tmp_path: Path) -> None:
     [
         ("core", {}, "did you mean"),
         ("delay", {}, "unknown"),
+        ("seed", {}, "unknown"),
+        ("to_per_s", {}, "shape constant does not use to_per_s"),
         ("rate_per_s", {"sustained": "none"}, "nothing says when a rate is sustained"),
         ("rate_per_s", {"shape": "ramp", "to_per_s": "10"}, "constant load"),
     ],
@@ -141,6 +146,19 @@ def test_a_search_that_cannot_mean_anything_is_refused(
 ) -> None:
     with pytest.raises(UsageError, match=says):
         hunt(tmp_path, over=over, engine="spark" if over == "core" else "echo", **changes)
+
+
+def test_a_file_without_a_direction_is_resumed(tmp_path: Path) -> None:
+    """As earlier versions wrote it."""
+    for over, engine in (("rate_per_s", "echo"), ("cores", "spark"), ("partitions", "echo")):
+        out = tmp_path / over
+        wanted = hunt(out, over=over, engine=engine)
+        CapacityFile.open(out, wanted.settings()).set_guess(7)
+        content = json.loads((out / "capacity.json").read_text())
+        del content["harder"], content["settings"]["harder"]
+        (out / "capacity.json").write_text(json.dumps(content))
+        assert CapacityFile.open(out, wanted.settings()).guess == 7
+        assert SearchAxis.of_file(content) == wanted.axis
 
 
 def test_a_search_goes_on_only_with_the_same_settings(tmp_path: Path) -> None:

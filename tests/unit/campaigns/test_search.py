@@ -72,7 +72,7 @@ def test_noise_near_the_edge_moves_the_answer_no_further_than_the_noise(
 
 @given(st.integers(1, 64), st.integers(1, 64))
 def test_the_least_of_a_resource_is_found_exactly_while_it_is_small(least: int, guess: int) -> None:
-    answer, probes = search(Target(guess, 0.01, highest=64, more_helps=True), from_(least))
+    answer, probes = search(Target(guess, 0.01, highest=64, more_is_harder=False), from_(least))
     assert answer.best == least
     assert answer.beyond == (least - 1 or None)
     assert answer.outcome == ("found" if least > 1 else "ceiling")
@@ -193,7 +193,7 @@ def test_a_confirmation_that_fails_does_not_leave_the_interval_wide() -> None:
 
 def test_a_resource_whose_confirmation_fails_is_given_one_more() -> None:
     probes = [Probe(4, "sustained"), Probe(2, "sustained"), Probe(1, "not sustained"), Probe(1, "not sustained")]
-    target = Target(2, 0.10, more_helps=True)
+    target = Target(2, 0.10, more_is_harder=False)
     assert advance(target, [*probes, Probe(2, "not sustained", "confirm")]) == Next(3, "confirm")
 
 
