@@ -225,7 +225,7 @@ def _with_workload(scenario: dict[str, Any]) -> dict[str, Any]:
     parameters: dict[str, Any] = {**scenario.get("parameters", {}), "keys": scenario.get("keys", "dataset")}
     if stage == "sliding":
         parameters["lookbacks_s"] = [4, 9] if study == "stage-latency" else [1, 2]
-    return {**scenario, "workload": f"traffic/{stage}", "choice": "stage", "parameters": parameters}
+    return {**scenario, "workload": f"traffic/{stage}", "choice": "stage", "chosen": stage, "parameters": parameters}
 
 
 def _with_batches(engine: dict[str, Any]) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from streamgauge import registry, report
-from streamgauge.campaigns.capacity_file import CapacityFile
+from streamgauge.campaigns.capacity_file import CapacityFile, identifying_settings
 from streamgauge.campaigns.referee import PROBE_S, STEPS, DrainReferee, ProbeReferee
 from streamgauge.campaigns.search import Answer, Next, Probe, Purpose, Target, Word, advance
 from streamgauge.errors import EXIT_MISSED, EXIT_OK, EngineFailed, InvalidMeasurement, UsageError
@@ -25,7 +25,7 @@ from streamgauge.evaluate.metrics.arrival import BROKER_REASON
 from streamgauge.evaluate.verdict import failures
 from streamgauge.model import Scenario, Verdict
 from streamgauge.processes import directory_lock
-from streamgauge.redaction import redact_arguments, redact_options
+from streamgauge.redaction import redact_arguments
 from streamgauge.run.evaluation import Evaluator, kept_evaluator
 from streamgauge.run.plan import Request
 from streamgauge.run.reporter import Reporter
@@ -102,34 +102,17 @@ class CapacitySearch:
         return self.axis.set(self.request.scenario, value)
 
     def settings(self) -> dict[str, Any]:
-        """Everything that must be the same for a search to go on."""
+        """Everything that must be the same for a search to be resumed, as ``capacity.json`` has it."""
         request, scenario = self.request, self.request.scenario
-        load = scenario.load
         return {
+            **identifying_settings(scenario),
             "scenario": f"{scenario.study}/{scenario.name}",
-            "profile": scenario.profile,
-            "stage": scenario.chosen,
-            "engine": scenario.engine,
-            "options": redact_options(scenario.engine_options),
-            "rule": scenario.sustained,
-            "slo": list(scenario.slo),
             "resolution": self.resolution,
             "over": self.axis.name,
             "harder": self.axis.harder,
             "start": self.start,
-            "rate_per_s": load.rate_per_s,
-            "warmup_s": load.warmup_s,
-            "rising_warmup": load.rising_warmup,
-            "measured_s": load.measured_s,
-            "arrivals": load.arrivals,
-            "generators": scenario.generators,
-            "partitions": scenario.partitions,
-            "parameters": dict(scenario.parameters),
-            "drain_deadline_s": scenario.drain_deadline_s,
-            "seed": scenario.seed,
             "bootstrap": request.bootstrap,
             "program": redact_arguments(request.program),
-            "job": None if scenario.job is None else scenario.job.sha256,
         }
 
 

@@ -14,21 +14,26 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from streamgauge.campaigns.capacity_file import NAME
-from streamgauge.campaigns.comparison import CHECKED, DECIMALS, FORMAT, check_alike, job_notes
+from streamgauge.campaigns.capacity_file import ASKED, NAME, completed
+from streamgauge.campaigns.comparison import DECIMALS, FORMAT, IGNORED, check_alike, job_notes
 from streamgauge.errors import UsageError
 from streamgauge.evaluate import comparison
+from streamgauge.identity import Ignored
 from streamgauge.rundir import RunDir
 from streamgauge.schemas import COMPARED_CAPACITY
 from streamgauge.stored import Within, check, read_json
 from streamgauge.studies.search_axis import SearchAxis
 
-CHOSEN_BY_SEARCH = ("scenario.load",)
-"""A capacity search chooses the rates and the lengths of its probes itself."""
-SEARCHED_ALIKE = (
-    *("unit", "rule", "slo", "resolution", "warmup_s", "rising_warmup", "measured_s", "arrivals", "drain_deadline_s"),
-)
-"""Settings of all searches that must agree; and the rate, where it is not what is searched."""
+IGNORED_OF_PROBES: Ignored = {**IGNORED, "scenario.load": "a search chooses rates and lengths itself"}
+IGNORED_SETTINGS: Ignored = {
+    "engine": "engines and their options are what one compares",
+    "options": "as above",
+    "program": "is the engine",
+    "job": "another job in the stage's place may be compared with it",
+    "profile": "only presets values, which are compared themselves",
+    "start": "is the searched value of the scenario",
+    "bootstrap": "the transport is compared by what its probes ran on",
+}
 
 
 @dataclass(frozen=True)
@@ -53,7 +58,9 @@ class Search:
 
     @property
     def settings(self) -> dict[str, Any]:
-        return {**self.content, **self.content.get("settings", {})}
+        """Everything that was asked for, and the unit."""
+        beside = {name: self.content[name] for name in (*ASKED, "unit") if name in self.content}
+        return completed({**beside, **self.content.get("settings", {})})
 
 
 def is_capacity(path: Path) -> bool:
@@ -73,7 +80,8 @@ def compare_capacities(a: Path, b: Path, seed: int = comparison.SEED) -> dict[st
     runs = [_any_run(search.path) for search in (*left, *right)]
     known = [run for run in runs if run is not None]
     if known:
-        check_alike(known[0], known[1:], [key for key in CHECKED if key not in CHOSEN_BY_SEARCH])
+        axis = left[0].axis.name
+        check_alike(known[0], known[1:], [*IGNORED_OF_PROBES, f"scenario.{axis}", f"scenario.parameters.{axis}"])
     of_a, of_b = ([search.best for search in side] for side in (left, right))
     # To sustain more of what is harder is the lower cost.
     costs = (of_b, of_a) if left[0].axis.more_is_harder else (of_a, of_b)
@@ -158,10 +166,11 @@ def _is_validated(search: Search) -> bool:
 
 def _check_searched_alike(searches: Sequence[Search]) -> None:
     first, *others = searches
-    keys = SEARCHED_ALIKE if first.axis.is_rate else (*SEARCHED_ALIKE, "rate_per_s")
     for other in others:
         left, right = first.settings, other.settings
-        differing = [key for key in keys if left.get(key) != right.get(key)]
+        ignored = {*IGNORED_SETTINGS, first.axis.name}
+        # What only one of the two has was not known to the version that made the other.
+        differing = [key for key in left if key in right and key not in ignored and left[key] != right[key]]
         if differing:
             raise UsageError(
                 "the capacities were not measured alike",

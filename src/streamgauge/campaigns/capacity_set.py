@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from streamgauge.campaigns.capacity import CapacitySearch, Row, find_capacity
-from streamgauge.campaigns.capacity_file import FORMAT, NAME, asked, completed
-from streamgauge.campaigns.resumable import check_same, read
+from streamgauge.campaigns.capacity_file import FORMAT, NAME, asked, check_resumable
+from streamgauge.campaigns.resumable import read
 from streamgauge.errors import StreamgaugeError, UsageError
 from streamgauge.evaluate.comparison import RUNS_MIN, SEED, bootstrap_interval
 from streamgauge.processes import directory_lock
@@ -93,7 +93,7 @@ def _check(out: Path, settings: Mapping[str, Any], runs: int) -> None:
             hint="another --out, or the same command without --runs",
         )
     check(path, content, CAPACITIES)
-    check_same(path, completed(content["settings"]), settings, "search")
+    check_resumable(path, content["settings"], settings)
     if runs < content["runs"]:
         raise UsageError(
             "the directory holds more searches",

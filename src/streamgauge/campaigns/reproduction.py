@@ -25,6 +25,7 @@ from streamgauge.campaigns.repetition import median_run, summarize
 from streamgauge.campaigns.reproduction_file import ReproductionFile, Row
 from streamgauge.campaigns.reproduction_needs import make_ready
 from streamgauge.errors import EXIT_OK, EngineFailed, InvalidMeasurement, Unsupported, UsageError
+from streamgauge.identity import Ignored
 from streamgauge.model import QUIET_S, Verdict
 from streamgauge.processes import directory_lock
 from streamgauge.redaction import redact_options
@@ -47,6 +48,12 @@ EVALUATED_PER_S = 100_000
 """Records that are recorded and matched in a second, on two cores."""
 PROBES = 8
 """Of a usual search."""
+MAY_DIFFER: Ignored = {
+    "out": "a reproduction may be moved",
+    "engines": "engines may be added",
+    "only": "experiments may be added",
+}
+"""What need not be the same to resume a reproduction."""
 FIXED = frozenset({"stage", "engine", *(key for settings in SETTINGS.values() for key in settings)})
 """What the study itself sets."""
 
@@ -74,10 +81,11 @@ class Order:
         return found
 
     def settings(self) -> dict[str, Any]:
-        """Everything that must be the same for a reproduction to go on. Engines and experiments may be added."""
+        """Everything that must be the same for a reproduction to be resumed."""
         several = self.runs_of("run")
         runs = {"runs": several} if several > 1 else {}
-        return {"profile": self.profile, "bootstrap": self.bootstrap, **runs, **redact_options(self.changes)}
+        named = {name: value for name, value in vars(self).items() if name not in (*MAY_DIFFER, "changes", "runs")}
+        return {**named, **runs, **redact_options(self.changes)}
 
     def runs_of(self, purpose: Purpose) -> int:
         """A search is made once: it confirms its answer with a run in fresh processes."""

@@ -52,7 +52,7 @@ def compare(
 def _run_again(a: Path, b: Path, runs: int, out: Path) -> tuple[Path, Path]:
     """Repeat the commands of both; returns the two new sets."""
     from streamgauge.campaigns.capacity_comparison import is_capacity
-    from streamgauge.campaigns.comparison import CHECKED, check_alike
+    from streamgauge.campaigns.comparison import IGNORED, check_alike
     from streamgauge.campaigns.repetition import read_runs, run_interleaved
     from streamgauge.cli.live import LiveView
     from streamgauge.errors import UsageError
@@ -65,8 +65,8 @@ def _run_again(a: Path, b: Path, runs: int, out: Path) -> tuple[Path, Path]:
             hint="streamgauge capacity … --runs 3 for each, then compare them without --run",
         )
     old_a, old_b = read_runs(a)[0], read_runs(b)[0]
-    # Before hours are spent. The machine is this one for both.
-    check_alike(old_a, [old_b], [key for key in CHECKED if key.startswith("scenario.")])
+    # Before hours are spent. Machine and topics are made for both now.
+    check_alike(old_a, [old_b], [*IGNORED, "machine", "shared_cores", "transport.topic_settings"])
     sets = out / "a", out / "b"
     requests = [_request_again(run, target) for run, target in zip((old_a, old_b), sets, strict=True)]
     with signals_as_interrupt(), LiveView() as view:

@@ -11,13 +11,32 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from streamgauge import identity
 from streamgauge.errors import UsageError
+from streamgauge.identity import Ignored
 from streamgauge.model import NS_PER_S
+from streamgauge.model.outcome import Outcome
 from streamgauge.report import draw, text
 from streamgauge.report.page import as_script_data, csp_hash, packaged
-from streamgauge.rundir import RunDir
+from streamgauge.rundir import RunDir, shared_cores
 
 CAPACITY_FILE = "capacity.json"
+
+MEASURED = (
+    *("scenario.study", "scenario.name", "scenario.workload", "scenario.choice", "scenario.chosen", "scenario.job"),
+    *("scenario.load.rate_per_s", "engine.name"),
+)
+"""What ``Entry`` has by itself."""
+IGNORED: Ignored = {
+    "engine.version": "a history is to show what a new version changes",
+    "transport.topic_settings": "belong to the version of streamgauge",
+    "scenario.seed": "another draw of the same load",
+    "scenario.load.tail_s": "follows from the workload and the engine's trigger",
+    "scenario.profile": "only presets values, which tell runs apart themselves",
+    "scenario.sustained": "judges what was measured",
+    "scenario.slo": "judges what was measured",
+}
+PREFIXES = ("engine.options.conf.", "engine.options.", "scenario.parameters.", "scenario.load.", "scenario.")
 
 
 @dataclass(frozen=True)
@@ -36,7 +55,7 @@ class Entry:
     p99_ms: float | None
     output_per_s: float | None
     settings: Mapping[str, str]
-    """Options of the engine, shape of the load and whatever else may tell runs of one stage and rate apart."""
+    """Everything else that tells measurements apart."""
 
     @property
     def usable(self) -> bool:
@@ -171,8 +190,12 @@ def _read(directory: Path) -> Entry:
         p50_ms=_number(total.get("p50")),
         p99_ms=_number(total.get("p99")),
         output_per_s=_number(rates.get("output")),
-        settings=_settings(manifest),
+        settings=_settings(manifest, shared_cores(manifest, _outcome(run))),
     )
+
+
+def _outcome(run: RunDir) -> Outcome:
+    return run.outcome() if run.outcome_path.is_file() else Outcome.blank()
 
 
 def _why(problem: UsageError | OSError) -> str:
@@ -181,15 +204,14 @@ def _why(problem: UsageError | OSError) -> str:
     return f"{problem.what}: {problem.got}" if problem.got else problem.what
 
 
-def _settings(manifest: Mapping[str, Any]) -> dict[str, str]:
-    """What an older version did not know is what is the default now, and that is left out."""
-    scenario, options = manifest["scenario"], dict(manifest["engine"].get("options") or {})
-    load = scenario["load"]
-    named = {"shape": load.get("shape", "constant"), "arrivals": load.get("arrivals", "even")}
-    named |= {"keys": scenario.get("keys", "dataset"), "partitions": scenario.get("partitions")}
-    named |= {"faults": ", ".join(map(str, scenario.get("faults") or ()))}
-    own = options.pop("conf", None) or {}
-    return {key: text.plain(value) for key, value in {**named, **options, **own}.items()}
+def _settings(manifest: Mapping[str, Any], shared: bool | None) -> dict[str, str]:
+    identified = identity.ignoring(identity.of_manifest(manifest, shared), [*MEASURED, *IGNORED])
+    return {_short(name): text.plain(value) for name, value in identified.items()}
+
+
+def _short(name: str) -> str:
+    """As it is set on the command line."""
+    return name.removeprefix(next((prefix for prefix in PREFIXES if name.startswith(prefix)), ""))
 
 
 def _job_name(job: Mapping[str, Any] | None) -> str:

@@ -12,9 +12,26 @@ from streamgauge.report.text import NONE, plain
 from streamgauge.studies import scenario
 from streamgauge.studies.search_axis import SearchAxis
 
-SCENARIO_VALUES = ("partitions", "out_of_order_ms", "drain_deadline_s", "sustained", "keys", "generators")
 CHOSEN = ("stage", "engine", "seed", "broker_port")
 """What an experiment chooses for itself, or what says nothing about the system."""
+NO_VALUES = (
+    "study",
+    "name",
+    "profile",
+    "title",
+    "dataset",
+    "pipeline",
+    "workload",
+    "choice",
+    "chosen",
+    "load",
+    "parameters",
+    "scaled",
+    "slo",
+    "job",
+    "faults",
+)
+"""What a manifest says about a scenario besides its values."""
 SEARCHED = "searched"
 
 Values = Callable[[ExperimentResult], Mapping[str, Any]]
@@ -60,7 +77,7 @@ def _values(taken: ExperimentResult) -> Mapping[str, Any]:
     load = dict(described.get("load") or {})
     if taken.purpose == "capacity":
         load[SearchAxis.of_file(taken.capacity).name] = SEARCHED
-    named = {key: described[key] for key in SCENARIO_VALUES if key in described}
+    named = {key: value for key, value in described.items() if key not in NO_VALUES}
     return _set({**load, **named, **(described.get("parameters") or {})})
 
 

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from importlib.metadata import version
 from typing import Any
 
-from streamgauge import __version__, environment, jars, registry
+from streamgauge import __version__, environment, identity, jars, registry
 from streamgauge.jvm.java import find_java
 from streamgauge.machine import calibration, provenance
 from streamgauge.machine import description as machine
@@ -21,17 +21,11 @@ def describe(plan: RunPlan, warnings: Sequence[str] = ()) -> dict[str, Any]:
     scenario = plan.request.scenario
     engine = registry.engine(scenario.engine)
     versions = engine.versions()
-    about_scenario = {
-        name: value
-        for name, value in asdict(scenario).items()
-        if name not in ("engine", "engine_options", "broker_port")
-    }
     groups = needed_jar_groups(scenario, own_broker=plan.transport.own)
     return {
         "run": plan.run,
         "tool": __version__,
-        # "stage" is what the format has called the choice since before other scenarios had other words for it.
-        "scenario": {**about_scenario, "stage": scenario.chosen},
+        "scenario": identity.describe(scenario),
         "engine": {
             "name": engine.name,
             "title": engine.title,

@@ -148,17 +148,69 @@ def test_a_search_that_cannot_mean_anything_is_refused(
         hunt(tmp_path, over=over, engine="spark" if over == "core" else "echo", **changes)
 
 
-def test_a_file_without_a_direction_is_resumed(tmp_path: Path) -> None:
-    """As earlier versions wrote it."""
-    for over, engine in (("rate_per_s", "echo"), ("cores", "spark"), ("partitions", "echo")):
-        out = tmp_path / over
-        wanted = hunt(out, over=over, engine=engine)
-        CapacityFile.open(out, wanted.settings()).set_guess(7)
-        content = json.loads((out / "capacity.json").read_text())
-        del content["harder"], content["settings"]["harder"]
-        (out / "capacity.json").write_text(json.dumps(content))
-        assert CapacityFile.open(out, wanted.settings()).guess == 7
-        assert SearchAxis.of_file(content) == wanted.axis
+EARLY_SETTINGS = {
+    "scenario": "ospbench/throughput",
+    "profile": "laptop",
+    "stage": "join",
+    "engine": "flink",
+    "rule": "slope",
+    "slo": [],
+    "resolution": 0.1,
+    "over": "rate_per_s",
+    "start": 4000,
+    "rate_per_s": 4000,
+    "warmup_s": 50.0,
+    "rising_warmup": True,
+    "measured_s": 30.0,
+    "arrivals": "even",
+    "keys": "dataset",
+    "generators": 1,
+    "partitions": 2,
+    "out_of_order_ms": 500,
+    "drain_deadline_s": 60.0,
+    "seed": 1,
+    "parameters": {"out_of_order_ms": 500, "join_bound_ms": 1000},
+    "bootstrap": None,
+    "program": [],
+    "job": None,
+}
+"""As the first versions wrote them, without the engine's options."""
+
+
+@pytest.mark.parametrize(
+    ("changes", "refused"),
+    [
+        ({}, None),
+        ({"arrivals": "poisson"}, "another arrivals"),
+        ({"out_of_order_ms": "400"}, "another out_of_order_ms"),
+        ({"join_bound_ms": "900"}, "another join_bound_ms"),
+        ({"stage": "tumbling"}, "another stage"),
+    ],
+)
+def test_a_file_of_an_early_version_is_resumed(tmp_path: Path, changes: dict[str, str], refused: str | None) -> None:
+    begun = hunt(tmp_path, engine="flink", stage="join")
+    CapacityFile.open(tmp_path, begun.settings()).set_guess(7)
+    content = json.loads((tmp_path / "capacity.json").read_text())
+    del content["harder"]
+    content["settings"] = {**EARLY_SETTINGS, "options": begun.settings()["options"]}
+    (tmp_path / "capacity.json").write_text(json.dumps(content))
+    now = hunt(tmp_path, engine="flink", **{"stage": "join", **changes})
+    if refused is None:
+        assert CapacityFile.open(tmp_path, now.settings()).guess == 7
+    else:
+        with pytest.raises(UsageError, match=refused):
+            CapacityFile.open(tmp_path, now.settings())
+
+
+@pytest.mark.parametrize(("over", "engine"), [("rate_per_s", "echo"), ("cores", "spark"), ("partitions", "echo")])
+def test_a_file_without_a_direction_is_resumed(tmp_path: Path, over: str, engine: str) -> None:
+    wanted = hunt(tmp_path, over=over, engine=engine)
+    CapacityFile.open(tmp_path, wanted.settings()).set_guess(7)
+    content = json.loads((tmp_path / "capacity.json").read_text())
+    del content["harder"], content["settings"]["harder"]
+    (tmp_path / "capacity.json").write_text(json.dumps(content))
+    assert CapacityFile.open(tmp_path, wanted.settings()).guess == 7
+    assert SearchAxis.of_file(content) == wanted.axis
 
 
 def test_a_search_goes_on_only_with_the_same_settings(tmp_path: Path) -> None:

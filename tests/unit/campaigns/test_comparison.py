@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from written_runs import write_run
+from written_runs import GOLDEN, write_run
 
-from streamgauge.campaigns.comparison import CHECKED, compare
+from streamgauge import identity
+from streamgauge.campaigns.comparison import IGNORED, compare
 from streamgauge.campaigns.repetition import write_set
 from streamgauge.errors import UsageError
 
@@ -96,10 +97,36 @@ def test_every_differing_key_is_named_with_both_values(base: Path, tmp_path: Pat
     assert refused.value.exit_code == 2
 
 
-@pytest.mark.parametrize("key", [key for key in CHECKED if key not in ("scenario.load", "scenario.parameters")])
+CHECKED = [
+    name
+    for name in identity.ignoring(identity.of_manifest(json.loads((GOLDEN / "manifest.json").read_text())), IGNORED)
+    if not name.startswith(("scenario.load.", "transport.topic_settings."))
+]
+
+
+def test_what_is_checked() -> None:
+    assert {"scenario.seed", "scenario.stage", "scenario.drain_deadline_s", "machine.cpu", "transport.own"} <= {
+        *CHECKED
+    }
+    assert not any(name.startswith(("engine.", "scenario.job", "scenario.title")) for name in CHECKED)
+
+
+@pytest.mark.parametrize("key", [*CHECKED, "transport.topic_settings"])
 def test_each_checked_key_counts(base: Path, tmp_path: Path, key: str) -> None:
+    other = write_run(tmp_path / "b", 253.0, changes={key: "another"})
+    if key == "shared_cores":
+        other.write_outcome({**other.outcome(), "shared_cores": False})
     with pytest.raises(UsageError, match=key):
-        compare(base, write_run(tmp_path / "b", 253.0, changes={key: "another"}).path)
+        compare(base, other.path)
+
+
+def test_the_runs_of_one_side_are_of_one_engine(base: Path, tmp_path: Path) -> None:
+    mixed = tmp_path / "mixed"
+    write_run(mixed / "1", 253.0)
+    write_run(mixed / "2", 253.0, changes={"engine.options": {"delay_ms": 5.0}})
+    write_set(mixed, 2)
+    with pytest.raises(UsageError, match=r"engine.options.delay_ms: 0.0 and 5.0"):
+        compare(base, mixed)
 
 
 @pytest.mark.parametrize(
