@@ -34,6 +34,8 @@ NOT_IN_MANIFEST: Ignored = {
     "engine_options": "are in that part",
     "broker_port": "any free one does",
 }
+DERIVED = ("stage", *EARLY)
+"""What a manifest says, or said, about a scenario besides its fields."""
 ENGINE = ("name", "version", "options")
 """The rest of what a manifest says about the engine follows from these."""
 TRANSPORT = ("name", "own", "topic_settings")

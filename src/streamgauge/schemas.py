@@ -75,6 +75,8 @@ MANIFEST = {
     "calibration?": OrNull(CALIBRATION),
     "environment?": {"removed?": [str]},
     "provenance?": {"date?": str, "git?": OrNull({"commit": str, "dirty": bool}), "packages?": MapOf(str)},
+    "program?": [str],
+    "evaluator?": {"master": str},
     "command": str,
 }
 _FIGURES = {f"{name}?": _NUMBER for name in ("count", "p50", "p90", "p99", "p999", "max", "mean")}

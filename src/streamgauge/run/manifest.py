@@ -58,5 +58,8 @@ def describe(plan: RunPlan, warnings: Sequence[str] = ()) -> dict[str, Any]:
         # Names alone: a value may be a secret.
         "environment": {"removed": environment.removed()},
         "warnings": list(warnings),
+        "program": redact_arguments(plan.request.program),
+        "evaluator": {"master": redact_options({"master": plan.request.master})["master"]},
+        # For people; a run is repeated from the values above.
         "command": plan.request.command,
     }
