@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
-from streamgauge import registry, report
+from streamgauge import registry
 from streamgauge.campaigns.capacity_file import CapacityFile, identifying_settings
 from streamgauge.campaigns.referee import PROBE_S, STEPS, DrainReferee, ProbeReferee
 from streamgauge.campaigns.search import Answer, Next, Probe, Purpose, Target, Word, advance
@@ -216,7 +216,6 @@ def _first_guess(hunt: CapacitySearch, reporter: Reporter) -> int:
     directory, summary = run_scenario(request, reporter, None, referee)
     _delete_records(directory)
     if why := _failures(directory, summary):
-        report.write(directory)
         raise EngineFailed(
             "the system under test failed while it drained a backlog", where=directory.path, got="; ".join(why)
         )
@@ -247,7 +246,6 @@ def _probe(hunt: CapacitySearch, step: Next, file: CapacityFile, reporter: Repor
     )
     began = time.monotonic()
     directory, summary = run_scenario(request, reporter, evaluator, referee)
-    report.write(directory)
     _delete_records(directory)
     verdict, reason, weak = judge(summary, scenario.sustained, referee.given_up, referee.weak)
     latency = summary["latency_ms"].get("total") or {}

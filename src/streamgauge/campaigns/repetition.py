@@ -14,7 +14,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from streamgauge import report
 from streamgauge.errors import UsageError
 from streamgauge.evaluate.comparison import SEED, bootstrap_interval
 from streamgauge.model import Verdict
@@ -75,12 +74,10 @@ def _run_interleaved(requests: Sequence[Request], runs: int, reporter: Reporter)
                 reporter.phase(f"run {number} of {runs}{side}")
                 one = replace(request, out=request.out / str(number))
                 run, summary = run_scenario(one, reporter, evaluator)
-                report.write(run)
                 if summary["verdict"] == Verdict.INVALID.value:
                     reporter.warn(f"run {number} is INVALID and is repeated once: {'; '.join(summary['reasons'])}")
                     run.path.rename(_invalid(one.out))
-                    run, _ = run_scenario(one, reporter, evaluator)
-                    report.write(run)
+                    run_scenario(one, reporter, evaluator)
     return [write_set(request.out, runs) for request in requests]
 
 

@@ -375,8 +375,7 @@ class LocalRunner:
             # A search keeps an evaluator of its own; two would take the memory of the system under test.
             self._release()
             return _search(request, reporter)
-        run, summary = run_scenario(request, reporter, self._keep(request.master))
-        report.write(run)
+        _, summary = run_scenario(request, reporter, self._keep(request.master))
         return Finding(Verdict(summary["verdict"]), summary["reasons"], summary=summary)
 
     def _keep(self, master: str) -> Evaluator:

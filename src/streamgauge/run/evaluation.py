@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from streamgauge import jars, registry
+from streamgauge import jars, registry, report
 from streamgauge.contracts import Transport
 from streamgauge.errors import EnvironmentProblem, Interrupted, UsageError
 from streamgauge.evaluate import evaluate_without_spark, needs_spark
@@ -105,7 +105,9 @@ def is_unrecorded(run: RunDir) -> bool:
 
 
 def evaluate_again(run: RunDir, master: str, reporter: Reporter, job: Path | None = None) -> dict[str, Any]:
-    """Evaluate an existing run directory again, in new processes; with the reference of ``job`` from now on.
+    """Evaluate a run directory again, in new processes, and regenerate its report.
+
+    With ``job``, the reference of that file is used from now on.
 
     Where recording failed on the user's own Kafka, the topics that were kept there are recorded first and then removed.
     Raises UsageError for a run that cannot be evaluated or that another command is using, and Interrupted.
@@ -113,7 +115,10 @@ def evaluate_again(run: RunDir, master: str, reporter: Reporter, job: Path | Non
     with directory_lock.hold(run.path):
         if job is not None:
             keep_reference(run, job)
-        return _evaluate_again(run, master, reporter)
+        summary = _evaluate_again(run, master, reporter)
+        reporter.phase("writing the report")
+        report.write(run)
+        return summary
 
 
 def _evaluate_again(run: RunDir, master: str, reporter: Reporter) -> dict[str, Any]:

@@ -14,10 +14,10 @@ from streamgauge import registry
 from streamgauge.errors import UsageError
 from streamgauge.identity import DERIVED, NOT_IN_MANIFEST
 from streamgauge.model import JobFile, LoadPlan, Scenario
-from streamgauge.workloads.own.job_file import inspect
 from streamgauge.redaction import is_redacted
 from streamgauge.run.plan import Request
 from streamgauge.rundir import RunDir
+from streamgauge.workloads.own.job_file import inspect
 
 
 def request_of(run: RunDir, out: Path) -> Request:

@@ -1,4 +1,4 @@
-"""A run whose records were deleted keeps its summary."""
+"""Evaluating a run again: the report follows the summary; a run whose records were deleted keeps its own."""
 
 from __future__ import annotations
 
@@ -20,3 +20,13 @@ def test_without_its_records_a_run_is_not_evaluated_again(tmp_path: Path) -> Non
         evaluate_again(run, "local[*]", NullReporter())
     assert "streamgauge report" in told.value.message()
     assert run.summary_path.read_bytes() == before
+
+
+def test_the_report_follows_the_new_summary(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", 100.0)
+    moments = [key for key in run.outcome() if key.endswith("_ns")]
+    run.write_outcome({**run.outcome(), **dict.fromkeys(moments), "ends": {}})
+    assert not run.report_path.exists()
+    summary = evaluate_again(run, "local[*]", NullReporter())
+    assert summary["verdict"] != "VALID"
+    assert summary["verdict"] in run.report_path.read_text(encoding="utf-8")

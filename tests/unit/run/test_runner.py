@@ -1,4 +1,4 @@
-"""What a run leaves behind when it does not come to its end: nothing of others is removed, nothing measured is lost."""
+"""What a run leaves behind: its report; or, when it fails, all that was measured and nothing of others removed."""
 
 from __future__ import annotations
 
@@ -94,7 +94,16 @@ def port_taken(plan: RunPlan) -> dict[str, Any]:
 
 
 def well(plan: RunPlan) -> dict[str, Any]:
-    return {"verdict": "VALID"}
+    write(plan, {})
+    RunDir(plan.request.out).write_summary({**RunDir(GOLDEN).summary(), "verdict": "VALID", "reasons": []})
+    return RunDir(plan.request.out).summary()
+
+
+def test_a_run_ends_with_its_report(lab, tmp_path):
+    directory, summary = lab.run(tmp_path / "run", well)
+    assert directory.path == tmp_path / "run"
+    assert summary["verdict"] == "VALID"
+    assert "VALID" in directory.report_path.read_text(encoding="utf-8")
 
 
 def test_a_mistake_before_the_load_leaves_nothing_of_the_run(lab, tmp_path):
