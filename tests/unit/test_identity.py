@@ -15,6 +15,7 @@ from streamgauge.cli.request import build
 from streamgauge.model import Fault, JobFile, LoadPlan, Scenario
 from streamgauge.run import manifest
 from streamgauge.run import plan as plans
+from streamgauge.rundir import RunDir
 
 JOB = JobFile("my.py", "0" * 64)
 
@@ -76,10 +77,12 @@ def test_a_manifest_has_the_identity_of_its_scenario(tmp_path: Path) -> None:
 
 
 def test_what_an_early_manifest_lacks_is_the_default() -> None:
-    written = json.loads((Path(__file__).parents[1] / "golden" / "format-1" / "manifest.json").read_text())
+    written = RunDir(Path(__file__).parents[1] / "golden" / "format-1").manifest()
     found = identity.of_manifest(written)
-    assert "keys" not in written["scenario"] and found["scenario.keys"] == "dataset"
+    assert "generators" not in written["scenario"] and found["scenario.generators"] == 1
     assert "shape" not in written["scenario"]["load"] and found["scenario.load.shape"] == "constant"
+    lacking = identity.of_scenario(scenario()).keys() - found.keys()
+    assert {name for name in lacking if not name.startswith("engine.")} == set(), "it has every name that there is now"
 
 
 def test_a_name_stands_for_all_below_it() -> None:

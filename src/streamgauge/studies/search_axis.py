@@ -1,8 +1,8 @@
-"""What a capacity search varies: one whole number among the values of a scenario or the options of its engine.
+"""What a capacity search varies: one whole number of a scenario, its workload's parameters or its engine's options.
 
 Whether more of it is harder for the system under test (a rate) or less is (cores) is declared once, where the value is
 defined: ``json_schema_extra={"harder": "less"}`` of its field, and ``None`` for a value that cannot be searched.
-Without a declaration, more of a scenario's value is harder, and less of an engine's option.
+Without a declaration, more of a value of the scenario or the workload is harder, and less of an engine's option.
 """
 
 from __future__ import annotations
@@ -89,9 +89,11 @@ RATE_AXIS = SearchAxis(RATE, "more")
 
 def _directions(scenario: Scenario) -> dict[str, Harder]:
     """Every whole number that can be searched, with its direction."""
+    values = {**Values.model_fields, **registry.workload(scenario.workload).parameters.model_fields}
+    options = registry.engine(scenario.engine).options.model_fields
     fields: dict[str, tuple[FieldInfo, Harder]] = {
-        **{name: (field, "more") for name, field in Values.model_fields.items()},
-        **{name: (field, "less") for name, field in registry.engine(scenario.engine).options.model_fields.items()},
+        **{name: (field, "more") for name, field in values.items()},
+        **{name: (field, "less") for name, field in options.items()},
     }
     numbers = {name for name, text in pinned(scenario).items() if type(parse_literal(text)) is int}
     declared = {name: _declared(field, default) for name, (field, default) in fields.items() if name in numbers}

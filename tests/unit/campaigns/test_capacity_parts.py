@@ -182,8 +182,8 @@ EARLY_SETTINGS = {
     [
         ({}, None),
         ({"arrivals": "poisson"}, "another arrivals"),
-        ({"out_of_order_ms": "400"}, "another out_of_order_ms"),
-        ({"join_bound_ms": "900"}, "another join_bound_ms"),
+        ({"out_of_order_ms": "400"}, "another parameters"),
+        ({"join_bound_ms": "900"}, "another parameters"),
         ({"stage": "tumbling"}, "another stage"),
     ],
 )

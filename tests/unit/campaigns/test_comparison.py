@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from streamgauge import identity
 from streamgauge.campaigns.comparison import IGNORED, compare
 from streamgauge.campaigns.repetition import write_set
 from streamgauge.errors import UsageError
+from streamgauge.rundir import RunDir
 
 
 def write_repetitions(path: Path, values_ms: Sequence[float], **look: Any) -> Path:
@@ -99,13 +101,13 @@ def test_every_differing_key_is_named_with_both_values(base: Path, tmp_path: Pat
 
 CHECKED = [
     name
-    for name in identity.ignoring(identity.of_manifest(json.loads((GOLDEN / "manifest.json").read_text())), IGNORED)
+    for name in identity.ignoring(identity.of_manifest(RunDir(GOLDEN).manifest()), IGNORED)
     if not name.startswith(("scenario.load.", "transport.topic_settings."))
 ]
 
 
 def test_what_is_checked() -> None:
-    assert {"scenario.seed", "scenario.stage", "scenario.drain_deadline_s", "machine.cpu", "transport.own"} <= {
+    assert {"scenario.seed", "scenario.workload", "scenario.drain_deadline_s", "machine.cpu", "transport.own"} <= {
         *CHECKED
     }
     assert not any(name.startswith(("engine.", "scenario.job", "scenario.title")) for name in CHECKED)
@@ -113,9 +115,15 @@ def test_what_is_checked() -> None:
 
 @pytest.mark.parametrize("key", [*CHECKED, "transport.topic_settings"])
 def test_each_checked_key_counts(base: Path, tmp_path: Path, key: str) -> None:
-    other = write_run(tmp_path / "b", 253.0, changes={key: "another"})
+    other = write_run(tmp_path / "b", 253.0)
     if key == "shared_cores":
-        other.write_outcome({**other.outcome(), "shared_cores": False})
+        other.write_outcome(other.outcome().model_copy(update={"shared_cores": False}))
+    else:
+        manifest = other.manifest()
+        *parts, last = key.split(".")
+        section = reduce(lambda place, part: place[part], parts, manifest)
+        section[last] = "another"
+        other.write_manifest({name: value for name, value in manifest.items() if name != "format"})
     with pytest.raises(UsageError, match=key):
         compare(base, other.path)
 

@@ -105,12 +105,12 @@ def test_spark_runs_all_that_the_studies_ran(study: str, profile: str, tmp_path:
     for step in steps:
         assert step.request is not None, step.reason
         scenario = step.request.scenario
-        assert scenario.stage == step.experiment.stage
+        assert scenario.chosen == step.experiment.stage
         assert scenario.profile == profile
         options = scenario.engine_options
         assert (options["implementation"] == "customised") == (step.experiment.variant == "customised")
         assert options["realtime"] == (step.experiment.variant == "real-time")
-        assert f"--set stage={scenario.stage}" in step.request.command
+        assert f"--set stage={scenario.chosen}" in step.request.command
     assert len({step.name for step in steps}) == len(steps)
 
 
@@ -119,7 +119,7 @@ def test_what_an_engine_lacks_is_not_run_and_says_why(order: Callable[..., Order
     not_run = {step.experiment.name: step.reason for step in steps if step.request is None}
     assert "no customised variant" in not_run["latency-join-customised"]
     assert "realtime" in not_run["latency-ingest-real-time"]
-    assert "does not run ospbench/tumbling" in not_run["throughput-tumbling-built-in"]
+    assert "does not run traffic/tumbling" in not_run["throughput-tumbling-built-in"]
     ran = [step.experiment.name for step in steps if step.request is not None]
     assert ran == ["latency-ingest-built-in", "latency-parse-built-in", "periodic-burst-parse-built-in"]
 

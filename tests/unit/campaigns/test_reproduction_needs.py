@@ -41,7 +41,7 @@ def test_every_missing_package_is_named_with_what_installs_it(asked: Order, monk
 
 
 def test_an_engine_that_runs_nothing_of_it_is_not_asked(asked: Order, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Echo, "traits", replace(Echo.traits, pipelines=frozenset(), extras={"no-such-package": "echo"}))
+    monkeypatch.setattr(Echo, "traits", replace(Echo.traits, workloads=frozenset(), extras={"no-such-package": "echo"}))
     monkeypatch.setattr(Spark, "traits", replace(Spark.traits, extras={"nor-this": "more"}))
     with pytest.raises(EnvironmentProblem, match="nothing was run: spark cannot run here"):
         reproduce(asked, Onlooker())

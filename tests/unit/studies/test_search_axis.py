@@ -20,7 +20,7 @@ def resolved(engine: str = "spark", stage: str = "parse") -> Scenario:
     ("name", "stage", "harder", "unit"),
     [
         ("rate_per_s", "parse", "more", "records/s"),
-        ("out_of_order_ms", "parse", "more", "out_of_order_ms"),
+        ("out_of_order_ms", "join", "more", "out_of_order_ms"),
         ("join_bound_ms", "join", "more", "join_bound_ms"),
         ("partitions", "parse", "less", "partitions"),
         ("cores", "parse", "less", "cores"),
