@@ -18,7 +18,7 @@ from typing import Any, cast
 from streamgauge import registry
 from streamgauge.campaigns.capacity_file import CapacityFile, identifying_settings
 from streamgauge.campaigns.referee import PROBE_S, STEPS, DrainReferee, ProbeReferee
-from streamgauge.campaigns.search import Answer, Next, Probe, Purpose, Target, Word, advance
+from streamgauge.campaigns.search import Answer, Next, Probe, ProbeVerdict, Purpose, Target, advance
 from streamgauge.errors import EXIT_MISSED, EXIT_OK, EngineFailed, InvalidMeasurement, UsageError
 from streamgauge.evaluate import sustained
 from streamgauge.evaluate.metrics.arrival import BROKER_REASON
@@ -117,49 +117,49 @@ class CapacitySearch:
 
 
 def find_capacity(
-    hunt: CapacitySearch, reporter: Reporter, show: Callable[[Row], None] = lambda row: None
+    search: CapacitySearch, reporter: Reporter, show: Callable[[Row], None] = lambda row: None
 ) -> dict[str, Any]:
-    """Search below ``hunt.request.out``; returns the content of ``capacity.json``. ``show`` gets every probe's row.
+    """Search below ``search.request.out``; returns the content of ``capacity.json``. ``show`` gets every probe's row.
 
     An unfinished search with the same settings goes on. Raises UsageError when the directory holds anything else or
     another command is using it, EngineFailed when the system under test failed, and whatever stops a single run; what
     was found until then stays.
     """
-    with directory_lock.hold(hunt.request.out):
-        return _find_capacity(hunt, reporter, show)
+    with directory_lock.hold(search.request.out):
+        return _find_capacity(search, reporter, show)
 
 
-def _find_capacity(hunt: CapacitySearch, reporter: Reporter, show: Callable[[Row], None]) -> dict[str, Any]:
-    file = CapacityFile.open(hunt.request.out, hunt.settings())
+def _find_capacity(search: CapacitySearch, reporter: Reporter, show: Callable[[Row], None]) -> dict[str, Any]:
+    file = CapacityFile.open(search.request.out, search.settings())
     for row in file.probes:
         show(row)
     if file.finished:
         return file.content
     try:
-        file.finish(_search(hunt, file, reporter, show))
+        file.finish(_search(search, file, reporter, show))
     except EngineFailed as failure:
         file.note_failure(f"{failure.what}: {failure.got}")
         raise
     return file.content
 
 
-def _search(hunt: CapacitySearch, file: CapacityFile, reporter: Reporter, show: Callable[[Row], None]) -> Answer:
+def _search(search: CapacitySearch, file: CapacityFile, reporter: Reporter, show: Callable[[Row], None]) -> Answer:
     """Probe until the answer is known. Raises EngineFailed when the system under test failed."""
-    out = hunt.request.out
+    out = search.request.out
     if file.guess is None:
-        file.set_guess(_first_guess(hunt, reporter))
-    target = hunt.target(file.guess or hunt.start)
-    load = hunt.request.scenario.load
-    records = round(target.guess * (load.warmup_s + load.measured_s)) if hunt.axis.is_rate else load.records
-    with kept_evaluator(f"capacity-{secrets.token_hex(4)}", out / "logs", hunt.request.master, records) as evaluator:
+        file.set_guess(_first_guess(search, reporter))
+    target = search.target(file.guess or search.start)
+    load = search.request.scenario.load
+    records = round(target.guess * (load.warmup_s + load.measured_s)) if search.axis.is_rate else load.records
+    with kept_evaluator(f"capacity-{secrets.token_hex(4)}", out / "logs", search.request.master, records) as evaluator:
         while isinstance(step := advance(target, _searched(file)), Next):
-            reporter.phase(f"probe {file.next_number}: {step.value:,} {hunt.axis.unit} ({step.purpose})")
-            row = _probe(hunt, step, file, reporter, evaluator)
+            reporter.phase(f"probe {file.next_number}: {step.value:,} {search.axis.unit} ({step.purpose})")
+            row = _probe(search, step, file, reporter, evaluator)
             file.add(row)
             show(row)
             if row["verdict"] == "failed":
                 raise EngineFailed(
-                    f"the system under test failed at {step.value:,} {hunt.axis.unit}",
+                    f"the system under test failed at {step.value:,} {search.axis.unit}",
                     where=out / row["directory"],
                     got=row["reason"],
                 )
@@ -177,17 +177,17 @@ def exit_code(capacity: Mapping[str, Any]) -> int:
 def _searched(file: CapacityFile) -> list[Probe]:
     words = ("sustained", "not sustained", "undecided", "invalid")
     return [
-        Probe(row["value"], cast(Word, row["verdict"]), row["purpose"], row["reason"].startswith(BROKER_REASON))
+        Probe(row["value"], cast(ProbeVerdict, row["verdict"]), row["purpose"], row["reason"].startswith(BROKER_REASON))
         for row in file.probes
         if row["verdict"] in words
     ]
 
 
-def _first_guess(hunt: CapacitySearch, reporter: Reporter) -> int:
+def _first_guess(search: CapacitySearch, reporter: Reporter) -> int:
     """The rate at which a backlog drains; the scenario's own rate when that cannot be seen."""
-    if not hunt.axis.is_rate:
-        return hunt.start
-    scenario = hunt.request.scenario
+    if not search.axis.is_rate:
+        return search.start
+    scenario = search.request.scenario
     load = scenario.load
     backlog = min(max(BACKLOG_S * load.rate_per_s, BACKLOG_LEAST), BACKLOG_MOST)
     burst_s = max(1.0, backlog / BACKLOG_PER_S)
@@ -208,9 +208,9 @@ def _first_guess(hunt: CapacitySearch, reporter: Reporter) -> int:
     if limit and not one_to_one:
         options[limit] = options[limit] or DRAIN_BATCH
     request = replace(
-        hunt.request,
+        search.request,
         scenario=replace(scenario, load=draining, engine_options=options, sustained=None, slo=()),
-        out=_fresh(hunt.request.out / "probes" / "00-drain"),
+        out=_fresh(search.request.out / "probes" / "00-drain"),
     )
     reporter.phase(f"draining a backlog of {backlog:,} records for a first guess")
     directory, summary = run_scenario(request, reporter, None, referee)
@@ -220,7 +220,7 @@ def _first_guess(hunt: CapacitySearch, reporter: Reporter) -> int:
             "the system under test failed while it drained a backlog", where=directory.path, got="; ".join(why)
         )
     guess_per_s = referee.rate_per_s() or load.rate_per_s
-    raised: float = guess_per_s * (1 + hunt.resolution) ** hunt.shift
+    raised: float = guess_per_s * (1 + search.resolution) ** search.shift
     return max(1, round(raised))
 
 
@@ -232,15 +232,15 @@ def _failures(run: RunDir, summary: Mapping[str, Any]) -> Sequence[str]:
     return [] if results["expected"] is None else failures(results, run.manifest()["engine"]["delivery"], ())
 
 
-def _probe(hunt: CapacitySearch, step: Next, file: CapacityFile, reporter: Reporter, evaluator: Evaluator) -> Row:
+def _probe(search: CapacitySearch, step: Next, file: CapacityFile, reporter: Reporter, evaluator: Evaluator) -> Row:
     """One run at that value, and what it shows."""
-    scenario = hunt.scenario_at(step.value)
+    scenario = search.scenario_at(step.value)
     probe_s, least_s, longest_s = lengths_s(scenario.load.measured_s, step.purpose, scenario.sustained)
     load = replace(scenario.load, measured_s=longest_s)
     referee = ProbeReferee(is_one_to_one(scenario), probe_s, least_s, longest_s, scenario.sustained)
-    out = _fresh(hunt.request.out / "probes" / f"{file.next_number:02d}-{step.value}")
+    out = _fresh(search.request.out / "probes" / f"{file.next_number:02d}-{step.value}")
     request = replace(
-        hunt.request,
+        search.request,
         scenario=replace(scenario, load=load),
         out=out,
     )
@@ -259,7 +259,7 @@ def _probe(hunt: CapacitySearch, step: Next, file: CapacityFile, reporter: Repor
         "validated": summary.get("validated"),
         "seconds": round(time.monotonic() - began, 1),
         "seconds_saved": round(referee.saved_s, 1),
-        "directory": str(out.relative_to(hunt.request.out)),
+        "directory": str(out.relative_to(search.request.out)),
         "total_p50": latency.get("p50"),
         "total_p99": latency.get("p99"),
     }
@@ -305,8 +305,8 @@ def judge(
     slope_percent = summary["backlog"]["slope_percent"]
     if slope_percent is None:
         return "undecided", "the rule had too little to go by", True
-    found = sustained.by_estimate(slope_percent / 100)
-    return "sustained" if found.held else "not sustained", found.why, True
+    estimate = sustained.by_estimate(slope_percent / 100)
+    return "sustained" if estimate.held else "not sustained", estimate.why, True
 
 
 def _engine_fell_behind(summary: Mapping[str, Any]) -> bool:

@@ -123,9 +123,9 @@ def read_searches(path: Path) -> list[Search]:
 
 def _read(path: Path) -> dict[str, Any]:
     where = path / NAME
-    found = read_json(where, {})
-    check(where, found, {"runs": Within(int, 1)} if "searches" in found else COMPARED_CAPACITY)
-    return found
+    content = read_json(where, {})
+    check(where, content, {"runs": Within(int, 1)} if "searches" in content else COMPARED_CAPACITY)
+    return content
 
 
 def _refuse_unusable(searches: Sequence[Search]) -> None:
@@ -191,9 +191,9 @@ def _searches_needed(costs: tuple[list[float], list[float]], low: float, high: f
 
 def _notes(left: Sequence[Search], right: Sequence[Search]) -> list[str]:
     runs = [_any_run(side[0].path) for side in (left, right)]
-    said = job_notes(*(run.summary() for run in runs if run is not None)) if None not in runs else []
+    notes = job_notes(*(run.summary() for run in runs if run is not None)) if None not in runs else []
     open_ended = [search for search in (*left, *right) if search.is_open]
-    return said + [f"{search.path}: the capacity may lie beyond {search.best:,.0f}" for search in open_ended]
+    return notes + [f"{search.path}: the capacity may lie beyond {search.best:,.0f}" for search in open_ended]
 
 
 def _described(path: Path, side: Sequence[Search]) -> dict[str, Any]:
@@ -211,5 +211,5 @@ def _described(path: Path, side: Sequence[Search]) -> dict[str, Any]:
 
 def _any_run(path: Path) -> RunDir | None:
     """A probe of the search, not one that was cut off: they differ in nothing but the load."""
-    found = sorted(path.glob("probes/*/summary.json"))
-    return RunDir.open(found[0].parent) if found else None
+    summaries = sorted(path.glob("probes/*/summary.json"))
+    return RunDir.open(summaries[0].parent) if summaries else None

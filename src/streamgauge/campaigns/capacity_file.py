@@ -82,8 +82,8 @@ class CapacityFile:
 
     @property
     def probes(self) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = self.content["probes"]
-        return found
+        probes: list[dict[str, Any]] = self.content["probes"]
+        return probes
 
     @property
     def finished(self) -> bool:
@@ -91,8 +91,8 @@ class CapacityFile:
 
     @property
     def guess(self) -> int | None:
-        found: int | None = self.content["guess"]
-        return found
+        guess: int | None = self.content["guess"]
+        return guess
 
     @property
     def next_number(self) -> int:

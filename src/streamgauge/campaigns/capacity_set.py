@@ -39,28 +39,28 @@ Content = dict[str, Any]
 
 
 def find_capacities(
-    hunt: CapacitySearch, runs: int, reporter: Reporter, show: Callable[[Row], None] = lambda row: None
+    search: CapacitySearch, runs: int, reporter: Reporter, show: Callable[[Row], None] = lambda row: None
 ) -> dict[str, Any]:
-    """``runs`` searches below ``hunt.request.out``, one after another; returns the set's ``capacity.json``.
+    """``runs`` searches below ``search.request.out``, one after another; returns the set's ``capacity.json``.
 
     What is finished is not searched again, and an unfinished search goes on. Raises UsageError when the directory holds
     anything else or more searches than that, or another command is using it, and whatever stops a single search; what
     was found until then stays.
     """
-    with directory_lock.hold(hunt.request.out):
-        return _find_capacities(hunt, runs, reporter, show)
+    with directory_lock.hold(search.request.out):
+        return _find_capacities(search, runs, reporter, show)
 
 
 def _find_capacities(
-    hunt: CapacitySearch, runs: int, reporter: Reporter, show: Callable[[Row], None]
+    search: CapacitySearch, runs: int, reporter: Reporter, show: Callable[[Row], None]
 ) -> dict[str, Any]:
-    out, settings = hunt.request.out, hunt.settings()
+    out, settings = search.request.out, search.settings()
     _check(out, settings, runs)
     out.mkdir(parents=True, exist_ok=True)
     content = write_set(out, settings, runs)
     for number in range(1, runs + 1):
         reporter.say(f"search {number} of {runs}")
-        one = replace(hunt, request=replace(hunt.request, out=out / str(number)), shift=(number - 1) * GOLDEN % 1)
+        one = replace(search, request=replace(search.request, out=out / str(number)), shift=(number - 1) * GOLDEN % 1)
         try:
             find_capacity(one, reporter, show)
         except UsageError:
@@ -112,8 +112,8 @@ def _write_pages(search: Path, settings: Mapping[str, Any], runs: int) -> Conten
 def write_set(out: Path, settings: Mapping[str, Any], runs: int) -> Content:
     """Put the searches ``1`` … ``runs`` of a directory together, as far as they are there; returns the content."""
     files = {str(number): out / str(number) / NAME for number in range(1, runs + 1)}
-    found = {name: read_json(path, SEARCH) for name, path in files.items() if path.is_file()}
-    content = summarize(settings, runs, found)
+    searches = {name: read_json(path, SEARCH) for name, path in files.items() if path.is_file()}
+    content = summarize(settings, runs, searches)
     write_json(out / NAME, content)
     write_capacity(out)
     return content
@@ -130,7 +130,7 @@ def summarize(settings: Mapping[str, Any], runs: int, searches: Mapping[str, Con
     little.
     """
     rows: list[dict[str, Any]] = [
-        {"directory": name, **{key: found.get(key) for key in LISTED}} for name, found in searches.items()
+        {"directory": name, **{key: search.get(key) for key in LISTED}} for name, search in searches.items()
     ]
     outcomes = {row["outcome"] for row in rows} | ({None} if len(rows) < runs else set())
     best = [row["interval"][0] for row in rows if row["outcome"] in ("found", "ceiling")]

@@ -140,16 +140,16 @@ def _values(side: Side, kind: str) -> list[float]:
 def job_notes(a: Mapping[str, Any], b: Mapping[str, Any]) -> list[str]:
     """What differs in what was run, where one of two summaries is of a reader's own job, and what nobody checked."""
     jobs = [summary.get("job") or {} for summary in (a, b)]
-    said = []
+    notes = []
     if jobs[0].get("sha256") != jobs[1].get("sha256"):
         ran = [f"the job {job['name']} ({job['sha256'][:7]})" if job else "the stage itself" for job in jobs]
-        said.append(f"A ran {ran[0]}, B {ran[1]}")
-    said += [
+        notes.append(f"A ran {ran[0]}, B {ran[1]}")
+    notes += [
         f"{name} is unvalidated: nothing says whether its answers are right"
         for name, summary in (("A", a), ("B", b))
         if summary.get("validated") is False
     ]
-    return said
+    return notes
 
 
 def _notes(*sides: Side) -> list[str]:

@@ -88,15 +88,15 @@ def _invalid(run: Path) -> Path:
 
 def write_set(path: Path, runs: int) -> Summary:
     """Put the runs ``1`` … ``runs`` of a directory together; returns the set's summary."""
-    found = {str(number): RunDir.open(path / str(number)) for number in range(1, runs + 1)}
-    summaries = {name: run.summary() for name, run in found.items()}
+    run_directories = {str(number): RunDir.open(path / str(number)) for number in range(1, runs + 1)}
+    summaries = {name: run.summary() for name, run in run_directories.items()}
     median = median_run(summaries)
-    firsts = {name: _invalid(path / name) for name in found if _invalid(path / name).is_dir()}
+    firsts = {name: _invalid(path / name) for name in run_directories if _invalid(path / name).is_dir()}
     discarded = {name: {first.name: RunDir.open(first).summary()} for name, first in firsts.items()}
     summary = summarize(summaries, median, discarded)
     summary["repeated"] = list(discarded)
     write_json(path / "summary.json", summary)
-    page = render(replace(read(found[median]), summary=summary))
+    page = render(replace(read(run_directories[median]), summary=summary))
     (path / "report.html").write_text(page, encoding="utf-8")
     write_json(path / SET_FILE, {"format": FORMAT, "runs": runs, "median": median})
     return summary

@@ -77,8 +77,8 @@ class ReproductionFile:
 
     @property
     def rows(self) -> list[Row]:
-        found: list[Row] = self.content["experiments"]
-        return found
+        rows: list[Row] = self.content["experiments"]
+        return rows
 
     def row(self, name: str, engine: str) -> Row:
         return next(row for row in self.rows if (row["name"], row["engine"]) == (name, engine))

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from itertools import takewhile
 from typing import Literal
 
-Word = Literal["sustained", "not sustained", "undecided", "invalid"]
+ProbeVerdict = Literal["sustained", "not sustained", "undecided", "invalid"]
 Purpose = Literal["bracket", "bisect", "repeat", "confirm"]
 Outcome = Literal["found", "missed", "ceiling", "invalid"]
 
@@ -47,7 +47,7 @@ class Target:
 @dataclass(frozen=True)
 class Probe:
     value: int
-    word: Word
+    verdict: ProbeVerdict
     purpose: Purpose = "bracket"
     by_broker: bool = False
     """Of an invalid one: whether the broker did not take the load."""
@@ -82,14 +82,14 @@ class _Search:
         self._target = target
         self._probes = probes
         self._sign = 1 if target.more_is_harder else -1
-        last_word = {probe.value: probe.word for probe in probes if probe.word != "invalid"}
-        sustained = [value for value, word in last_word.items() if word == "sustained"]
+        last_verdicts = {probe.value: probe.verdict for probe in probes if probe.verdict != "invalid"}
+        sustained = [value for value, verdict in last_verdicts.items() if verdict == "sustained"]
         self._sustained = sorted(sustained, key=self._strain)
         self._best = self._sustained[-1] if sustained else None
         failed = [
             value
-            for value, word in last_word.items()
-            if word != "sustained" and (self._best is None or self._strain(value) > self._strain(self._best))
+            for value, verdict in last_verdicts.items()
+            if verdict != "sustained" and (self._best is None or self._strain(value) > self._strain(self._best))
         ]
         self._beyond = min(failed, key=self._strain) if failed else None
         self._spoilt = next((p.value for p in probes if self._invalid_searching(p.value) > 1), None)
@@ -102,7 +102,7 @@ class _Search:
         return self._go_on()
 
     def _go_on(self) -> Next | Answer:
-        if self._probes and self._probes[-1].word == "invalid":
+        if self._probes and self._probes[-1].verdict == "invalid":
             return Next(self._probes[-1].value, self._probes[-1].purpose)
         if (middle := self._middle()) is not None:
             return Next(middle, "bisect")
@@ -151,15 +151,15 @@ class _Search:
 
         0 where a second run at a value has just said otherwise than the first: such an edge is near.
         """
-        ended = [probe for probe in self._probes if probe.word != "invalid"]
+        ended = [probe for probe in self._probes if probe.verdict != "invalid"]
         last = ended[-1]
         if last.purpose in ("repeat", "confirm"):
             return 0
-        steps = takewhile(lambda probe: (probe.word, probe.purpose) == (last.word, "bracket"), reversed(ended))
+        steps = takewhile(lambda probe: (probe.verdict, probe.purpose) == (last.verdict, "bracket"), reversed(ended))
         return max(1, len(list(steps)))
 
     def _settle(self, beyond: int) -> Next | Answer:
-        tries = sum(probe.value == beyond and probe.word != "invalid" for probe in self._probes)
+        tries = sum(probe.value == beyond and probe.verdict != "invalid" for probe in self._probes)
         if tries == 1 and self._are_within(NEAR):
             return Next(beyond, "repeat")
         return self._confirm()
@@ -170,9 +170,9 @@ class _Search:
 
     def _after_confirming(self) -> Next | Answer:
         last = self._probes[-1]
-        if last.word == "sustained":
+        if last.verdict == "sustained":
             return self._confirmed(last.value)
-        if last.word == "invalid":
+        if last.verdict == "invalid":
             tries = sum((probe.value, probe.purpose) == (last.value, "confirm") for probe in self._probes)
             if tries < 2:
                 return Next(last.value, "confirm")
@@ -191,7 +191,7 @@ class _Search:
 
     def _note_of_confirming(self) -> str:
         confirming = [probe for probe in self._probes if probe.purpose == "confirm"]
-        failed = [str(probe.value) for probe in confirming if probe.word not in ("sustained", "invalid")]
+        failed = [str(probe.value) for probe in confirming if probe.verdict not in ("sustained", "invalid")]
         return f"{' and '.join(failed)}: not sustained in the confirming run, so the interval fell" if failed else ""
 
     def _confirmed(self, best: int) -> Answer:
@@ -214,7 +214,7 @@ class _Search:
 
     def _invalid_searching(self, value: int) -> int:
         """How often a value was INVALID, confirming runs apart."""
-        return sum(p.value == value and p.word == "invalid" and p.purpose != "confirm" for p in self._probes)
+        return sum(p.value == value and p.verdict == "invalid" and p.purpose != "confirm" for p in self._probes)
 
     def _strain(self, value: int) -> int:
         return self._sign * value

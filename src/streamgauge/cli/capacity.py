@@ -64,7 +64,7 @@ def capacity(
         )
     if rule is not None:
         request = replace(request, scenario=replace(request.scenario, sustained=_rule(rule)))
-    hunt = CapacitySearch(request, parse_resolution(resolution), SearchAxis.of(over, request.scenario))
+    search = CapacitySearch(request, parse_resolution(resolution), SearchAxis.of(over, request.scenario))
 
     class View(LiveView):
         """The live view of each probe, and a line that stays for every one that has ended."""
@@ -79,8 +79,10 @@ def capacity(
 
     try:
         with signals_as_interrupt(), View() as view:
-            several = runs > 1
-            found = find_capacities(hunt, runs, view, view.probe) if several else find_capacity(hunt, view, view.probe)
+            if runs > 1:
+                found = find_capacities(search, runs, view, view.probe)
+            else:
+                found = find_capacity(search, view, view.probe)
     except (KeyboardInterrupt, Interrupted):
         raise Interrupted(
             "interrupted: everything was stopped", where=request.out, hint="the same command with this --out goes on"

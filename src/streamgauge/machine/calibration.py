@@ -141,5 +141,5 @@ def _stored() -> dict[str, Any]:
     if content.get("format") != FORMAT:
         return {}
     check(path(), content, CALIBRATIONS, hint)
-    found: dict[str, Any] = content["machines"]
-    return found
+    machines: dict[str, Any] = content["machines"]
+    return machines

@@ -177,10 +177,10 @@ def keep_reference(run: RunDir, file: Path) -> None:
 
     What was run, ``job.py``, stays as it is. Raises UsageError for a file without a reference, or a run of ours.
     """
-    found = inspect(file)
+    job = inspect(file)
     if run.manifest()["scenario"].get("job") is None:
         raise UsageError("the run was not made with --job", where=run.path, hint=f"streamgauge evaluate {run.path}")
-    if not found.key:
+    if not job.key:
         raise UsageError("the job file has no reference", where=file, expected="def reference(inputs) and key = […]")
     run.keep_reference(file)
 

@@ -24,7 +24,7 @@ class Tick:
 
 
 @dataclass(frozen=True)
-class Seen:
+class LoadObservation:
     """What a referee sees of a running load, once a second."""
 
     measured_s: float
@@ -42,14 +42,14 @@ class Seen:
 
 
 @dataclass(frozen=True)
-class Call:
+class ProbeDecision:
     """*enough*: the measured interval ends now, what belongs behind it follows. *hopeless*: all is stopped at once.
 
     *check*: hopeless, but the engine may have lost results. The measured interval ends now; if results are still
     missing after the drain, the run is evaluated, else it is as hopeless as the reason says.
     """
 
-    word: Literal["enough", "hopeless", "check"]
+    action: Literal["enough", "hopeless", "check"]
     reason: str = ""
     latency_ms: float | None = None
     """About how long a record waits, as far as the lag tells: nobody evaluates a hopeless run."""
@@ -60,7 +60,7 @@ class Call:
 class Referee(Protocol):
     """Who may end a load before its plan does."""
 
-    def look(self, seen: Seen) -> Call | None: ...
+    def look(self, observation: LoadObservation) -> ProbeDecision | None: ...
 
 
 class Reporter(Protocol):

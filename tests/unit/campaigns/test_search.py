@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamgauge.campaigns.search import Answer, Next, Probe, Target, Word, advance
+from streamgauge.campaigns.search import Answer, Next, Probe, ProbeVerdict, Target, advance
 
-Judge = Callable[[Next], Word]
+Judge = Callable[[Next], ProbeVerdict]
 
 resolutions = st.sampled_from([0.02, 0.05, 0.10, 0.25])
 capacities = st.integers(2, 2_000_000)
@@ -60,7 +60,7 @@ def test_noise_near_the_edge_moves_the_answer_no_further_than_the_noise(
 ) -> None:
     noise = random.Random(seed)
 
-    def judge(step: Next) -> Word:
+    def judge(step: Next) -> ProbeVerdict:
         return "sustained" if step.value <= capacity * noise.uniform(0.97, 1.03) else "not sustained"
 
     answer, _ = search(Target(round(capacity * off), resolution), judge)
@@ -80,7 +80,7 @@ def test_the_least_of_a_resource_is_found_exactly_while_it_is_small(least: int, 
 
 
 @given(st.lists(st.sampled_from(["sustained", "not sustained", "undecided", "invalid"]), max_size=200))
-def test_it_ends_whatever_the_probes_say(words: list[Word]) -> None:
+def test_it_ends_whatever_the_probes_say(words: list[ProbeVerdict]) -> None:
     said = iter(words)
     answer, _ = search(Target(4000, 0.10), lambda step: next(said, "not sustained"), most=200)
     assert answer.best is None or answer.beyond is None or answer.best < answer.beyond
@@ -150,7 +150,7 @@ def test_invalid_from_the_start() -> None:
 
 
 @pytest.mark.parametrize("word", ["sustained", "not sustained", "invalid"])
-def test_a_confirmation_that_fails_lowers_the_interval_and_says_so(word: Word) -> None:
+def test_a_confirmation_that_fails_lowers_the_interval_and_says_so(word: ProbeVerdict) -> None:
     probes = [
         Probe(909, "sustained"),
         Probe(1100, "not sustained"),
@@ -204,7 +204,7 @@ def test_a_confirmation_that_leaves_nothing_sustained_lets_the_search_go_on() ->
 
 
 @pytest.mark.parametrize("words", [("invalid",), ("invalid", "invalid")])
-def test_an_invalid_confirmation_is_repeated_once(words: tuple[Word, ...]) -> None:
+def test_an_invalid_confirmation_is_repeated_once(words: tuple[ProbeVerdict, ...]) -> None:
     probes = [Probe(909, "sustained"), Probe(990, "not sustained"), Probe(990, "not sustained", "repeat")]
     step = advance(Target(1000, 0.10), [*probes, *(Probe(909, word, "confirm") for word in words)])
     if len(words) == 1:
