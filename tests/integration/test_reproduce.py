@@ -48,7 +48,7 @@ def test_a_study_is_reproduced_also_after_an_interruption(shared: Bench, tmp_pat
         done = streamgauge(*command, "--json")
         if done.returncode != 3:
             break
-    assert f"--out {out} goes on" in said
+    assert f"pass --out {out} to resume" in said
     assert "Traceback" not in said
     assert [row["state"] for row in begun["experiments"]] == ["done", "pending", "not run", "not run", "not run"]
     assert "stages-ingest-built-in" in page

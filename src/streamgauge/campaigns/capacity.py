@@ -283,7 +283,7 @@ def judge(
     ``given_up`` is why the referee stopped it, if it did.
     """
     if summary["verdict"] == Verdict.INVALID.value:
-        # What the broker does to the load explains the rest.
+        # What the transport does to the load explains the rest.
         reasons = sorted(summary["reasons"], key=lambda reason: not reason.startswith(BROKER_REASON))
         if reasons[0].startswith(BROKER_REASON) and _engine_fell_behind(summary):
             return "not sustained", f"the engine fell behind as well as the broker; {reasons[0]}", False

@@ -35,7 +35,7 @@ from streamgauge.studies.description import SETTINGS, Experiment, Purpose, Study
 ATTEMPTS = 2
 """An INVALID run or search is repeated once."""
 STARTING_S, STARTING_JVM_S = 8.0, 9.0
-"""Broker, topics and load worker; an engine's JVM besides."""
+"""Transport, streams and load worker; an engine's JVM besides."""
 EVALUATING_S = 15.0
 EVALUATED_PER_S = 100_000
 """Records that are recorded and matched in a second, on two cores."""

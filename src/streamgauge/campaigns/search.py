@@ -49,8 +49,8 @@ class Probe:
     value: int
     verdict: ProbeVerdict
     purpose: Purpose = "bracket"
-    by_broker: bool = False
-    """Of an invalid one: whether the broker did not take the load."""
+    by_transport: bool = False
+    """Of an invalid one: whether the transport did not take the load."""
 
 
 @dataclass(frozen=True)
@@ -206,8 +206,8 @@ class _Search:
         """What the search ran into instead of the engine's edge."""
         if self._spoilt is None:
             return "the end of the range"
-        by_broker = any(probe.by_broker for probe in self._probes if probe.value == self._spoilt)
-        return "the broker's ceiling" if by_broker else "the generator's ceiling"
+        by_transport = any(probe.by_transport for probe in self._probes if probe.value == self._spoilt)
+        return "the broker's ceiling" if by_transport else "the generator's ceiling"
 
     def _invalid(self, value: int) -> Answer:
         return Answer("invalid", None, self._beyond, False, f"the probes at {value} were INVALID, twice")

@@ -85,7 +85,7 @@ def capacity(
                 found = find_capacity(search, view, view.probe)
     except (KeyboardInterrupt, Interrupted):
         raise Interrupted(
-            "interrupted: everything was stopped", where=request.out, hint="the same command with this --out goes on"
+            "interrupted: everything was stopped", where=request.out, hint="pass the same --out to resume"
         ) from None
     except UsageError:
         # The directory may hold something else, or another search.
@@ -107,7 +107,7 @@ def parse_resolution(text: str) -> float:
 
     found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*%", text.strip())
     if not found or not 1 <= float(found[1]) <= 100:
-        raise UsageError("--resolution is no share", got=repr(text), expected="1% to 100%, e.g. 10%")
+        raise UsageError("invalid --resolution", got=repr(text), expected="1% to 100%, e.g. 10%")
     return float(found[1]) / 100
 
 

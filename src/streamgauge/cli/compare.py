@@ -63,7 +63,7 @@ def _run_again(a: Path, b: Path, runs: int, out: Path) -> tuple[Path, Path]:
             hint="streamgauge capacity … --runs 3 for each, then compare them without --run",
         )
     old_a, old_b = read_runs(a)[0], read_runs(b)[0]
-    # Before hours are spent. Machine and topics are made for both now.
+    # Before hours are spent. Both run on this machine, on streams that are created now.
     check_alike(old_a, [old_b], [*IGNORED, "machine", "shared_cores", "transport.topic_settings"])
     sets = out / "a", out / "b"
     requests = [request_of(run, target) for run, target in zip((old_a, old_b), sets, strict=True)]
@@ -108,7 +108,7 @@ def _what_would_tell(found: dict[str, Any]) -> str:
     if "searches" in found["a"]:
         return _what_searches_would_tell(found, made)
     if needed is None:
-        return "no number of runs would tell: too near the limit of 5 %, or too small for the broker's 1 ms"
+        return "no number of runs would tell: too near the limit of 5 %, or too small for stamps of 1 ms"
     return f"with {made} run{'s' if made > 1 else ''} a side; about {needed} would tell"
 
 

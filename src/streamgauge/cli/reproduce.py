@@ -27,7 +27,7 @@ def reproduce(
         typer.Option("--engine", "-e", help="Systems under test, side by side in every figure; repeatable."),
     ] = None,
     profile: Annotated[str, typer.Option(help="laptop: two cores and minutes; paper: the study's own.")] = "laptop",
-    out: Annotated[Path | None, typer.Option(help="Where to write; the same one again goes on.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Where to write. Pass the same --out to resume.")] = None,
     only: Annotated[
         list[str] | None,
         typer.Option(metavar="NAME", help="These experiments only, by name or pattern ('latency-*'); repeatable."),
@@ -96,7 +96,7 @@ def reproduce(
         raise Interrupted(
             "interrupted: everything was stopped",
             where=campaign.out,
-            hint=f"the same command with --out {campaign.out} goes on",
+            hint=f"pass --out {campaign.out} to resume",
         ) from None
     _print_outcome(content, to_stderr=as_json)
     typer.echo(f"report       {campaign.out / 'report.html'}", err=as_json)
