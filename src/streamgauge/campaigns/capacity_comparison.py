@@ -166,11 +166,11 @@ def _is_validated(search: Search) -> bool:
 
 def _check_searched_alike(searches: Sequence[Search]) -> None:
     first, *others = searches
+    left = _comparable(first)
     for other in others:
-        left, right = first.settings, other.settings
-        ignored = {*IGNORED_SETTINGS, first.axis.name}
+        right = _comparable(other)
         # What only one of the two has was not known to the version that made the other.
-        differing = [key for key in left if key in right and key not in ignored and left[key] != right[key]]
+        differing = [key for key in left if key in right and left[key] != right[key]]
         if differing:
             raise UsageError(
                 "the capacities were not measured alike",
@@ -178,6 +178,15 @@ def _check_searched_alike(searches: Sequence[Search]) -> None:
                 got="; ".join(f"{key}: {left.get(key)!r} and {right.get(key)!r}" for key in differing),
                 expected="the same values on both sides",
             )
+
+
+def _comparable(search: Search) -> dict[str, Any]:
+    """The settings that must agree: not the value that was searched, whose start does not matter."""
+    settings = search.settings
+    named = {**settings, **settings["parameters"]}
+    return {
+        key: value for key, value in named.items() if key not in {*IGNORED_SETTINGS, "parameters", search.axis.name}
+    }
 
 
 def _searches_needed(costs: tuple[list[float], list[float]], low: float, high: float, seed: int) -> int | None:
