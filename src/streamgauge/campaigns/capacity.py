@@ -1,8 +1,8 @@
 """The capacity search: one probe after another, each an ordinary run, until the edge is known closely enough.
 
 ``OUT/probes/NN-VALUE`` are run directories, ``OUT/probes/00-drain`` is the run that gave the first guess,
-``OUT/capacity.json`` is written anew after every probe (docs/reference/capacity.md), so that an unfinished search
-goes on where it stopped.
+``OUT/capacity.json`` is rewritten after every probe (docs/reference/capacity.md), so that an unfinished search can be
+resumed.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ def find_capacity(
 ) -> dict[str, Any]:
     """Search below ``search.request.out``; returns the content of ``capacity.json``. ``show`` gets every probe's row.
 
-    An unfinished search with the same settings goes on. Raises UsageError when the directory holds anything else or
+    An unfinished search with the same settings is resumed. Raises UsageError when the directory holds anything else or
     another command is using it, EngineFailed when the system under test failed, and whatever stops a single run; what
     was found until then stays.
     """
@@ -266,7 +266,7 @@ def _probe(search: CapacitySearch, step: Next, file: CapacityFile, reporter: Rep
 
 
 def lengths_s(measured_s: float, purpose: Purpose, rule: str | None) -> tuple[float, float, float]:
-    """Of a probe: the length after which it is looked whether it tells, the least one and the longest."""
+    """Of a probe: the length after which its decision is first checked, the shortest one and the longest."""
     probe_s = min(measured_s, PROBE_S)
     longest_s = max(measured_s, STEPS * probe_s, sustained.least_s(rule))
     if purpose == "confirm":

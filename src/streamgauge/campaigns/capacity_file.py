@@ -1,4 +1,4 @@
-"""``capacity.json``: what a search has found so far, and all that is needed to go on with it.
+"""``capacity.json``: the results of a search so far, and all that is needed to resume it.
 
 Format history
 --------------

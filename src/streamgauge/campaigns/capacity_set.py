@@ -43,7 +43,7 @@ def find_capacities(
 ) -> dict[str, Any]:
     """``runs`` searches below ``search.request.out``, one after another; returns the set's ``capacity.json``.
 
-    What is finished is not searched again, and an unfinished search goes on. Raises UsageError when the directory holds
+    Finished searches are not repeated, and an unfinished one is resumed. Raises UsageError when the directory holds
     anything else or more searches than that, or another command is using it, and whatever stops a single search; what
     was found until then stays.
     """

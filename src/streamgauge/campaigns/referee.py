@@ -1,10 +1,10 @@
-"""Who may end a load early: a probe whose verdict is certain, and a backlog whose draining has been observed.
+"""Ends a load early: of a probe whose verdict is certain, and of a backlog whose draining has been observed.
 
 A live lag is the inputs appended whose result is not out yet, where a record has one result; else the inputs that the
 engine had not consumed, as far as it reported; both as a mean over time. The former is the backlog that the evaluation
-finds: where the rule is its slope, a probe that failed by it is over, and nobody records and matches its millions of
-records to hear the same. Who may have sustained the rate is evaluated in full, and so is a probe whose engine consumed
-its input and whose results are missing all the same: see ``may_have_lost``.
+finds: where the rule is its slope, a probe that failed by it is over, and its millions of records are not recorded and
+matched for the same verdict. A probe that may have sustained the rate is evaluated in full, and so is one whose engine
+consumed its input although results are missing: see ``may_have_lost``.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ def may_have_lost(lag: Sequence[Point], unconsumed: Sequence[Point], offered_per
     """Whether results may be missing of input that the engine has consumed.
 
     ``lag`` counts the inputs without a result, ``unconsumed`` those that the engine has not consumed. False where the
-    unconsumed inputs explain at least half of the lag and of its growth. True, too, where nobody reports what was
+    unconsumed inputs explain at least half of the lag and of its growth. True, too, where it is not reported what was
     consumed. Compared are the values right after the engine moved, at the start and at the end.
     """
     if len(unconsumed) < 2:

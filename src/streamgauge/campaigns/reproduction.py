@@ -1,8 +1,8 @@
 """A published study, run as its authors ran it: one experiment after another, each a run or a capacity search.
 
 ``OUT/runs/EXPERIMENT-ENGINE`` are their directories, or ``…/1``, ``…/2`` where a profile makes several runs (``…-2``
-where an INVALID one was repeated). ``reproduction.json`` and ``report.html`` are written anew after every run
-(docs/howto/reproduce.md): a reproduction can be read before it is finished, and goes on where it stopped.
+where an INVALID one was repeated). ``reproduction.json`` and ``report.html`` are rewritten after every run
+(docs/howto/reproduce.md): a reproduction can be read before it is finished, and resumed.
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ class PlannedExperiment:
 
 
 class CampaignReporter(Reporter, Protocol):
-    """Who looks on."""
+    """Shows the progress of a campaign."""
 
     def begin(self, title: str) -> None: ...
 
@@ -148,7 +148,7 @@ class CampaignReporter(Reporter, Protocol):
 
 
 class ExperimentRunner(Protocol):
-    """Who carries an experiment out."""
+    """Carries out an experiment."""
 
     def carry_out(self, planned: PlannedExperiment, directory: Path, reporter: Reporter) -> AttemptResult: ...
 
@@ -315,7 +315,7 @@ def _together(row: Row, out: Path) -> tuple[str, Mapping[str, Any]] | None:
 
 
 def _directory(planned: PlannedExperiment, row: Row, out: Path, run: int) -> Path:
-    """Where the next attempt goes. A run that was cut off is left where it is; a search that was goes on."""
+    """Where the next attempt goes. A run that was cut off is left where it is; a search is resumed."""
     judged = {attempt["directory"] for attempt in row["attempts"]}
     first = out / "runs" / planned.name
     if planned.runs > 1:

@@ -1,4 +1,4 @@
-"""Files of work that goes on where it stopped: what it found so far, and the settings that it was begun with."""
+"""Files of campaigns that can be resumed: the results so far, and the settings that they were begun with."""
 
 from __future__ import annotations
 

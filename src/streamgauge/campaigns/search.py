@@ -84,21 +84,21 @@ class _Search:
         self._sign = 1 if target.more_is_harder else -1
         last_verdicts = {probe.value: probe.verdict for probe in probes if probe.verdict != "invalid"}
         sustained = [value for value, verdict in last_verdicts.items() if verdict == "sustained"]
-        self._sustained = sorted(sustained, key=self._strain)
+        self._sustained = sorted(sustained, key=self._difficulty)
         self._best = self._sustained[-1] if sustained else None
         failed = [
             value
             for value, verdict in last_verdicts.items()
-            if verdict != "sustained" and (self._best is None or self._strain(value) > self._strain(self._best))
+            if verdict != "sustained" and (self._best is None or self._difficulty(value) > self._difficulty(self._best))
         ]
-        self._beyond = min(failed, key=self._strain) if failed else None
-        self._spoilt = next((p.value for p in probes if self._invalid_searching(p.value) > 1), None)
+        self._beyond = min(failed, key=self._difficulty) if failed else None
+        self._twice_invalid = next((p.value for p in probes if self._invalid_searching(p.value) > 1), None)
 
     def advance(self) -> Next | Answer:
         if self._probes and self._probes[-1].purpose == "confirm":
             return self._after_confirming()
-        if self._spoilt is not None:
-            return self._confirm() if self._best is not None else self._invalid(self._spoilt)
+        if self._twice_invalid is not None:
+            return self._confirm() if self._best is not None else self._invalid(self._twice_invalid)
         return self._go_on()
 
     def _go_on(self) -> Next | Answer:
@@ -187,7 +187,7 @@ class _Search:
     def _one_step_easier(self, value: int, best: int) -> int:
         """By the resolution, but not easier than what was sustained."""
         moved = self._scaled(value, 1 / (1 + self._target.resolution))
-        return max(moved if moved != value else value - self._sign, best, key=self._strain)
+        return max(moved if moved != value else value - self._sign, best, key=self._difficulty)
 
     def _note_of_confirming(self) -> str:
         confirming = [probe for probe in self._probes if probe.purpose == "confirm"]
@@ -197,16 +197,20 @@ class _Search:
     def _confirmed(self, best: int) -> Answer:
         if self._beyond is None:
             return Answer("ceiling", best, None, True, f"at least {best} ({self._ceiling()})")
-        spoilt = self._spoilt
-        wide = "" if spoilt is None else f"the probes at {spoilt} were INVALID, twice: the interval stayed wide"
+        twice_invalid = self._twice_invalid
+        wide = (
+            ""
+            if twice_invalid is None
+            else f"the probes at {twice_invalid} were INVALID, twice: the interval stayed wide"
+        )
         note = "; ".join(part for part in (self._note_of_confirming(), wide) if part)
         return Answer("found", best, self._beyond, True, note)
 
     def _ceiling(self) -> str:
         """What the search ran into instead of the engine's edge."""
-        if self._spoilt is None:
+        if self._twice_invalid is None:
             return "the end of the range"
-        by_transport = any(probe.by_transport for probe in self._probes if probe.value == self._spoilt)
+        by_transport = any(probe.by_transport for probe in self._probes if probe.value == self._twice_invalid)
         return "the broker's ceiling" if by_transport else "the generator's ceiling"
 
     def _invalid(self, value: int) -> Answer:
@@ -216,7 +220,7 @@ class _Search:
         """How often a value was INVALID, confirming runs apart."""
         return sum(p.value == value and p.verdict == "invalid" and p.purpose != "confirm" for p in self._probes)
 
-    def _strain(self, value: int) -> int:
+    def _difficulty(self, value: int) -> int:
         return self._sign * value
 
     def _scaled(self, value: int, factor: float) -> int:
