@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 RUN ?=
+ENGINE ?=
+LIVE = $(BIN)/python -m pytest tests/conformance tests/integration $(if $(ENGINE),--engine $(ENGINE))
 
 .PHONY: demo test test-all lint unit
 
@@ -10,16 +12,19 @@ demo: $(VENV)/.runtime
 	$(BIN)/streamgauge fetch kafka spark
 	$(BIN)/streamgauge run ospbench/latency $(RUN)
 
+# `make test ENGINE=flink`: the unit tests, and of the others only those of that engine.
 test: $(VENV)/.dev lint
 	$(BIN)/streamgauge fetch
-	$(BIN)/python -m pytest -m "not full"
+	$(BIN)/python -m pytest tests/unit -n logical -m "not full"
+	$(LIVE) -m "not full"
 
 test-all: $(VENV)/.dev lint
 	$(BIN)/streamgauge fetch
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest tests/unit -n logical
+	$(LIVE)
 
 unit: $(VENV)/.dev
-	$(BIN)/python -m pytest tests/unit
+	$(BIN)/python -m pytest tests/unit -n logical -m "not full"
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

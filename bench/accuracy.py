@@ -37,10 +37,10 @@ def measure(shared: Bench, options: dict[str, str]) -> dict[str, Any]:
         _, summary = run_scenario(
             Request(scenario, shared.out("accuracy"), bootstrap=shared.bootstrap), NullReporter(), shared.evaluator
         )
-        if summary["verdict"] == "VALID":
+        if summary.verdict == "VALID":
             break
-        print(f"  repeated: {'; '.join(summary['reasons'])}", flush=True)
-    latest: dict[str, Any] = summary["latency_ms"]["latest"]
+        print(f"  repeated: {'; '.join(summary.reasons)}", flush=True)
+    latest: dict[str, Any] = summary.latency_ms["latest"]
     return latest
 
 

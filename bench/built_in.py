@@ -26,12 +26,12 @@ from pathlib import Path
 import psutil
 
 from streamgauge import jars, registry
-from streamgauge.workloads.traffic.data import Traffic
 from streamgauge.model import Job, ProcessSpec, Stream
 from streamgauge.processes.ports import free_ports
 from streamgauge.processes.supervisor import Supervisor
 from streamgauge.studies import scenario as scenarios
 from streamgauge.transports.kafka import Kafka
+from streamgauge.workloads.traffic.data import Traffic
 
 GOAL_RATIO = 1.05
 HEAP_MB = 2048
@@ -92,7 +92,7 @@ class Bench:
             "stage": stage,
             "bootstrap": self._kafka.bootstrap,
             **job.inputs,
-            "output": job.output,
+            "output": output.topic,
             "checkpoint": str(job.checkpoint_dir),
             "conf": {name: value for name, _, value in conf},
             "jars": [str(jar) for jar in jars.locations("spark")],
@@ -118,12 +118,12 @@ class Bench:
         work_dir = self._supervisor.work_dir / name
         job = Job(
             run=name,
-            pipeline=scenario.pipeline,
+            workload=scenario.workload,
             parameters=scenario.parameters,
             transport="kafka",
             endpoints=self._kafka.endpoints,
             inputs={stream.name: stream.topic for stream in self._inputs},
-            output=output.topic,
+            outputs={output.name: output.topic},
             partitions=PARTITIONS,
             checkpoint_dir=work_dir / "checkpoint",
             work_dir=work_dir,

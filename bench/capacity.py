@@ -11,11 +11,10 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from streamgauge.campaigns.capacity import CapacitySearch, find_capacity
+from streamgauge.model.capacity import Capacity, CapacityProbe
 from streamgauge.run.plan import Request
 from streamgauge.run.reporter import NullReporter
 from streamgauge.studies import scenario as scenarios
@@ -25,7 +24,7 @@ PROBES = 8
 SHARE = 0.8
 
 
-def search(out: Path, cap_per_s: int, resolution: float, seconds: float, seed: int) -> dict[str, Any]:
+def search(out: Path, cap_per_s: int, resolution: float, seconds: float, seed: int) -> Capacity:
     changes = {
         "cap_per_s": str(cap_per_s),
         "seed": str(seed),
@@ -37,10 +36,10 @@ def search(out: Path, cap_per_s: int, resolution: float, seconds: float, seed: i
     return find_capacity(CapacitySearch(Request(scenario, out), resolution), NullReporter(), show)
 
 
-def show(row: Mapping[str, Any]) -> None:
+def show(row: CapacityProbe) -> None:
     print(
-        f"  {row['value']:>8,}  {row['purpose']:<8} {row['verdict']:<14} {row['seconds']:>5.0f} s, "
-        f"{row['seconds_saved']:.0f} s saved  {row['reason']}",
+        f"  {row.value:>8,}  {row.purpose:<8} {row.verdict:<14} {row.seconds:>5.0f} s, "
+        f"{row.seconds_saved:.0f} s saved  {row.reason}",
         flush=True,
     )
 
@@ -57,13 +56,13 @@ def main() -> int:
         for number in range(1, asked.searches + 1):
             print(f"search {number}", flush=True)
             found = search(Path(home) / str(number), asked.cap, asked.resolution / 100, asked.seconds, number)
-            best, beyond = found["interval"]
-            fits = best is not None and abs(best / asked.cap - 1) <= OFF and len(found["probes"]) <= PROBES
+            best, beyond = found.interval
+            fits = best is not None and abs(best / asked.cap - 1) <= OFF and len(found.probes) <= PROBES
             good += fits
             print(
-                f"  guess {found['guess']:,}, interval {best} to {beyond}, "
-                f"{'confirmed' if found['confirmed'] else 'not confirmed'}, {len(found['probes'])} probes, "
-                f"{found['seconds']:.0f} s: {'good' if fits else 'BAD'}",
+                f"  guess {found.guess:,}, interval {best} to {beyond}, "
+                f"{'confirmed' if found.confirmed else 'not confirmed'}, {len(found.probes)} probes, "
+                f"{found.seconds:.0f} s: {'good' if fits else 'BAD'}",
                 flush=True,
             )
     print(f"{good} of {asked.searches} searches good; {SHARE:.0%} must be")

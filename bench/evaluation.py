@@ -27,6 +27,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from run_files import content, write_manifest
 from streamgauge.evaluate import evaluate, process
 from streamgauge.jvm.java import find_java
 from streamgauge.jvm.spark import connect
@@ -127,7 +128,7 @@ def _write_rest(
     }
     pq.write_table(pa.table(ledger), run.ledger(0))
     streams = [("flow", "input"), ("speed", "input"), ("output", "output")]
-    run.write_manifest(
+    write_manifest(run,
         {
             "run": run.path.name,
             "scenario": {
@@ -181,7 +182,7 @@ def _columns(pipeline: str, source: str) -> str:
 
 def with_duckdb(run: RunDir, pipeline: str) -> dict[str, Any]:
     """Counts, exact percentiles and the series per second, by SQL."""
-    rate = run.manifest()["scenario"]["load"]["rate_per_s"]
+    rate = content(run.manifest_path)["scenario"]["load"]["rate_per_s"]
     moments = {name: value for name, value in run.outcome().as_json().items() if name.endswith("_ns")}
     start_ms = START_NS // 1_000_000
 
@@ -326,7 +327,7 @@ def main(argv: Sequence[str]) -> int:
                             flush=True,
                         )
                         ratios.append(spark_s / duck_s)
-                        for line in disagreements(run, summary, duck)[:10]:
+                        for line in disagreements(run, summary.as_json(), duck)[:10]:
                             print("  they disagree:", line)
                             wrong += 1
                     ratio = statistics.median(ratios[1:] or ratios)

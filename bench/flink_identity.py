@@ -22,7 +22,6 @@ from pathlib import Path
 import psutil
 
 from streamgauge import jars, registry
-from streamgauge.workloads.traffic.data import Traffic
 from streamgauge.engines import java
 from streamgauge.engines.flink import cluster
 from streamgauge.model import Job, ProcessSpec, Stream
@@ -31,6 +30,7 @@ from streamgauge.processes.process import Running
 from streamgauge.processes.supervisor import Supervisor
 from streamgauge.studies import scenario as scenarios
 from streamgauge.transports.kafka import Kafka
+from streamgauge.workloads.traffic.data import Traffic
 
 GOAL_RATIO = 1.05
 PARTITIONS = 2
@@ -61,12 +61,12 @@ class Side:
         work_dir = self._supervisor.work_dir / self.name
         job = Job(
             run=self.name,
-            pipeline=scenario.pipeline,
+            workload=scenario.workload,
             parameters=scenario.parameters,
             transport="kafka",
             endpoints=self._kafka.endpoints,
             inputs={stream.name: stream.topic for stream in self._inputs},
-            output=self._output.topic,
+            outputs={self._output.name: self._output.topic},
             partitions=PARTITIONS,
             checkpoint_dir=work_dir / "checkpoint",
             work_dir=work_dir,
@@ -89,7 +89,7 @@ class Side:
             case "jobmanager":
                 planned = cluster.job_manager(job, classes)
                 *argv, _, _ = planned.argv
-                arguments = (self._kafka.bootstrap, job.group, job.output, *job.inputs.values())
+                arguments = (self._kafka.bootstrap, job.group, self._output.topic, *job.inputs.values())
                 return replace(planned, argv=[*argv, "PlainFlink", *arguments])
             case "watcher":
                 return spec

@@ -35,7 +35,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from streamgauge import jars
-from streamgauge.workloads.traffic.data import Traffic
 from streamgauge.errors import StreamgaugeError
 from streamgauge.jvm.java import find_java
 from streamgauge.model import NS_PER_MS, NS_PER_S, LoadPlan, Stream
@@ -43,6 +42,7 @@ from streamgauge.processes.ports import free_ports
 from streamgauge.processes.supervisor import Supervisor
 from streamgauge.transports.kafka import Kafka
 from streamgauge.transports.kafka.sender import PRODUCER_SETTINGS
+from streamgauge.workloads.traffic.data import Traffic
 
 GOAL_RATIO = 1.0
 GOAL_LATE_P99_MS = 10.0

@@ -1,13 +1,16 @@
-"""One broker and one evaluator for the whole test run."""
+"""One broker and one evaluator for the whole test run; tests of one engine only; what is printed at the end."""
 
 from __future__ import annotations
 
 import signal
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
+
+from attempts import RUNS
 
 if TYPE_CHECKING:
     from streamgauge.conformance.suite import Bench
@@ -21,6 +24,29 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
 
+UNIT = Path(__file__).parent / "unit"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--engine", metavar="NAME", help="beside the unit tests, only the tests of this engine")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    wanted = config.getoption("--engine")
+    if wanted is None:
+        return
+    from streamgauge import registry
+
+    if wanted not in registry.names("engines"):
+        raise pytest.UsageError(f"--engine {wanted}: unknown; one of {', '.join(registry.names('engines'))}")
+    chosen = [item for item in items if item.path.is_relative_to(UNIT) or wanted in _engines(item)]
+    config.hook.pytest_deselected(items=[item for item in items if item not in set(chosen)])
+    items[:] = chosen
+
+
+def _engines(item: pytest.Item) -> set[str]:
+    return {name for mark in item.iter_markers("engine") for name in mark.args}
+
 
 @pytest.fixture(scope="session")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
@@ -28,3 +54,21 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
 
     with bench(tmp_path_factory.mktemp("bench")) as found:
         yield found
+
+
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    if exitstatus == pytest.ExitCode.OK and RUNS.problem():
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> Iterator[None]:
+    yield  # behind pytest's own lines
+    if RUNS.total:
+        terminalreporter.write_line(RUNS.summary(), yellow=bool(RUNS.invalid))
+    if problem := RUNS.problem():
+        terminalreporter.write_line(f"FAILED: {problem}", red=True)
+    skipped = [report for report in terminalreporter.getreports("skipped") if "browser" in report.keywords]
+    if skipped:
+        reason = skipped[0].longrepr[2].removeprefix("Skipped: ")
+        terminalreporter.write_line(f"{len(skipped)} browser tests were skipped: {reason}", yellow=True)

@@ -6,7 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from streamgauge.stored import write_json
+from streamgauge.rundir import RunDir
+from streamgauge.stored import Stored, write_json
 
 
 def content(path: Path) -> dict[str, Any]:
@@ -17,3 +18,13 @@ def content(path: Path) -> dict[str, Any]:
 def change(path: Path, **changes: Any) -> None:
     """Replace these keys."""
     write_json(path, {**content(path), **changes})
+
+
+def write_manifest(run: RunDir, manifest: dict[str, Any]) -> None:
+    write_json(run.manifest_path, {"format": 1, **manifest})
+
+
+def as_written(model: Stored) -> dict[str, Any]:
+    """What a reader of the file would find."""
+    found: dict[str, Any] = json.loads(json.dumps(model.as_json()))
+    return found

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cache
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from types import ModuleType
 from typing import Any
 
@@ -13,10 +13,15 @@ from streamgauge.contracts import Engine, Transport, Workload
 from streamgauge.errors import UsageError
 
 
-@cache
 def names(kind: str) -> tuple[str, ...]:
     """Registered names of a kind: ``engines``, ``transports``, ``workloads`` or ``studies``."""
-    return tuple(sorted({point.name for point in entry_points(group=f"streamgauge.{kind}")}))
+    return tuple(sorted(_points(kind)))
+
+
+@cache
+def _points(kind: str) -> Mapping[str, EntryPoint]:
+    """By name, the first of a name. Cached: each look reads the metadata of every installed package."""
+    return {point.name: point for point in reversed([*entry_points(group=f"streamgauge.{kind}")])}
 
 
 def engine(name: str) -> Engine:
@@ -40,8 +45,8 @@ def study(name: str) -> ModuleType:
 
 
 def _load(kind: str, name: str) -> Any:
-    for point in entry_points(group=f"streamgauge.{kind}", name=name):
-        return point.load()
+    if name in _points(kind):
+        return _points(kind)[name].load()
     singular = "study" if kind == "studies" else kind.removesuffix("s")
     raise unknown(singular, name, names(kind), hint="streamgauge list")
 

@@ -27,28 +27,32 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from streamgauge import schemas, stored
+from streamgauge import stored
 from streamgauge.errors import UsageError
-from streamgauge.model import JobFile
+from streamgauge.model import JobFile, samples
+from streamgauge.model import manifest as manifests
+from streamgauge.model.manifest import FORMAT, Manifest
 from streamgauge.model.outcome import Outcome
+from streamgauge.model.summary import Summary
 from streamgauge.stored import write_json as write_json
 
-FORMAT = 1
-
 LEDGER_COLUMNS = ("first", "count", "sent_ns", "acked_n", "acked_ns", "errors")
+
+
+class ReferenceFrom(stored.Stored):
+    path: str
 
 
 PARTS = ("samples", "ledger", "recorded", "measures", "logs")
 FILES = ("manifest.json", "outcome.json", "summary.json", "report.html", "job.py")
 
 
-def shared_cores(manifest: Mapping[str, Any], outcome: Outcome) -> bool | None:
+def shared_cores(manifest: Manifest, outcome: Outcome) -> bool | None:
     """Whether the engine shared cores with broker or load, as it was seen; None: not known.
 
     Earlier versions did not look: their manifests say what was assumed.
     """
-    found: bool | None = outcome.shared_cores if outcome.looked_at_cores else manifest.get("shared_cores")
-    return found
+    return outcome.shared_cores if outcome.looked_at_cores else manifest.shared_cores
 
 
 class RunDir:
@@ -105,7 +109,7 @@ class RunDir:
                 expected="a directory that `streamgauge run` wrote",
                 hint="streamgauge run ospbench/latency",
             )
-        found = _read(run.manifest_path, {}).get("format")
+        found = stored.read_object(run.manifest_path).get("format")
         if found != FORMAT:
             raise UsageError(
                 "the run directory has a format that this version does not read",
@@ -139,31 +143,24 @@ class RunDir:
     def measures(self, name: str) -> Path:
         return self.path / "measures" / f"{name}.parquet"
 
-    def manifest(self) -> dict[str, Any]:
+    def manifest(self) -> Manifest:
         """Raises UsageError when it is missing or damaged, as the next two do."""
-        content = _read(self.manifest_path, schemas.MANIFEST)
-        return {
-            **content,
-            "scenario": _with_workload(content["scenario"]),
-            "engine": _with_batches(content["engine"]),
-        }
+        return _read_file(self.manifest_path, Manifest, upgrade=manifests.upgrade)
 
     def outcome(self) -> Outcome:
         return _read_file(self.outcome_path, Outcome)
 
-    def summary(self) -> dict[str, Any]:
-        return _read(
-            self.summary_path, schemas.SUMMARY, hint=f"streamgauge evaluate {self.path}, which writes it again"
-        )
+    def summary(self) -> Summary:
+        return _read_file(self.summary_path, Summary, hint=f"streamgauge evaluate {self.path}, which writes it again")
 
-    def write_manifest(self, content: Mapping[str, Any]) -> None:
-        write_json(self.manifest_path, {"format": FORMAT, **content})
+    def write_manifest(self, manifest: Manifest) -> None:
+        write_json(self.manifest_path, manifest.as_json())
 
     def write_outcome(self, outcome: Outcome) -> None:
         write_json(self.outcome_path, outcome.as_json())
 
-    def write_summary(self, content: Mapping[str, Any]) -> None:
-        write_json(self.summary_path, content)
+    def write_summary(self, summary: Summary) -> None:
+        write_json(self.summary_path, summary.as_json())
 
     def keep_job(self, job: JobFile) -> None:
         """Copy the job file. Raises UsageError when it is no longer the one that was asked for."""
@@ -181,7 +178,13 @@ class RunDir:
     def keep_reference(self, file: Path) -> None:
         """Copy a file whose reference takes the place of the job's, and note where the reader has it."""
         self.reference_path.write_bytes(file.read_bytes())
-        write_json(self.reference_from_path, {"path": str(file.absolute())})
+        write_json(self.reference_from_path, ReferenceFrom(path=str(file.absolute())).as_json())
+
+    def reference_from(self) -> Path | None:
+        """Where the reader has the file that ``keep_reference`` copied. Raises UsageError when the note is damaged."""
+        if not self.reference_from_path.is_file():
+            return None
+        return Path(_read_file(self.reference_from_path, ReferenceFrom).path)
 
     def append_samples(self, kind: str, samples: Sequence[Mapping[str, Any]]) -> None:
         with self._samples(kind).open("a", encoding="utf-8") as file:
@@ -198,48 +201,17 @@ class RunDir:
         *lines, _ = path.read_bytes().split(b"\n")
         found = []
         for number, line in enumerate(lines, start=1):
-            try:
-                sample = json.loads(line)
-            except (ValueError, RecursionError) as problem:
-                raise stored.damaged(path, f"line {number} is not JSON: {problem}", None) from None
-            stored.check(path, sample, schemas.SAMPLES[kind], where=f"line {number}")
-            found.append(sample)
+            found.append(stored.parse(path, line, samples.KINDS[kind], where=f"line {number}").as_json())
         return found
 
     def _samples(self, kind: str) -> Path:
         return self.path / "samples" / f"{kind}.jsonl"
 
 
-def _read_file(path: Path, kind: type[stored.Kind], hint: str | None = None) -> stored.Kind:
+def _read_file(
+    path: Path, kind: type[stored.Kind], hint: str | None = None, upgrade: stored.Upgrade | None = None
+) -> stored.Kind:
     try:
-        return stored.read(path, kind, hint)
-    except FileNotFoundError:
-        raise UsageError("the run directory lacks a file", where=path, hint="streamgauge run again") from None
-
-
-def _with_workload(scenario: dict[str, Any]) -> dict[str, Any]:
-    """A scenario as it is written today. Early manifests name the pipeline of a study instead of a workload."""
-    if "workload" in scenario:
-        return scenario
-    study, _, stage = str(scenario["pipeline"]).partition("/")
-    parameters: dict[str, Any] = {**scenario.get("parameters", {}), "keys": scenario.get("keys", "dataset")}
-    if stage == "sliding":
-        parameters["lookbacks_s"] = [4, 9] if study == "stage-latency" else [1, 2]
-    return {**scenario, "workload": f"traffic/{stage}", "choice": "stage", "chosen": stage, "parameters": parameters}
-
-
-def _with_batches(engine: dict[str, Any]) -> dict[str, Any]:
-    """An engine as it is written today. Early manifests leave its micro-batches to be guessed from its options."""
-    if "micro_batches" in engine:
-        return engine
-    trigger_ms = engine["options"].get("trigger_ms")
-    interval_s = trigger_ms / 1000 if isinstance(trigger_ms, int | float) else 0.0
-    batches = interval_s > 0 or (engine["name"] == "spark" and not engine["options"].get("realtime"))
-    return {**engine, "batch_interval_s": interval_s, "micro_batches": batches}
-
-
-def _read(path: Path, schema: stored.Schema, hint: str | None = None) -> dict[str, Any]:
-    try:
-        return stored.read_json(path, schema, hint)
+        return stored.read(path, kind, hint, upgrade)
     except FileNotFoundError:
         raise UsageError("the run directory lacks a file", where=path, hint="streamgauge run again") from None

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
-
-from streamgauge.stored import Exact, MapOf, OneOf, OrNull, Within, check, read_json
+from streamgauge.stored import Exact, MapOf, OneOf, OrNull, Within
 
 _NUMBER = OrNull(float)
 _COUNT = Within(int, 0)
@@ -19,7 +16,6 @@ CALIBRATION = {
     "floor_ms": {"total": {"p50": _NUMBER}, "latest": {"p50": _NUMBER}},
     "ceiling_per_s": float,
 }
-CALIBRATIONS = {"machines": MapOf(CALIBRATION)}
 
 LOAD = Exact(
     {
@@ -109,31 +105,6 @@ SUMMARY = {
     "faults?": [MapOf(object)],
 }
 
-_T = {"t_ns": Within(int, 0, 2**62)}
-SAMPLES = {
-    "resources": {
-        **_T,
-        "role": str,
-        "group": str,
-        **{
-            f"{name}?": _NUMBER
-            for name in ("cpu_s", "rss_mb", "heap_used_mb", "heap_committed_mb", "gc_count", "gc_ms")
-        },
-    },
-    "machine": {
-        **_T,
-        **{
-            f"{name}?": _NUMBER
-            for name in ("load1", "cpu_busy", "steal", "psi_cpu_some", "psi_io_some", "psi_memory_some")
-        },
-    },
-    "clock": {**_T, "mono_ns": int, "bracket_ns": int},
-    "positions": {**_T, "appended": MapOf(_COUNT), "consumed": OrNull(_COUNT)},
-    "visible": {**_T, "since_ns": _COUNT, "partition": _COUNT, "end": Within(int, 0, 2**40)},
-}
-
-SET = {"runs": Within(int, 1), "median": str}
-
 CAPACITY = {
     "scenario": str,
     "engine": str,
@@ -166,28 +137,6 @@ CAPACITY = {
     "seconds": float,
     "seconds_saved": float,
     "settings": MapOf(object),
-}
-SEARCH = {
-    **{key: CAPACITY[key] for key in ("outcome", "interval", "confirmed", "note", "seconds")},
-    "validated?": OrNull(bool),
-    "best_latency_ms?": CAPACITY["best_latency_ms"],
-}
-"""What a set of searches takes from each."""
-CAPACITIES = {
-    **{key: CAPACITY[key] for key in ("scenario", "engine", "rule", "slo", "resolution", "over", "harder?", "unit")},
-    **{key: CAPACITY[key] for key in ("outcome", "confirmed", "note", "seconds", "settings")},
-    "runs": Within(int, 1),
-    "median": _NUMBER,
-    "interval": {"best": OrNull([float, float])},
-    "searches": [{"directory": str, **SEARCH}],
-}
-COMPARED_CAPACITY = {
-    "unit?": str,
-    "over?": str,
-    "harder?": OneOf("more", "less"),
-    "outcome?": OrNull(str),
-    "interval": [_NUMBER, _NUMBER],
-    "settings?": MapOf(object),
 }
 REPRODUCTION = {
     "study": str,
@@ -224,11 +173,3 @@ REPRODUCTION = {
     ],
 }
 RESUMED_REPRODUCTION = {**REPRODUCTION, "settings": MapOf(object)}
-REFERENCE_FROM = {"path": str}
-
-
-def read_capacity(path: Path) -> dict[str, Any]:
-    """``capacity.json`` of a search, or of a set of them. Raises UsageError when it is damaged."""
-    content = read_json(path, {})
-    check(path, content, CAPACITIES if "searches" in content else CAPACITY)
-    return content

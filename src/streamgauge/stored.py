@@ -19,6 +19,7 @@ from pydantic_core import ErrorDetails, PydanticCustomError
 from streamgauge.errors import UsageError
 
 Content = Mapping[str, Any]
+Upgrade = Callable[[Content], Content]
 
 
 class Stored(BaseModel):
@@ -41,14 +42,20 @@ def _number(value: object) -> object:
     return value
 
 
-def _positive(value: object) -> object:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
-        raise PydanticCustomError("number", "a number from 0")
-    return value
+def at_least_zero(most: float = math.inf) -> PlainValidator:
+    """Of a number as above, with limits."""
+    text = "a number from 0" + ("" if math.isinf(most) else f" to {most:g}")
+
+    def check(value: object) -> object:
+        if not 0 <= float(_number(value)) <= most:  # type: ignore[arg-type]
+            raise PydanticCustomError("number", text)
+        return value
+
+    return PlainValidator(check)
 
 
 Number = Annotated[float, PlainValidator(_number)]
-Positive = Annotated[float, PlainValidator(_positive)]
+Positive = Annotated[float, at_least_zero()]
 Count = Annotated[int, Field(ge=0)]
 AtLeastOne = Annotated[int, Field(ge=1)]
 Moment = Annotated[int, Field(ge=0, le=2**62)]
@@ -57,9 +64,7 @@ Figures = Mapping[str, Number | None]
 Kind = TypeVar("Kind", bound=BaseModel)
 
 
-def read(
-    path: Path, kind: type[Kind], hint: str | None = None, upgrade: Callable[[Content], Content] | None = None
-) -> Kind:
+def read(path: Path, kind: type[Kind], hint: str | None = None, upgrade: Upgrade | None = None) -> Kind:
     """The file's content; ``upgrade`` turns that of an older version into what ``kind`` expects.
 
     Raises UsageError naming file, place and what was expected; FileNotFoundError as it is.

@@ -5,19 +5,25 @@ from __future__ import annotations
 import re
 import secrets
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from streamgauge import registry
 from streamgauge.conformance.suite import Bench
 from streamgauge.engines.spark import Spark
-from streamgauge.engines.spark.limits import CHAINED, LIMITS
 from streamgauge.errors import StreamgaugeError
-from streamgauge.model import Job, Limit, Stream
+from streamgauge.model import Job, Limit, LoadPlan, Stream
 from streamgauge.processes.supervisor import Supervisor
 from streamgauge.transports.kafka import Kafka
-from streamgauge.workloads.traffic.data import Traffic
 
-SPARKS_OWN = [limit for limit in LIMITS if "keeps no state" not in limit.reason]
+pytestmark = [pytest.mark.engine("spark"), pytest.mark.full]
+
+OURS = ("keeps no state", "one implementation")
+SPARKS_OWN = [limit for limit in Spark.traits.limits if not any(words in limit.reason for words in OURS)]
+PARAMETERS: dict[str, Any] = {"out_of_order_ms": 500, "lookbacks_s": [1, 2]}
+"""Those without a default."""
+LOAD = LoadPlan(rate_per_s=10, warmup_s=0, measured_s=1, tail_s=0)
 
 
 def words(limit: Limit) -> str:
@@ -27,28 +33,31 @@ def words(limit: Limit) -> str:
 
 
 @pytest.mark.parametrize(
-    "limit", [pytest.param(limit, marks=() if limit.pipelines == CHAINED else pytest.mark.full) for limit in SPARKS_OWN]
+    ("workload", "limit"), [(workload, limit) for limit in SPARKS_OWN for workload in sorted(limit.workloads)]
 )
-def test_spark_refuses_it(shared: Bench, limit: Limit, tmp_path: Path) -> None:
+def test_spark_refuses_it(shared: Bench, workload: str, limit: Limit, tmp_path: Path) -> None:
+    computed = registry.workload(workload)
+    own = {name: value for name, value in PARAMETERS.items() if name in computed.parameters.model_fields}
+    parameters = computed.parameters.model_validate(own).model_dump()
     run = f"limit-{secrets.token_hex(4)}"
-    streams = [Stream(name, f"{run}.{name}", 2, "input") for name in ("flow", "speed")]
-    output = Stream("output", f"{run}.output", 2, "output")
+    streams = [Stream(stream.name, f"{run}.{stream.name}", 2, "input") for stream in computed.inputs]
+    outputs = [Stream(name, f"{run}.{name}", 2, "output") for name in computed.outputs]
     kafka = Kafka.prepare(shared.bootstrap, ())
-    kafka.create([*streams, output])
+    kafka.create([*streams, *outputs])
     # Some refusals come with the first batch, which needs records.
     sender = kafka.sender(streams, 10)
-    sender.send(Traffic(1, points=1).build(0, 2), lambda _: None)
+    sender.send(computed.dataset(parameters, 1, LOAD).build(0, 2), lambda _: None)
     sender.finish(20)
     with Supervisor(run, tmp_path / "logs") as supervisor:
         work_dir = supervisor.work_dir / "engine"
         job = Job(
             run=run,
-            pipeline=min(limit.pipelines),
-            parameters={"out_of_order_ms": 500, "join_bound_ms": 1000},
+            workload=workload,
+            parameters=parameters,
             transport=kafka.name,
             endpoints=kafka.endpoints,
             inputs={stream.name: stream.topic for stream in streams},
-            output=output.topic,
+            outputs={stream.name: stream.topic for stream in outputs},
             partitions=2,
             checkpoint_dir=work_dir / "checkpoint",
             work_dir=work_dir,

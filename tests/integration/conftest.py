@@ -1,4 +1,4 @@
-"""Runs on the shared broker, evaluated by the shared evaluator; a Spark session and a browser for a module of tests."""
+"""Runs on the shared broker, evaluated by the shared evaluator; one Spark session for all tests that only evaluate."""
 
 from __future__ import annotations
 
@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from driving import Measure
 
+from attempts import ATTEMPTS, until_valid
 from streamgauge.conformance.suite import Bench
 from streamgauge.evaluate import process
 from streamgauge.jvm.java import find_java
 from streamgauge.jvm.spark import connect
+from streamgauge.model.summary import Summary
 from streamgauge.run.faults import parse as parse_fault
 from streamgauge.run.plan import Request
 from streamgauge.run.reporter import NullReporter
@@ -25,8 +27,6 @@ from streamgauge.studies import scenario as scenarios
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
-
-ATTEMPTS = 3
 
 
 @pytest.fixture
@@ -40,17 +40,19 @@ def measure(shared: Bench) -> Measure:
         faults: tuple[str, ...] = (),
         attempts: int = ATTEMPTS,
         **changes: object,
-    ) -> tuple[RunDir, dict[str, Any]]:
+    ) -> tuple[RunDir, Summary]:
         short = {"warmup_s": "1", "measured_s": "4", "rate_per_s": "500"}
+        if engine == "echo":
+            short["quiet_s"] = "1"  # it reports what it has consumed, and the drain waits for that
         settings = {key: str(value).lower() for key, value in changes.items()}
         scenario = scenarios.resolve("ospbench/latency", engine=engine, changes=short | settings)
         scenario = replace(scenario, faults=tuple(parse_fault(fault) for fault in faults))
-        while True:
+
+        def once(_: int) -> tuple[RunDir, Summary]:
             request = Request(scenario, shared.out(engine), bootstrap=shared.bootstrap, program=program)
-            directory, summary = run_scenario(request, NullReporter(), shared.evaluator)
-            attempts -= 1
-            if summary["verdict"] != "INVALID" or not attempts:
-                return directory, summary
+            return run_scenario(request, NullReporter(), shared.evaluator)
+
+        return until_valid(once, lambda done: done[1].verdict == "INVALID", attempts)
 
     return run
 
@@ -67,7 +69,7 @@ def browser() -> Iterator[Browser]:
         browser.close()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """A session on the JVM of the evaluator's own plan."""
     from pyspark import SparkContext
@@ -80,12 +82,16 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         assert jvm.stdin is not None
         try:
             session = connect(work_dir / "connection")
+            # Other tests of this process must not find Spark's variables, nor its handler, which cancels jobs.
+            os.environ.clear()
+            os.environ.update(environment)
+            signal.signal(signal.SIGINT, on_interrupt)
+            session.conf.set("spark.sql.shuffle.partitions", "2")
+            # Compiling a plan takes longer than the few rows of a test; every run of the shared evaluator compiles.
+            session.conf.set("spark.sql.codegen.wholeStage", "false")
             yield session
             session.stop()
         finally:
             jvm.stdin.close()
             jvm.wait(30)
-            os.environ.clear()
-            os.environ.update(environment)
-            SparkContext._gateway = SparkContext._jvm = None  # the next session of this process needs a JVM of its own
-            signal.signal(signal.SIGINT, on_interrupt)  # Spark's own cancels jobs
+            SparkContext._gateway = SparkContext._jvm = None  # another session of this process needs another JVM

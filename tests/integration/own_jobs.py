@@ -9,7 +9,9 @@ from typing import Any
 
 from synthetic import SyntheticRun
 
+from run_files import content
 from streamgauge.rundir import RunDir
+from streamgauge.stored import write_json
 from streamgauge.workloads.own.job_file import inspect
 
 BUILD = """\
@@ -60,9 +62,9 @@ def with_job(made: SyntheticRun, path: Path, job: str) -> RunDir:
     file = path.parent / "my.py"
     file.write_text(job)
     run = made.write(path)
-    manifest: dict[str, Any] = run.manifest()
+    manifest: dict[str, Any] = content(run.manifest_path)
     manifest["scenario"]["job"] = asdict(inspect(file))
-    run.write_manifest({key: value for key, value in manifest.items() if key != "format"})
+    write_json(run.manifest_path, manifest)
     run.job_path.write_text(job)
     return run
 

@@ -15,6 +15,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from run_files import write_manifest
 from streamgauge.model import NS_PER_MS, NS_PER_S, LoadPlan
 from streamgauge.rundir import RunDir
 from streamgauge.stored import write_json
@@ -86,7 +87,7 @@ class SyntheticRun:
 
     def write(self, path: Path) -> RunDir:
         run = RunDir.create(path)
-        run.write_manifest(self._manifest(path.name))
+        write_manifest(run, self._manifest(path.name))
         write_json(run.outcome_path, self._outcome())
         run.append_samples("clock", [clock_sample(second) for second in range(int(self._drain_end_s()) + 1)])
         run.append_samples("visible", self.visible or ())

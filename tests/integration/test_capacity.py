@@ -6,65 +6,52 @@ import json
 import signal
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
-from driving import STREAMGAUGE, streamgauge
+from driving import STREAMGAUGE, in_process, repeated, streamgauge
 
-ATTEMPTS = 3
 CAP_PER_S = 1000
 SHORT = (
     *("capacity", "ospbench/throughput", "--engine", "echo", "--set", f"cap_per_s={CAP_PER_S}"),
-    *("--set", "stage=ingest", "--rate", "300/s", "--for", "5s", "--warmup", "2s", "--resolution", "25%"),
+    *("--set", "stage=ingest", "--rate", "300/s", "--for", "5s", "--warmup", "2s", "--set", "quiet_s=1"),
 )
 
 
-def begin_and_interrupt(out: Path) -> int:
-    """Start the search and press Ctrl-C as soon as its first probe has begun; returns the exit code."""
-    command = [STREAMGAUGE, *SHORT, "--out", str(out)]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as search:
-        assert search.stderr is not None
-        for line in search.stderr:
-            if "probe 1:" in line:
-                search.send_signal(signal.SIGINT)
-                break
-        search.stderr.read()
-    return search.returncode
-
-
-def go_on(out: Path) -> subprocess.CompletedProcess[str]:
-    command = [STREAMGAUGE, *SHORT, "--json", "--out", str(out)]
+def search(out: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [STREAMGAUGE, *SHORT, "--json", *arguments, "--out", str(out)]
     return subprocess.run(command, text=True, capture_output=True, timeout=700, check=False)
 
 
-@pytest.mark.timeout(900)
-def test_a_known_capacity_is_found_also_after_an_interruption(tmp_path: Path) -> None:
-    # A search that the machine spoilt (exit code 3) is repeated.
-    for attempt in range(ATTEMPTS):
-        out = tmp_path / str(attempt)
-        assert begin_and_interrupt(out) == 130
-        begun = json.loads((out / "capacity.json").read_text())
-        done = go_on(out)
-        if done.returncode != 3:
-            break
-    assert begun["outcome"] is None
-    assert begun["probes"] == []
-    # The backlog that it drained says what the engine can do.
-    assert begun["guess"] == pytest.approx(CAP_PER_S, rel=0.15)
+def begin_and_interrupt(out: Path, *arguments: str) -> int:
+    """Start the search and press Ctrl-C as soon as its first probe has begun; returns the exit code."""
+    command = [STREAMGAUGE, *SHORT, *arguments, "--out", str(out)]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as running:
+        assert running.stderr is not None
+        for line in running.stderr:
+            if "probe 1:" in line:
+                running.send_signal(signal.SIGINT)
+                break
+        running.stderr.read()
+    return running.returncode
 
+
+def check_found(out: Path, done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
+    """The answer, its probes and its page; returns what was found."""
     assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
+    found: dict[str, Any] = json.loads(done.stdout)
     assert found == json.loads((out / "capacity.json").read_text())
-    assert found["guess"] == begun["guess"]
-    assert "draining a backlog" not in done.stderr
+    # The backlog that it drained shows what the engine can do; a busy machine may make it slower than its cap.
+    assert 0 < found["guess"] <= 1.15 * CAP_PER_S
     assert found["outcome"] == "found"
     best, beyond = found["interval"]
     # A busy machine may make the engine slower than its cap, never faster.
     assert best <= 1.02 * CAP_PER_S
     assert beyond > best
-    above = [probe for probe in found["probes"] if probe["value"] >= 1.2 * CAP_PER_S]
-    assert above
+    assert any(probe["verdict"] == "not sustained" for probe in found["probes"])
     # A probe that the machine spoilt is repeated; the others must not take overload for anything else.
-    assert {probe["verdict"] for probe in above} - {"invalid"} == {"not sustained"}
+    above = {probe["verdict"] for probe in found["probes"] if probe["value"] >= 1.2 * CAP_PER_S}
+    assert above <= {"invalid", "not sustained"}
     for probe in found["probes"]:
         summary = json.loads((out / probe["directory"] / "summary.json").read_text())
         assert (summary["verdict"] == "INVALID") == (probe["verdict"] == "invalid")
@@ -72,16 +59,50 @@ def test_a_known_capacity_is_found_also_after_an_interruption(tmp_path: Path) ->
     assert found["probes"][-1]["purpose"] == "confirm"
     assert "FOUND" in done.stderr
     assert "FOUND" in (out / "report.html").read_text()
+    return found
 
-    evaluated = streamgauge("evaluate", str(out / found["probes"][-1]["directory"]))
+
+@pytest.mark.timeout(900)
+def test_a_known_capacity_is_found(tmp_path: Path) -> None:
+    directories: list[Path] = []
+
+    def once(attempt: int) -> subprocess.CompletedProcess[str]:
+        directories.append(tmp_path / str(attempt))
+        return search(directories[-1], "--resolution", "50%")
+
+    done = repeated(once)
+    check_found(directories[-1], done)
+
+
+@pytest.mark.full
+@pytest.mark.timeout(900)
+def test_an_interrupted_search_is_resumed(tmp_path: Path) -> None:
+    fine = ("--resolution", "25%")
+    directories: list[Path] = []
+    begun: dict[str, Any] = {}
+
+    def once(attempt: int) -> subprocess.CompletedProcess[str]:
+        directories.append(tmp_path / str(attempt))
+        assert begin_and_interrupt(directories[-1], *fine) == 130
+        begun.update(json.loads((directories[-1] / "capacity.json").read_text()))
+        return search(directories[-1], *fine)
+
+    done = repeated(once)
+    out = directories[-1]
+    assert (begun["outcome"], begun["probes"]) == (None, [])
+    found = check_found(out, done)
+    assert found["guess"] == begun["guess"]
+    assert "draining a backlog" not in done.stderr
+
+    evaluated = in_process("evaluate", str(out / found["probes"][-1]["directory"]))
     assert evaluated.returncode == 2
     assert "the records of this run were deleted" in evaluated.stderr
 
-    again = go_on(out)
+    again = search(out, *fine)
     assert again.returncode == 0
     assert json.loads(again.stdout) == found
 
-    other = streamgauge(*SHORT, "--seed", "5", "--out", str(out))
+    other = in_process(*SHORT, *fine, "--seed", "5", "--out", str(out))
     assert other.returncode == 2
     assert "another seed" in other.stderr
 
@@ -93,22 +114,21 @@ def test_ways_to_ask_wrongly(tmp_path: Path) -> None:
         (("--over", "coars"), "unknown whole number to search over"),
         (("--rule", "none"), "nothing says when a rate is sustained"),
     ):
-        done = streamgauge(*SHORT, *arguments, "--out", str(tmp_path / "none"))
+        done = in_process(*SHORT, *arguments, "--out", str(tmp_path / "none"))
         assert done.returncode == 2, done.stderr
         assert says in done.stderr
         assert "Traceback" not in done.stderr
     assert not (tmp_path / "none").exists()
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("arguments", "where"),
     [
         # Its backlog is gone before the probes begin.
         (("--set", "drop_every=20", "--rate", "200/s"), "00-drain"),
         # Without a drain: the live lag grows by 5 % of the rate, as under overload.
-        pytest.param(
-            ("--set", "drop_every=20", "--rate", "400/s", "--over", "partitions"), "01-2", marks=pytest.mark.full
-        ),
+        (("--set", "drop_every=20", "--rate", "400/s", "--over", "partitions"), "01-2"),
     ],
 )
 def test_an_engine_that_loses_results_has_failed(arguments: tuple[str, ...], where: str, tmp_path: Path) -> None:
@@ -128,16 +148,19 @@ def test_an_engine_that_loses_results_has_failed(arguments: tuple[str, ...], whe
 @pytest.mark.timeout(900)
 def test_two_searches_are_put_together_and_compared(tmp_path: Path) -> None:
     """The least number of partitions: three probes a search, and no drain."""
-    for attempt in range(ATTEMPTS):
-        out = tmp_path / str(attempt)
+    directories: list[Path] = []
+
+    def once(attempt: int) -> subprocess.CompletedProcess[str]:
+        directories.append(tmp_path / str(attempt))
         command = (
             *(STREAMGAUGE, "capacity", "ospbench/throughput", "--engine", "echo", "--set", "stage=ingest", "--json"),
             *("--rate", "300/s", "--for", "5s", "--warmup", "2s", "--over", "partitions", "--runs", "2"),
-            *("--out", str(out)),
+            *("--out", str(directories[-1])),
         )
-        done = subprocess.run(command, text=True, capture_output=True, timeout=700, check=False)
-        if done.returncode != 3:
-            break
+        return subprocess.run(command, text=True, capture_output=True, timeout=700, check=False)
+
+    done = repeated(once)
+    out = directories[-1]
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert [search["interval"] for search in found["searches"]] == [[1, None]] * 2

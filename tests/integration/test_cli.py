@@ -11,19 +11,20 @@ import sys
 from pathlib import Path
 
 import pytest
-from driving import STREAMGAUGE, streamgauge
+from driving import STREAMGAUGE, in_process, repeated, streamgauge
 
-SHORT = ("--engine", "echo", "--for", "3s", "--warmup", "1s")
+from streamgauge.transports import kafka
+
+SHORT = ("--engine", "echo", "--for", "3s", "--warmup", "1s", "--set", "quiet_s=1")
 
 
 def run_until_valid(*arguments: str, out: Path, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
-    """A run that the machine spoilt (exit code 3) is repeated."""
-    for _ in range(3):
+
+    def once(_: int) -> subprocess.CompletedProcess[str]:
         shutil.rmtree(out, ignore_errors=True)
-        done = streamgauge("run", "ospbench/latency", *arguments, "--out", str(out), env=env)
-        if done.returncode != 3:
-            break
-    return done
+        return streamgauge("run", "ospbench/latency", *arguments, "--out", str(out), env=env)
+
+    return repeated(once)
 
 
 def test_the_whole_chain(tmp_path: Path) -> None:
@@ -69,8 +70,11 @@ def test_the_whole_chain(tmp_path: Path) -> None:
         (("check", "engine", "sparc"), 2, "spark"),
     ],
 )
-def test_every_mistake_gets_one_message(arguments: tuple[str, ...], code: int, says: str, tmp_path: Path) -> None:
-    done = streamgauge(*arguments, cwd=tmp_path)
+def test_every_mistake_gets_one_message(
+    arguments: tuple[str, ...], code: int, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kafka, "_ANSWER_S", 1.0)  # for the broker that does not answer
+    done = in_process(*arguments, cwd=tmp_path)
     assert done.returncode == code, done.stderr
     assert says in done.stderr
     assert "Traceback" not in done.stderr
@@ -83,7 +87,7 @@ def test_a_taken_port(tmp_path: Path) -> None:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        done = streamgauge("run", "ospbench/latency", *SHORT, "--set", f"broker_port={port}", cwd=tmp_path)
+        done = in_process("run", "ospbench/latency", *SHORT, "--set", f"broker_port={port}", cwd=tmp_path)
     assert done.returncode == 5
     assert f"port {port}" in done.stderr
 
@@ -116,7 +120,7 @@ def test_no_java(tmp_path: Path) -> None:
 
 def test_a_run_directory_is_never_overwritten(tmp_path: Path) -> None:
     (tmp_path / "precious").write_text("mine")
-    done = streamgauge("run", "ospbench/latency", *SHORT, "--out", str(tmp_path))
+    done = in_process("run", "ospbench/latency", *SHORT, "--out", str(tmp_path))
     assert done.returncode == 2
     assert (tmp_path / "precious").read_text() == "mine"
 
@@ -136,7 +140,7 @@ def test_python_alone_is_enough(tmp_path: Path) -> None:
 
 def test_plan_starts_nothing(tmp_path: Path) -> None:
     length = ("--warmup", "10s", "--for", "30s")
-    done = streamgauge("plan", "ospbench/latency", "--engine", "spark", "--set", "realtime=true", *length, cwd=tmp_path)
+    done = in_process("plan", "ospbench/latency", "--engine", "spark", "--set", "realtime=true", *length, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     for word in ("broker", "engine-jvm", "local[4]", "load", "evaluate", "disk", "memory", "16,200 records"):
         assert word in done.stdout
@@ -144,11 +148,11 @@ def test_plan_starts_nothing(tmp_path: Path) -> None:
 
 
 def test_list_and_doctor(tmp_path: Path) -> None:
-    listed = streamgauge("list")
+    listed = in_process("list")
     assert listed.returncode == 0
     for word in ("ospbench/latency", "ospbench/parse", "spark", "echo", "command", "realtime", "drop_every"):
         assert word in listed.stdout
-    checked = streamgauge("doctor")
+    checked = in_process("doctor")
     assert checked.returncode == 0, checked.stdout
     assert "Java" in checked.stdout
 
@@ -159,7 +163,8 @@ def test_help_is_light() -> None:
         "from streamgauge.cli.main import main\n"
         "try: main()\n"
         "except SystemExit: pass\n"
-        "heavy = {'pyspark', 'pyarrow', 'plotly', 'numpy', 'scipy', 'pandas', 'confluent_kafka'} & set(sys.modules)\n"
+        "heavy = {'pyspark', 'pyarrow', 'plotly', 'numpy', 'scipy', 'pandas', 'confluent_kafka', 'pydantic'}\n"
+        "heavy &= set(sys.modules)\n"
         "sys.exit(f'imported {heavy}' if heavy else 0)"
     )
     done = subprocess.run([sys.executable, "-c", probe], text=True, capture_output=True, timeout=60, check=False)

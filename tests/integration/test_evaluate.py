@@ -16,18 +16,20 @@ import pyarrow.parquet as pq
 import pytest
 from synthetic import Output, SyntheticRun, clock_sample, message
 
+from run_files import as_written
 from streamgauge.evaluate import evaluate, process
 from streamgauge.evaluate.intended import SQL_SEGMENTS, offset_sql
 from streamgauge.evaluate.match import compare, judge
 from streamgauge.evaluate.verdict import exit_code
 from streamgauge.jvm.java import find_java
 from streamgauge.model import LoadPlan
+from streamgauge.model.summary import Summary
 
 
 @pytest.fixture
 def judged(spark: Any, tmp_path: Path) -> Any:
     def write_and_evaluate(run: SyntheticRun) -> dict[str, Any]:
-        return evaluate(spark, run.write(tmp_path / "run"))
+        return as_written(evaluate(spark, run.write(tmp_path / "run")))
 
     return write_and_evaluate
 
@@ -273,7 +275,7 @@ def test_a_system_that_falls_silent_has_failed(judged: Any) -> None:
     found = summary["latency_ms"]["total"]
     assert (found["count"], found["missing"], found["p50"], found["p99"]) == (100, 400, None, None)
     assert 4000 < found["p50_at_least"] < 5000
-    assert exit_code(summary) == 4
+    assert exit_code(Summary.model_validate(summary)) == 4
 
 
 def test_percentiles_are_exact(judged: Any, tmp_path: Path) -> None:
@@ -361,8 +363,8 @@ def test_clock_step_is_invalid(spark: Any, tmp_path: Path) -> None:
     (run.path / "samples/clock.jsonl").unlink()
     run.append_samples("clock", [clock_sample(s, step_ms=8.0 if s > 2 else 0.0) for s in range(10)])
     summary = evaluate(spark, run)
-    assert summary["verdict"] == "INVALID"
-    assert summary["reasons"] == ["the machine's clock was set during the run, by 8.0 ms; the limit is 5 ms"]
+    assert summary.verdict == "INVALID"
+    assert summary.reasons == ["the machine's clock was set during the run, by 8.0 ms; the limit is 5 ms"]
 
 
 def test_late_generator_is_invalid_and_comes_before_failure(judged: Any) -> None:
@@ -465,7 +467,7 @@ def test_the_evaluators_process(tmp_path: Path) -> None:
     assert events[0]["message"].startswith("not a run directory")
     assert [event["event"] for event in events[1:-1]] == ["progress"] * (len(events) - 2)
     assert events[-1] == {"event": "evaluated", "run": str(made.path)}
-    assert made.summary()["verdict"] == "VALID"
+    assert made.summary().verdict == "VALID"
 
 
 def test_a_jvm_that_died_after_it_came_up_is_an_environment_problem(tmp_path: Path) -> None:

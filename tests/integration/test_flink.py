@@ -12,6 +12,8 @@ from driving import Measure, streamgauge
 
 from streamgauge.conformance.suite import Bench
 
+pytestmark = [pytest.mark.engine("flink"), pytest.mark.full]
+
 
 @pytest.fixture
 def machine(tmp_path: Path) -> dict[str, str]:
@@ -64,11 +66,10 @@ def test_a_start_that_fails_shows_the_right_log_and_leaves_nothing(
     assert left(machine) == []
 
 
-@pytest.mark.full
 def test_state_in_rocksdb(measure: Measure) -> None:
     _, summary = measure("flink", stage="sliding", state_backend="rocksdb")
-    assert summary["verdict"] == "VALID", summary["reasons"]
-    assert summary["results"]["matched"] == summary["results"]["expected"] > 0
+    assert summary.verdict == "VALID", summary.reasons
+    assert summary.results["matched"] == summary.results["expected"] > 0
 
 
 @pytest.mark.parametrize(
@@ -76,8 +77,8 @@ def test_state_in_rocksdb(measure: Measure) -> None:
     [
         ("tumbling", "customised", "exactly-once", 1),
         # More slots than partitions: a source without a partition must not hold the watermark back.
-        pytest.param("tumbling", "built-in", "exactly-once", 2, marks=pytest.mark.full),
-        pytest.param("ingest", "built-in", "at-least-once", 1, marks=pytest.mark.full),
+        ("tumbling", "built-in", "exactly-once", 2),
+        ("ingest", "built-in", "at-least-once", 1),
     ],
 )
 def test_a_killed_task_manager_costs_no_result(
@@ -97,11 +98,11 @@ def test_a_killed_task_manager_costs_no_result(
         idle_ms=600_000,  # no source is idle within the run: one that has nothing to read would stop all windows
         measured_s=16,
     )
-    assert summary["verdict"] == "VALID", summary["reasons"]
-    results = summary["results"]
+    assert summary.verdict == "VALID", summary.reasons
+    results = summary.results
     assert results["matched"] == results["expected"] > 0
     assert (results["duplicates"] == 0) is (delivery == "exactly-once")
-    (fault,) = summary["faults"]
-    assert (fault["role"], fault["took_effect"]) == ("taskmanager-1", True)
+    (fault,) = summary.faults
+    assert (fault.role, fault.took_effect) == ("taskmanager-1", True)
     commands = [" ".join(child.cmdline()) for child in psutil.Process().children(recursive=True)]
     assert [command for command in commands if "org.apache.flink" in command] == []

@@ -25,41 +25,47 @@ def hostile(behaviour: str, value: float) -> tuple[str, ...]:
 
 @pytest.mark.parametrize(
     ("behaviour", "fate", "reason"),
-    [("silent", "lost", "results were lost"), ("stuck", "unfinished", "the system under test fell silent")],
+    [
+        ("silent", "lost", "results were lost"),
+        pytest.param("stuck", "unfinished", "the system under test fell silent", marks=pytest.mark.full),
+    ],
 )
 def test_a_program_that_falls_silent_half_way(measure: Measure, behaviour: str, fate: str, reason: str) -> None:
     """One that reports what it consumed is waited for until the deadline; of the other the drain ends quiet."""
     program = hostile(behaviour, 4)
     _, summary = measure("command", program=program, measured_s=6, drain_deadline_s=8, sustained="slope")
-    assert (summary["verdict"], exit_code(summary)) == ("FAILED", 4)
-    assert reason in summary["reasons"][0]
-    assert (summary["state"], summary["sustained"]) == ("overloaded", False)
-    results, total = summary["results"], summary["latency_ms"]["total"]
+    assert (summary.verdict, exit_code(summary)) == ("FAILED", 4)
+    assert reason in summary.reasons[0]
+    assert (summary.state, summary.sustained) == ("overloaded", False)
+    results, total = summary.results, summary.latency_ms["total"]
     assert results[fate] == results["expected"] - results["matched"] > 500
     assert total["missing"] > 500
     assert total["p99"] is None and total["p99_at_least"] > 3000
 
 
+@pytest.mark.full
 def test_a_program_that_publishes_every_098_seconds_keeps_up(measure: Measure) -> None:
     _, summary = measure("command", program=hostile("every", 0.98), measured_s=25, sustained="slope")
-    assert (summary["verdict"], summary["reasons"]) == ("VALID", [])
-    assert (summary["sustained"], exit_code(summary)) == (True, 0)
+    assert (summary.verdict, summary.reasons) == ("VALID", [])
+    assert (summary.sustained, exit_code(summary)) == (True, 0)
 
 
+@pytest.mark.full
 def test_a_slow_partition_is_overload_and_not_loss(measure: Measure) -> None:
     """Partition 1 gets about 250 of the 500 records a second, and 60 of them are taken."""
     _, summary = measure("command", program=hostile("slow", 60), measured_s=14, drain_deadline_s=6, sustained="slope")
-    assert summary["results"]["lost"] == 0
-    assert summary["results"]["unfinished"] > 500
-    assert (summary["verdict"], summary["sustained"]) == ("VALID", False)
+    assert summary.results["lost"] == 0
+    assert summary.results["unfinished"] > 500
+    assert (summary.verdict, summary.sustained) == ("VALID", False)
     assert exit_code(summary) == 1
 
 
+@pytest.mark.full
 def test_a_steady_delay_under_a_ramp_is_sustained(measure: Measure) -> None:
     _, summary = measure("echo", delay_ms=500, shape="ramp", to_per_s=4000, measured_s=20, sustained="slope")
-    assert (summary["verdict"], summary["reasons"]) == ("VALID", [])
-    assert summary["sustained"] is True, summary["state_reason"]
-    assert summary["backlog"]["slope_per_s"] > 10, "in records it does grow"
+    assert (summary.verdict, summary.reasons) == ("VALID", [])
+    assert summary.sustained is True, summary.state_reason
+    assert summary.backlog.slope_per_s > 10, "in records it does grow"
 
 
 @pytest.fixture
@@ -74,10 +80,11 @@ def throttled(shared: Bench) -> Iterator[None]:
     subprocess.run([*command, "--delete-config", "producer_byte_rate"], check=True, capture_output=True)
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("throttled")
 def test_a_broker_that_does_not_take_the_load_is_named(measure: Measure) -> None:
     _, summary = measure(rate_per_s=1000, measured_s=15, attempts=1)
-    assert (summary["verdict"], exit_code(summary)) == ("INVALID", 3)
-    assert any(reason.startswith("the broker did not take the load") for reason in summary["reasons"])
-    assert summary["rate_per_s"]["achieved"] == pytest.approx(1000, rel=0.01), "all of it left the generator"
-    assert summary["rate_per_s"]["appended"] < 950
+    assert (summary.verdict, exit_code(summary)) == ("INVALID", 3)
+    assert any(reason.startswith("the broker did not take the load") for reason in summary.reasons)
+    assert summary.rate_per_s.achieved == pytest.approx(1000, rel=0.05), "all of it left the generator"
+    assert summary.rate_per_s.appended < 950

@@ -29,7 +29,9 @@ public class Fill {
 """
 
 
-@pytest.mark.parametrize("collector", ["UseG1GC", "UseSerialGC", "UseParallelGC"])
+@pytest.mark.parametrize(
+    "collector", ["UseG1GC", *(pytest.param(name, marks=pytest.mark.full) for name in ("UseSerialGC", "UseParallelGC"))]
+)
 def test_heap_and_collections(collector, tmp_path):
     source = tmp_path / "Fill.java"
     source.write_text(PROGRAM)

@@ -12,6 +12,8 @@ from streamgauge.conformance.suite import Bench
 from streamgauge.errors import UsageError
 from streamgauge.transports.kafka import Kafka
 
+pytestmark = pytest.mark.engine("kafka-streams")
+
 BAD = {"lost", "wrong", "unexpected", "duplicates", "unfinished"}
 
 
@@ -32,11 +34,11 @@ def test_nothing_is_repartitioned_and_no_topic_is_left(
 
     monkeypatch.setattr(Kafka, "remove", look_and_remove)
     _, summary = measure("kafka-streams", stage="sliding", emit="close", cache_mb=0)
-    run = f"streamgauge.{summary['run']}"
+    run = f"streamgauge.{summary.run}"
     internal = {topic.removeprefix(f"{run}-") for topic in seen if topic.startswith(f"{run}-")}
     assert internal == {"join-this-join-store-changelog", "join-other-join-store-changelog", "windows-changelog"}
     assert not any(topic.startswith(run) for topic in topics(shared))
-    results = summary["results"]
+    results = summary.results
     assert results["matched"] == results["expected"] > 0
     assert results["intermediate"] == results["duplicates"] == 0, "a window that has closed is published once"
 
@@ -46,13 +48,15 @@ def test_a_setting_that_kafka_does_not_know_is_refused(measure: Measure) -> None
         measure("kafka-streams", **{"producer.linger.mss": "1"})
 
 
+@pytest.mark.full
 def test_a_value_that_kafka_refuses_is_told(measure: Measure) -> None:
     _, summary = measure("kafka-streams", **{"producer.acks": "9"})
-    assert summary["verdict"] == "FAILED"
-    assert any(re.match("process streams-1 .*acks", reason) for reason in summary["reasons"])
+    assert summary.verdict == "FAILED"
+    assert any(re.match("process streams-1 .*acks", reason) for reason in summary.reasons)
 
 
-@pytest.mark.parametrize("implementation", ["customised", pytest.param("built-in", marks=pytest.mark.full)])
+@pytest.mark.full
+@pytest.mark.parametrize("implementation", ["customised", "built-in"])
 def test_exactly_once_survives_the_death_of_an_instance(measure: Measure, implementation: str) -> None:
     _, summary = measure(
         "kafka-streams",
@@ -63,13 +67,14 @@ def test_exactly_once_survives_the_death_of_an_instance(measure: Measure, implem
         instances=2,
         measured_s=15,
     )
-    assert summary["verdict"] == "VALID", summary["reasons"]
-    assert summary["faults"][0]["took_effect"]
-    results = summary["results"]
+    assert summary.verdict == "VALID", summary.reasons
+    assert summary.faults[0].took_effect
+    results = summary.results
     assert {word: n for word, n in results.items() if n and word in BAD} == {}
     assert results["matched"] == results["expected"] > 0
 
 
+@pytest.mark.full
 def test_windows_before_a_gap_in_the_records_come_out(measure: Measure) -> None:
     """The first record behind the gap closes them, and lies beyond what Kafka Streams' own retention would keep."""
     _, summary = measure(
@@ -81,8 +86,8 @@ def test_windows_before_a_gap_in_the_records_come_out(measure: Measure) -> None:
         cache_mb=0,
         measured_s=10,
     )
-    assert summary["verdict"] == "INVALID", "the load was late"
-    results = summary["results"]
+    assert summary.verdict == "INVALID", "the load was late"
+    results = summary.results
     assert results["matched"] == results["expected"] > 0
 
 
@@ -100,9 +105,9 @@ def test_a_message_that_is_read_again_is_not_joined_with_itself(measure: Measure
         rate_per_s=4000,
         measured_s=15,
     )
-    assert summary["verdict"] == "VALID", summary["reasons"]
-    assert summary["faults"][0]["took_effect"]
-    results = summary["results"]
+    assert summary.verdict == "VALID", summary.reasons
+    assert summary.faults[0].took_effect
+    results = summary.results
     assert results["duplicates"] > 0
     assert (results["wrong"], results["lost"], results["unexpected"]) == (0, 0, 0)
     assert results["matched"] == results["expected"] > 0

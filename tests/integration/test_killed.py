@@ -11,10 +11,10 @@ from pathlib import Path
 
 import psutil
 import pytest
-from driving import STREAMGAUGE, streamgauge
+from driving import STREAMGAUGE, in_process, repeated, streamgauge
 from test_nothing_left import Started
 
-SHORT = ("--engine", "echo", "--for", "3s", "--warmup", "1s")
+SHORT = ("--engine", "echo", "--for", "3s", "--warmup", "1s", "--set", "quiet_s=1")
 LONG = ("--engine", "echo", "--for", "60s", "--warmup", "1s")
 
 Start = Callable[..., Started]
@@ -52,6 +52,7 @@ def test_killed_while_it_records(start: Start) -> None:
     assert json.loads((started.out / "outcome.json").read_text())["ends"]
 
 
+@pytest.mark.full
 def test_killed_while_it_calibrates(start: Start) -> None:
     """The run directory of a calibration is nobody's to keep."""
     started = start("--for", "30s", command=("calibrate",))
@@ -67,7 +68,8 @@ SEARCH = (
 )
 
 
-@pytest.mark.parametrize("stage", ["filling the backlog", pytest.param("probe 2:", marks=pytest.mark.full)])
+@pytest.mark.full
+@pytest.mark.parametrize("stage", ["filling the backlog", "probe 2:"])
 def test_killed_while_it_searches_a_capacity(start: Start, stage: str) -> None:
     started = start(*SEARCH, command=("capacity", "ospbench/throughput"))
     started.await_text(stage)
@@ -76,6 +78,7 @@ def test_killed_while_it_searches_a_capacity(start: Start, stage: str) -> None:
 
 
 @pytest.mark.full
+@pytest.mark.engine("flink")
 def test_killed_with_flink_under_test(start: Start) -> None:
     started = start("--engine", "flink", "--for", "60s")
     started.await_text("warm-up")
@@ -104,20 +107,12 @@ def test_killed_together_with_its_guardian(start: Start, tmp_path: Path) -> None
     started.assert_nothing_left()
 
 
-def test_a_dead_guardian_is_replaced_during_the_run(start: Start) -> None:
+def test_a_run_under_way_keeps_its_directory_and_a_guardian(
+    start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     started = start(*LONG)
     started.await_text("warm-up")
-    first = started.guardian()
-    os.kill(first.pid, signal.SIGKILL)
-    started.await_text("has taken its place")
-    assert started.guardian() != first
-    started.kill()
-    started.assert_nothing_left()
-
-
-def test_one_command_at_a_time_uses_a_directory(start: Start) -> None:
-    started = start(*LONG)
-    started.await_text("warm-up")
+    monkeypatch.setenv("STREAMGAUGE_STATE", str(started.state))
     for command in (
         ("run", "ospbench/latency", *SHORT, "--out", str(started.out)),
         ("run", "ospbench/latency", *SHORT, "--runs", "2", "--out", str(started.out)),
@@ -125,11 +120,16 @@ def test_one_command_at_a_time_uses_a_directory(start: Start) -> None:
         ("reproduce", "ospbench", "--out", str(started.out)),
         ("evaluate", str(started.out)),
     ):
-        refused = streamgauge(*command, env=started.env)
+        refused = in_process(*command, cwd=tmp_path)
         assert refused.returncode == 2, refused.stderr
         assert f"process {started.cli.pid} holds it" in refused.stderr
         assert "Traceback" not in refused.stderr
-    assert started.cli.poll() is None
+    first = started.guardian()
+    os.kill(first.pid, signal.SIGKILL)
+    started.await_text("has taken its place")
+    assert started.guardian() != first
+    started.kill()
+    started.assert_nothing_left()
 
 
 @pytest.mark.full
@@ -145,6 +145,7 @@ def test_a_run_beside_another_says_so(start: Start) -> None:
     assert started.cli.poll() is None
 
 
+@pytest.mark.full
 def test_interrupted_while_it_is_evaluated(start: Start) -> None:
     """What was measured is recorded already: one command completes it."""
     started = start(*SHORT)
@@ -164,7 +165,8 @@ def test_interrupted_while_it_is_evaluated(start: Start) -> None:
 @pytest.mark.timeout(600)
 def test_the_evaluators_jvm_is_killed_during_the_second_of_three_runs(tmp_path: Path) -> None:
     """Three good runs. A set that the machine spoilt (exit code 3) is repeated."""
-    for attempt in range(3):
+
+    def once(attempt: int) -> subprocess.CompletedProcess[str]:
         out = tmp_path / str(attempt)
         env = {**os.environ, "STREAMGAUGE_STATE": str(tmp_path / f"state-{attempt}")}
         command = [STREAMGAUGE, "run", "ospbench/latency", *SHORT, "--runs", "3", "--json", "--out", str(out)]
@@ -177,11 +179,13 @@ def test_the_evaluators_jvm_is_killed_during_the_second_of_three_runs(tmp_path: 
                     killed = True
                     (jvm,) = (child for child in _children(cli.pid) if "evaluate" in " ".join(child.cmdline()[:40]))
                     jvm.kill()
-            summary = json.loads(cli.stdout.read())
-        if cli.returncode != 3:
-            break
-    assert cli.returncode == 0, said
-    assert "the evaluator is started again" in said
+            printed = cli.stdout.read()
+        return subprocess.CompletedProcess(command, cli.returncode, printed, said)
+
+    done = repeated(once)
+    assert done.returncode == 0, done.stderr
+    assert "the evaluator is started again" in done.stderr
+    summary = json.loads(done.stdout)
     assert [row["verdict"] for row in summary["repetitions"]] == ["VALID"] * 3
 
 

@@ -28,16 +28,16 @@ def test_a_reference_of_one_input_each(spark: Any, tmp_path: Path) -> None:
     made.outputs[12] = Output(12, 32, result(n_seq=12, id="another"))
     made.outputs[13] = Output(13, 33, "no JSON")
     summary = evaluate(spark, with_job(made, tmp_path / "run", BUILD + ONE_TO_ONE))
-    counts = {name: summary["results"][name] for name in ("expected", "matched", "wrong", "lost", "unexpected")}
+    counts = {name: summary.results[name] for name in ("expected", "matched", "wrong", "lost", "unexpected")}
     assert counts == {"expected": 30, "matched": 28, "wrong": 1, "lost": 1, "unexpected": 1}
-    assert (summary["verdict"], summary["validated"]) == ("FAILED", True)
-    assert summary["job"]["name"] == "my.py"
-    assert summary["job"]["reference"] == summary["job"]["sha256"]
+    assert (summary.verdict, summary.validated) == ("FAILED", True)
+    assert summary.job.name == "my.py"
+    assert summary.job.reference == summary.job.sha256
     # Records 10–29 without 12 and 13: the stamps are those of the input that n_seq names.
     # 13 had not come after 8.7 s, when the drain ended.
     expected = (sum(range(30, 50)) - 32 - 33 + 8700) / 19
-    assert summary["latency_ms"]["total"]["mean_at_least"] == pytest.approx(expected, abs=1e-3)
-    assert summary["latency_ms"]["latest"]["mean_at_least"] == pytest.approx(expected - 3, abs=1e-3)
+    assert summary.latency_ms["total"]["mean_at_least"] == pytest.approx(expected, abs=1e-3)
+    assert summary.latency_ms["latest"]["mean_at_least"] == pytest.approx(expected - 3, abs=1e-3)
 
 
 def test_a_reference_of_pairs(spark: Any, tmp_path: Path) -> None:
@@ -45,10 +45,10 @@ def test_a_reference_of_pairs(spark: Any, tmp_path: Path) -> None:
     made = SyntheticRun()
     made.outputs = [Output(n, 30, result(id=f"RWS01_{n // 2:04}", n=2)) for n in made.inputs if n % 2]
     summary = evaluate(spark, with_job(made, tmp_path / "run", BUILD + PAIRS))
-    assert summary["verdict"] == "VALID"
-    assert (summary["results"]["expected"], summary["results"]["matched"]) == (15, 15)
-    assert summary["results"]["inputs_per_result"] == 2.0
-    latencies = {kind: summary["latency_ms"][kind]["max"] for kind in ("total", "latest", "average")}
+    assert summary.verdict == "VALID"
+    assert (summary.results["expected"], summary.results["matched"]) == (15, 15)
+    assert summary.results["inputs_per_result"] == 2.0
+    latencies = {kind: summary.latency_ms[kind]["max"] for kind in ("total", "latest", "average")}
     assert latencies == {"total": 30.0, "latest": 27.0, "average": 77.0}
 
 
@@ -58,8 +58,8 @@ def test_an_aggregating_reference(spark: Any, tmp_path: Path) -> None:
     made.outputs = [Output(8, 50, result(lane="lane1", mean=4.0000000001))]
     run = with_job(made, tmp_path / "run", BUILD + PER_LANE)
     summary = evaluate(spark, run)
-    assert (summary["verdict"], summary["results"]["matched"]) == ("VALID", 1)
-    assert summary["results"]["inputs_per_result"] == 5.0
+    assert (summary.verdict, summary.results["matched"]) == ("VALID", 1)
+    assert summary.results["inputs_per_result"] == 5.0
 
 
 def test_without_a_reference_the_latency_is_as_the_output_says(spark: Any, tmp_path: Path) -> None:
@@ -69,14 +69,14 @@ def test_without_a_reference_the_latency_is_as_the_output_says(spark: Any, tmp_p
     run = with_job(made, tmp_path / "run", BUILD)
     run.append_samples("positions", [positions(second) for second in range(10)])
     summary = evaluate(spark, run)
-    assert (summary["verdict"], summary["validated"], summary["job"]["reference"]) == ("VALID", False, None)
-    assert set(summary["results"].values()) == {None}
-    total = summary["latency_ms"]["total"]
+    assert (summary.verdict, summary.validated, summary.job.reference) == ("VALID", False, None)
+    assert set(summary.results.values()) == {None}
+    total = summary.latency_ms["total"]
     assert (total["count"], total["max"]) == (18, 49.0)
-    assert summary["rate_per_s"]["output"] == 9.5
-    assert summary["backlog"]["end"] == 4
-    assert summary["warnings"][0].startswith("unvalidated: the job file has no reference")
-    assert "as the output says" in summary["warnings"][1]
+    assert summary.rate_per_s.output == 9.5
+    assert summary.backlog.end == 4
+    assert summary.warnings[0].startswith("unvalidated: the job file has no reference")
+    assert "as the output says" in summary.warnings[1]
 
 
 def test_without_reference_and_n_seq_the_backlog_is_what_is_left(spark: Any, tmp_path: Path) -> None:
@@ -86,11 +86,11 @@ def test_without_reference_and_n_seq_the_backlog_is_what_is_left(spark: Any, tmp
     run = with_job(made, tmp_path / "run", BUILD)
     run.append_samples("positions", [positions(second, behind_per_s=5) for second in range(10)])
     summary = evaluate(spark, run)
-    assert summary["latency_ms"]["total"]["count"] == 0
-    assert (summary["state"], summary["sustained"]) == ("overloaded", False)
-    assert summary["backlog"]["slope_per_s"] == 5.0
-    assert "carries no n_seq" in summary["warnings"][1]
-    assert any("only the slope of the backlog" in text for text in summary["warnings"])
+    assert summary.latency_ms["total"]["count"] == 0
+    assert (summary.state, summary.sustained) == ("overloaded", False)
+    assert summary.backlog.slope_per_s == 5.0
+    assert "carries no n_seq" in summary.warnings[1]
+    assert any("only the slope of the backlog" in text for text in summary.warnings)
 
 
 def positions(second: int, behind_per_s: int = 1) -> dict[str, Any]:
@@ -157,7 +157,7 @@ def test_modules_beside_the_file_are_its_own(spark: Any, tmp_path: Path) -> None
         made = SyntheticRun()
         ids(made)
         summary = evaluate(spark, with_job(made, directory / "run", f"import beside\n{BUILD}{job}"))
-        matched.append(summary["results"]["matched"])
+        matched.append(summary.results["matched"])
     assert matched == [30, 0]
     assert "beside" not in sys.modules
     assert not any(str(tmp_path) in entry for entry in sys.path)
@@ -165,7 +165,7 @@ def test_modules_beside_the_file_are_its_own(spark: Any, tmp_path: Path) -> None
 
 def test_a_run_of_our_own_says_that_it_is_validated(spark: Any, tmp_path: Path) -> None:
     summary = evaluate(spark, SyntheticRun().write(tmp_path / "run"))
-    assert (summary["validated"], summary["job"]) == (True, None)
+    assert (summary.validated, summary.job) == (True, None)
 
 
 @pytest.fixture

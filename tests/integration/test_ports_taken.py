@@ -15,6 +15,12 @@ from streamgauge.run.reporter import NullReporter
 from streamgauge.run.runner import run_scenario
 from streamgauge.studies import scenario as scenarios
 
+pytestmark = pytest.mark.full
+
+TAKEN = pytest.mark.parametrize(
+    ("engine", "group"), [("echo", "broker"), pytest.param("flink", "engine", marks=pytest.mark.engine("flink"))]
+)
+
 
 class Thief(NullReporter):
     """Takes a port of each run as soon as it is laid out, so many times."""
@@ -57,22 +63,19 @@ def request(engine: str, out: Path) -> Request:
     return Request(scenarios.resolve("ospbench/latency", engine=engine, changes=changes), out)
 
 
-@pytest.mark.full
-@pytest.mark.parametrize(("engine", "group"), [("echo", "broker"), ("flink", "engine")])
+@TAKEN
 def test_taken_once(
     engine: str, group: str, steal: list[Thief], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     thief = Thief(monkeypatch, group, times=1)
     steal.append(thief)
     _, summary = run_scenario(request(engine, tmp_path / "run"), thief)
-    assert summary["results"]["matched"] == summary["results"]["expected"] > 0
+    assert summary.results["matched"] == summary.results["expected"] > 0
     port = thief.held[0].getsockname()[1]
     assert any(f"127.0.0.1:{port}" in text for text in thief.warnings)
 
 
-@pytest.mark.parametrize(
-    ("engine", "group"), [("echo", "broker"), pytest.param("flink", "engine", marks=pytest.mark.full)]
-)
+@TAKEN
 def test_taken_twice(
     engine: str, group: str, steal: list[Thief], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

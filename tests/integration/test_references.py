@@ -66,11 +66,6 @@ EXAMPLE = (
 )
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _few_tasks(spark: Any) -> None:
-    spark.conf.set("spark.sql.shuffle.partitions", "2")
-
-
 def inputs(spark: Any, lanes: Iterable[Lane]) -> dict[str, Any]:
     """The two topics, as the evaluation hands them to a pipeline."""
     rows: dict[str, list[tuple[Any, ...]]] = {"flow": [], "speed": []}
@@ -328,20 +323,20 @@ def pairs_run(answered: int, **changed: Any) -> SyntheticRun:
 
 def test_a_run_whose_results_have_two_inputs(spark: Any, tmp_path: Path) -> None:
     summary = evaluate(spark, pairs_run(20).write(tmp_path / "run"))
-    assert summary["verdict"] == "VALID"
-    assert summary["results"]["expected"] == summary["results"]["matched"] == 15
+    assert summary.verdict == "VALID"
+    assert summary.results["expected"] == summary.results["matched"] == 15
     # 5 s … 14: emitted 30 ms after the speed was due, 27 ms after it was there; the flow was there 100 ms earlier.
-    means = {kind: summary["latency_ms"][kind]["mean"] for kind in ("total", "latest", "average", "generator_share")}
+    means = {kind: summary.latency_ms[kind]["mean"] for kind in ("total", "latest", "average", "generator_share")}
     assert means == {"total": 30.0, "latest": 27.0, "average": 77.0, "generator_share": 3.0}
-    assert summary["latency_ms"]["total"]["count"] == 10
+    assert summary.latency_ms["total"]["count"] == 10
     rates = {"offered": 10.0, "achieved": 10.0, "worst_second": 10, "appended": 10.0, "output": 5.0}
-    assert summary["rate_per_s"] == rates
+    assert summary.rate_per_s == rates
 
 
 def test_the_backlog_counts_inputs_not_results(spark: Any, tmp_path: Path) -> None:
     summary = evaluate(spark, pairs_run(10, drain="deadline", drain_s=1.0).write(tmp_path / "run"))
-    assert (summary["results"]["matched"], summary["results"]["unfinished"]) == (10, 5)
-    assert summary["backlog"]["end"] == 20
+    assert (summary.results["matched"], summary.results["unfinished"]) == (10, 5)
+    assert summary.backlog.end == 20
     seconds = pq.read_table(tmp_path / "run/measures/seconds.parquet").column("backlog").to_pylist()
     # Five pairs a second: answered ones wait for 27 ms, the others from 0.103, 0.303, … of their second on.
     assert seconds == pytest.approx([0.27, 0.27, 4.97, 14.97, 20])
@@ -351,5 +346,5 @@ def test_a_lane_twice_in_a_round_is_invalid(spark: Any, tmp_path: Path) -> None:
     made = pairs_run(20)
     made.inputs.append(12)
     summary = evaluate(spark, made.write(tmp_path / "run"))
-    assert summary["verdict"] == "INVALID"
-    assert summary["reasons"][0] == "1 keys of the reference answer are not unique"
+    assert summary.verdict == "INVALID"
+    assert summary.reasons[0] == "1 keys of the reference answer are not unique"

@@ -9,6 +9,7 @@ import pytest
 from browsing import HOSTILE, NEEDS_BROWSER, Opened
 from playwright.sync_api import Browser
 
+from run_files import write_manifest
 from streamgauge import report
 
 SYNTHETIC = runpy.run_path(str(Path(__file__).parents[1] / "unit" / "report" / "synthetic_run.py"))
@@ -26,7 +27,7 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     hostile = SYNTHETIC["write_valid"](tmp_path_factory.mktemp("runs") / "hostile")
     manifest = SYNTHETIC["manifest"]()
     engine = {**manifest["engine"], "title": HOSTILE, "version": HOSTILE}
-    hostile.write_manifest({**manifest, "engine": engine, HOSTILE: HOSTILE})
+    write_manifest(hostile, {**manifest, "engine": engine, HOSTILE: HOSTILE})
     samples = [{**sample, "role": HOSTILE} for sample in hostile.samples("resources")]
     (hostile.path / "samples" / "resources.jsonl").unlink()
     hostile.append_samples("resources", samples)
@@ -34,10 +35,16 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     return found
 
 
-@pytest.mark.parametrize("width", [400, 1280])
 @pytest.mark.parametrize(
-    ("kind", "figures"),
-    [("valid", 12), ("invalid", 12), ("failed", 6), ("hostile", 12), ("bursts", 14), ("faults", 12)],
+    ("kind", "figures", "width"),
+    [
+        pytest.param(kind, figures, width, marks=() if width == always else pytest.mark.full)
+        for kind, figures, always in (
+            *(("valid", 12, 1280), ("invalid", 12, 400), ("failed", 6, 400)),
+            *(("hostile", 12, 400), ("bursts", 14, 400), ("faults", 12, 1280)),
+        )
+        for width in (400, 1280)
+    ],
 )
 def test_report_draws_and_fits(browser: Browser, reports: dict[str, str], kind: str, figures: int, width: int) -> None:
     opened = Opened(browser, reports[kind], width)

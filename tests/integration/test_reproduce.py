@@ -9,11 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from driving import STREAMGAUGE, streamgauge
+from driving import STREAMGAUGE, in_process, repeated, streamgauge
 
 from streamgauge.conformance.suite import Bench
-
-ATTEMPTS = 3
 
 
 def begin_and_interrupt(command: list[str]) -> tuple[int, str]:
@@ -33,21 +31,26 @@ def read(out: Path) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.full
 def test_a_study_is_reproduced_also_after_an_interruption(shared: Bench, tmp_path: Path) -> None:
-    # A reproduction in which the machine spoilt one experiment twice (exit code 3) is begun anew.
-    for attempt in range(ATTEMPTS):
+    command: list[str] = []
+    interrupted: list[tuple[str, dict[str, Any], str]] = []
+
+    def once(attempt: int) -> subprocess.CompletedProcess[str]:
+        """A reproduction in which the machine spoilt one experiment twice (exit code 3) is begun anew."""
         out = tmp_path / str(attempt)
-        command = [
+        command[:] = [
             *("reproduce", "stage-latency", "--engine", "echo", "--bootstrap", shared.bootstrap, "--out", str(out)),
             *("--only", "stages-ingest-*", "--only", "stages-parse-built-in", "--for", "3s", "--set", "warmup_s=1.0"),
         ]
         code, said = begin_and_interrupt(command)
         assert code == 130, said
-        begun = read(out)
-        page = (out / "report.html").read_text()
-        done = streamgauge(*command, "--json")
-        if done.returncode != 3:
-            break
+        interrupted.append((said, read(out), (out / "report.html").read_text()))
+        return streamgauge(*command, "--json")
+
+    done = repeated(once)
+    said, begun, page = interrupted[-1]
+    out = tmp_path / str(len(interrupted) - 1)
     assert f"pass --out {out} to resume" in said
     assert "Traceback" not in said
     assert [row["state"] for row in begun["experiments"]] == ["done", "pending", "not run", "not run", "not run"]
@@ -73,24 +76,27 @@ def test_a_study_is_reproduced_also_after_an_interruption(shared: Bench, tmp_pat
         assert f"--set stage={row['stage']}" in manifest["command"]
     assert "stages-parse-built-in" in (out / "report.html").read_text()
 
-    other = streamgauge(*command, "--set", "seed=9")
+    other = in_process(*command, "--set", "seed=9")
     assert other.returncode == 2
     assert "another seed" in other.stderr
-    plan = streamgauge(*command, "--dry-run")
+    plan = in_process(*command, "--dry-run")
     assert plan.stdout.count("done: VALID") == 2
     assert "0 of 2 experiments to run" in plan.stdout
 
 
 @pytest.mark.full
 def test_all_stages_of_a_scenario(shared: Bench, tmp_path: Path) -> None:
-    for attempt in range(ATTEMPTS):
-        out = tmp_path / str(attempt)
-        done = streamgauge(
-            *("run", "ospbench/latency", "--engine", "echo", "--set", "stage=all", "--json", "--out", str(out)),
-            *("--bootstrap", shared.bootstrap, "--for", "2s", "--warmup", "1s"),
+    directories: list[Path] = []
+
+    def once(attempt: int) -> subprocess.CompletedProcess[str]:
+        directories.append(tmp_path / str(attempt))
+        return streamgauge(
+            *("run", "ospbench/latency", "--engine", "echo", "--set", "stage=all", "--json"),
+            *("--bootstrap", shared.bootstrap, "--for", "2s", "--warmup", "1s", "--out", str(directories[-1])),
         )
-        if done.returncode != 3:
-            break
+
+    done = repeated(once)
+    out = directories[-1]
     assert done.returncode == 0, done.stderr
     summaries = json.loads(done.stdout)["stages"]
     assert list(summaries) == ["ingest", "parse"]

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from streamgauge.contracts import INPUT_STAMPS
+from streamgauge.contracts import INPUT_STAMPS, RunningWorkload
+from streamgauge.evaluate import running, tally
 from streamgauge.model import NS_PER_MS
 from streamgauge.workloads.streambench import programs
 from streamgauge.workloads.streambench.data import Packets, SearchLog, SeedRecords
@@ -49,11 +50,11 @@ class Record(NamedTuple):
 # millisecond to different partitions, 4 and 3 to the same partition. Words: an empty query, spaces on either side,
 # two spaces in a row, a word twice, words that JSON must escape, and letters outside of ASCII.
 SEARCHES = (
-    Record(0, 20, 0, 0, "u1\tred car\t2006-03-01 00:00:01\t1\thttp://www.car.com"),
+    Record(0, 20, 0, 3, "u1\tred car\t2006-03-01 00:00:01\t1\thttp://www.car.com"),
     Record(1, 10, 1, 0, "u2\t blue  car \t2006-03-01 00:00:02\t\t"),
     Record(2, 20, 1, 1, "u1\tcar car\t2006-03-01 00:00:03\t\t"),
-    Record(3, 30, 0, 2, 'u3\t"q" \\ grün\t2006-03-01 00:00:04\t2\thttp://www.red.com'),
-    Record(4, 30, 0, 1, "u2\t\t2006-03-01 00:00:05\t\t"),
+    Record(3, 30, 0, 5, 'u3\t"q" \\ grün\t2006-03-01 00:00:04\t2\thttp://www.red.com'),
+    Record(4, 30, 0, 4, "u2\t\t2006-03-01 00:00:05\t\t"),
     Record(5, 40, 1, 2, "\tCar card\t2006-03-01 00:00:06\t\t"),
 )
 PACKETS = tuple(
@@ -233,22 +234,22 @@ def test_the_first_record_with_a_value_contributes_to_distinctcount(spark: Any) 
         return contributions(spark, programs.Distinctcount(), SEARCHES, field=field)
 
     # u2 comes first in 1, u1 in 0 (partition 0 before partition 1), u3 in 3, the empty user in 5.
-    assert found(0) == [{"total": "distinct", **SEARCHES[n].stamps} for n in (1, 0, 3, 5)]
+    assert found(0) == [{"aggregate": "distinct", **SEARCHES[n].stamps} for n in (1, 0, 3, 5)]
     # 4, which has no rank, was appended before 3, which has: but 1 was before both.
-    assert found(3) == [{"total": "distinct", **SEARCHES[n].stamps} for n in (1, 0, 3)]
+    assert found(3) == [{"aggregate": "distinct", **SEARCHES[n].stamps} for n in (1, 0, 3)]
 
 
 def test_a_total_is_read_from_json(spark: Any) -> None:
     count, statistics = programs.Distinctcount(), programs.Statistics()
     assert decoded(spark, count, ("distinct", '{"n":3}'), ("x", '{"n":4}'), ("distinct", "5")) == [
-        {"total": "distinct", "n": 3},
-        {"total": "x", "n": 4},
-        {"total": "distinct", "n": None},
+        {"aggregate": "distinct", "n": 3},
+        {"aggregate": "x", "n": 4},
+        {"aggregate": "distinct", "n": None},
     ]
     wide = 4_000_000_000_011
     value = f'{{"mean":2.75,"sum":{wide},"max":4000000000000,"min":-3,"n":4}}'
     assert decoded(spark, statistics, ("statistics", value)) == [
-        {"total": "statistics", "n": 4, "min": -3, "max": 4_000_000_000_000, "sum": wide, "mean": 2.75}
+        {"aggregate": "statistics", "n": 4, "min": -3, "max": 4_000_000_000_000, "sum": wide, "mean": 2.75}
     ]
     fraction = decoded(spark, statistics, ("statistics", '{"n":1,"min":1,"max":1,"sum":1.5,"mean":1}'))
     assert fraction[0]["sum"] is None, "an integer must be one"
@@ -260,17 +261,17 @@ def test_statistics_of_the_first_and_of_all_records(spark: Any) -> None:
     workload, parameters = programs.Statistics(), {"field": 4}
     found = contributions(spark, workload, PACKETS, **parameters)
     assert found == [
-        {"total": "statistics", "number": number, **PACKETS[n].stamps}
+        {"aggregate": "statistics", "number": number, **PACKETS[n].stamps}
         for n, number in zip((0, 2, 1, 3), NUMBERS, strict=True)
     ]
     frame = workload.contributions(inputs(spark, PACKETS), parameters)
     aggregates = workload.aggregates(parameters)
-    rank = Window.partitionBy("total").orderBy("appended_ms", "partition", "offset")
+    rank = Window.partitionBy("aggregate").orderBy("appended_ms", "partition", "offset")
     prefixes = frame.select(*(column.over(rank).alias(name) for name, column in aggregates.items()))
     assert sorted(tuple(row) for row in prefixes.collect()) == sorted(
         [(5, 5, 5, 5.0), (5, 9, 14, 7.0), (-3, 9, 11, 11 / 3), (-3, 4 * 10**12, 4 * 10**12 + 11, 1_000_000_000_002.75)]
     )
-    total = frame.groupBy("total").agg(*(column.alias(name) for name, column in aggregates.items())).collect()
+    total = frame.groupBy("aggregate").agg(*(column.alias(name) for name, column in aggregates.items())).collect()
     assert [tuple(row) for row in total] == [("statistics", -3, 4 * 10**12, 4 * 10**12 + 11, 1_000_000_000_002.75)]
 
 
@@ -341,6 +342,54 @@ def test_generated_records_have_the_answers_of_plain_python(spark: Any) -> None:
     aggregates = [column.alias(name) for name, column in statistics.aggregates({"field": 1}).items()]
     row = statistics.contributions(inputs(spark, packets), {"field": 1}).agg(*aggregates).collect()[0]
     assert tuple(row) == (min(numbers), max(numbers), sum(numbers), sum(numbers) / 500)
+
+
+def running_results(program: str) -> list[tuple[str, dict[str, Any]]]:
+    """What a program publishes that publishes every change: keys and values, in the order of the records."""
+    records = sorted(PACKETS if program == "statistics" else SEARCHES, key=lambda one: one[1:4])
+    words: Counter[str] = Counter()
+    users: set[str] = set()
+    numbers: list[int] = []
+    results: list[tuple[str, dict[str, Any]]] = []
+    for one in records:
+        if program == "wordcount":
+            for word in one.value.split("\t")[1].split():
+                words[word] += 1
+                results.append((word, {"word": word, "n": words[word]}))
+        elif program == "distinctcount" and (user := one.value.split("\t")[0]) not in users:
+            users.add(user)
+            results.append(("distinct", {"n": len(users)}))
+        elif program == "statistics":
+            numbers.append(int(one.value.split(" ")[4]))
+            n, total = len(numbers), sum(numbers)
+            values = {"n": n, "min": min(numbers), "max": max(numbers), "sum": total, "mean": total / n}
+            results.append(("statistics", values))
+    return results
+
+
+@pytest.mark.parametrize(
+    ("program", "field", "contributing", "last"),
+    # The last result is that of the record 5 (its last word, its user), or of packet 3.
+    [("wordcount", 1, {0, 1, 2, 3, 5}, 5), ("distinctcount", 0, {0, 1, 3, 5}, 5), ("statistics", 4, {0, 1, 2, 3}, 3)],
+)
+def test_running_results_are_judged(spark: Any, program: str, field: int, contributing: set[int], last: int) -> None:
+    workload: RunningWorkload = getattr(programs, program.capitalize())()
+    records = inputs(spark, PACKETS if program == "statistics" else SEARCHES)
+
+    def fates(results: Sequence[tuple[str, dict[str, Any]]]) -> dict[int, int]:
+        rows = [(key, json.dumps(value), 0, place, T0_MS + 100 + place) for place, (key, value) in enumerate(results)]
+        output = spark.createDataFrame(rows, _OUTPUT)
+        judged = running.judge(records, output, workload, {"field": field})
+        return {row["n_seq"]: row["fate"] for row in judged.select("n_seq", "fate").collect()}
+
+    *others, (key, value) = running_results(program)
+    matched = dict.fromkeys(contributing, tally.MATCHED)
+    assert fates([*others, (key, value)]) == matched
+    assert fates(others) == matched | {last: tally.MISSING}
+    if program == "statistics":
+        assert fates([*others, (key, value | {"sum": value["sum"] - 1})]) == matched | {last: tally.WRONG}
+    else:
+        assert fates([*others, (key, value | {"n": value["n"] + 1})])[last] == tally.WRONG
 
 
 def test_contributions_carry_the_stamps_of_their_records(spark: Any) -> None:

@@ -47,8 +47,15 @@ def pages(tmp_path_factory: pytest.TempPathFactory, synthetic: Any) -> dict[str,
     return found
 
 
-@pytest.mark.parametrize(("width", "dark"), [(400, True), (1280, False)])
-@pytest.mark.parametrize("name", STUDIES)
+@pytest.mark.parametrize(
+    ("name", "width", "dark"),
+    [
+        ("ospbench", 400, True),
+        pytest.param("ospbench", 1280, False, marks=pytest.mark.full),
+        pytest.param("stage-latency", 400, True, marks=pytest.mark.full),
+        pytest.param("stage-latency", 1280, False, marks=pytest.mark.full),
+    ],
+)
 def test_every_figure_of_a_study_is_drawn(
     browser: Browser, pages: dict[str, str], name: str, width: int, dark: bool
 ) -> None:
@@ -64,6 +71,7 @@ def test_every_figure_of_a_study_is_drawn(
     opened.page.close()
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", STUDIES)
 def test_every_figure_has_marks_for_each_of_three_engines(
     browser: Browser, synthetic: Any, tmp_path: Path, name: str

@@ -35,6 +35,7 @@ def files_with(text: str, root: Path) -> list[str]:
     return [str(path) for path in root.rglob("*") if path.is_file() and text.encode() in path.read_bytes()]
 
 
+@pytest.mark.full
 def test_odd_paths_options_for_every_jvm_and_secrets(tmp_path: Path) -> None:
     """The JVMs of broker and evaluator would not start with these options, Spark not with this configuration."""
     out, temp, noted = tmp_path / f"run {ODD}", tmp_path / f"temp {ODD}", tmp_path / "noted.json"

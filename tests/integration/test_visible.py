@@ -146,8 +146,8 @@ def test_a_broker_that_does_not_answer_tells_nothing(shared: Bench, kafka: Kafka
 
 def test_a_transactional_run(measure: Measure, shared: Bench) -> None:
     run, summary = measure("command", program=ENGINE, delivery="exactly-once", stage="ingest")
-    assert (summary["verdict"], summary["reasons"]) == ("VALID", [])
-    results = summary["results"]
+    assert (summary.verdict, summary.reasons) == ("VALID", [])
+    results = summary.results
     assert results["matched"] == results["expected"] == 2500
     # The aborted record is no output: it would be an unexpected one.
     assert (results["duplicates"], results["unexpected"]) == (0, 0)
@@ -163,8 +163,8 @@ def test_a_transactional_run(measure: Measure, shared: Bench) -> None:
         assert at_ms >= commit_ns[json.loads(row["value"])["n_seq"]] // NS_PER_MS
 
     # Each transaction holds its first record back for half a second.
-    assert summary["latency_ms"]["latest"]["max"] >= 500
-    resolution = summary["visible_resolution_ms"]
+    assert summary.latency_ms["latest"]["max"] >= 500
+    resolution = summary.visible_resolution_ms
     assert 0 < resolution["p50"] <= resolution["p99"] <= resolution["max"]
 
     last = run.samples("positions")[-1]
@@ -176,14 +176,16 @@ def test_a_transactional_run(measure: Measure, shared: Bench) -> None:
     assert run.summary_path.read_bytes() == first, "evaluated again"
 
 
+@pytest.mark.full
 def test_undeclared_transactions_are_noticed_and_stamped(measure: Measure) -> None:
     run, summary = measure("command", program=ENGINE, stage="ingest")
-    assert (run.manifest()["engine"]["delivery"], run.manifest()["engine"]["transactional"]) == ("at-least-once", False)
-    assert (summary["verdict"], summary["reasons"]) == ("VALID", [])
-    assert any("command writes in transactions" in said for said in summary["warnings"])
+    engine = run.manifest().engine
+    assert (engine.delivery, engine.transactional) == ("at-least-once", False)
+    assert (summary.verdict, summary.reasons) == ("VALID", [])
+    assert any("command writes in transactions" in said for said in summary.warnings)
     # Each transaction holds its first record back for half a second.
-    assert summary["latency_ms"]["latest"]["max"] >= 500
-    assert summary["visible_resolution_ms"]["max"] > 0
+    assert summary.latency_ms["latest"]["max"] >= 500
+    assert summary.visible_resolution_ms["max"] > 0
 
 
 @pytest.mark.full
@@ -198,7 +200,7 @@ def test_the_drain_waits_for_the_last_commit(measure: Measure, monkeypatch: pyte
     outcome = run.outcome()
     assert outcome.drain == "quiet"
     assert outcome.drain_end_ns > run.samples("visible")[-1]["t_ns"]
-    assert summary["results"]["matched"] == summary["results"]["expected"] == 5500
+    assert summary.results["matched"] == summary.results["expected"] == 5500
 
 
 def stamps_ms(run: RunDir) -> dict[tuple[int, int], int]:
@@ -244,14 +246,14 @@ def transactional() -> SyntheticRun:
 
 def test_latency_counts_until_a_result_is_visible(spark: Any, tmp_path: Path) -> None:
     summary = evaluate(spark, transactional().write(tmp_path / "run"))
-    assert (summary["verdict"], summary["reasons"]) == ("VALID", [])
-    assert summary["results"]["matched"] == summary["results"]["expected"] == 30
+    assert (summary.verdict, summary.reasons) == ("VALID", [])
+    assert summary.results["matched"] == summary.results["expected"] == 30
     # Records 10 … 19, due at 1.0 … 1.9 s, are visible at 2.5 s where they are even, at 2.6 s where they are odd:
     # 1500, 1500, 1300, 1300 … 700, 700; and those of the next second likewise.
-    total = summary["latency_ms"]["total"]
+    total = summary.latency_ms["total"]
     assert (total["count"], total["p50"], total["max"], total["mean"]) == (20, 1100.0, 1500.0, 1100.0)
-    assert summary["latency_ms"]["latest"]["max"] == 1497.0
-    assert summary["visible_resolution_ms"] == {"p50": 20.0, "p99": None, "max": 20.0}
+    assert summary.latency_ms["latest"]["max"] == 1497.0
+    assert summary.visible_resolution_ms == {"p50": 20.0, "p99": None, "max": 20.0}
     seconds = pq.read_table(tmp_path / "run/measures/seconds.parquet").to_pylist()
     assert [row["output"] for row in seconds][:6] == [0, 10, 10, 10, 10, 0]
     # On average 5.47 of its own ten records wait in a second, and until 0.5 and 0.6 s five and five of the one before.
@@ -263,17 +265,17 @@ def test_results_that_never_became_visible_are_none(spark: Any, tmp_path: Path) 
     made = transactional()
     made.visible = [one for one in made.visible or () if not (one["partition"] == 1 and one["end"] >= 15)]
     summary = evaluate(spark, made.write(tmp_path / "run"))
-    assert summary["results"]["matched"] == 25
-    assert summary["results"]["unexpected"] == 0
-    assert summary["verdict"] == "INVALID", "somebody recorded what nobody saw: that is no fault of the engine"
-    assert "10 results were recorded, but nobody saw when they became visible" in summary["reasons"]
+    assert summary.results["matched"] == 25
+    assert summary.results["unexpected"] == 0
+    assert summary.verdict == "INVALID", "somebody recorded what nobody saw: that is no fault of the engine"
+    assert "10 results were recorded, but nobody saw when they became visible" in summary.reasons
 
 
 def test_stamps_of_this_machine_need_no_clock_of_the_broker(spark: Any, tmp_path: Path) -> None:
     made = transactional()
     made.broker_ahead_ms = 50
     summary = evaluate(spark, made.write(tmp_path / "run"))
-    assert summary["latency_ms"]["total"]["p50"] == 1100.0
-    assert summary["latency_ms"]["latest"]["p50"] is None
-    assert summary["latency_ms"]["generator_share"]["p50"] is None
-    assert any("latest latency of results that became visible here" in said for said in summary["warnings"])
+    assert summary.latency_ms["total"]["p50"] == 1100.0
+    assert summary.latency_ms["latest"]["p50"] is None
+    assert summary.latency_ms["generator_share"]["p50"] is None
+    assert any("latest latency of results that became visible here" in said for said in summary.warnings)

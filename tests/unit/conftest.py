@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-import pytest
+from functools import cache
 
+import pytest
+import typer.testing
+
+from streamgauge.processes import supervisor as supervisors
 from streamgauge.processes.supervisor import Supervisor
+
+# `CliRunner.invoke` builds all commands each time, which takes longer than most commands do.
+typer.testing._get_command = cache(typer.testing._get_command)
 
 
 @pytest.fixture
 def logs(tmp_path, monkeypatch):
     monkeypatch.setenv("STREAMGAUGE_STATE", str(tmp_path / "state"))
+    monkeypatch.setattr(supervisors, "_LEFTOVER_GRACE_S", 0.2)  # many children here ignore SIGTERM
     return tmp_path / "logs"
 
 

@@ -23,6 +23,7 @@ from streamgauge.campaigns.reproduction_file import ReproductionFile
 from streamgauge.campaigns.search import Answer
 from streamgauge.cli.main import app
 from streamgauge.errors import UsageError
+from streamgauge.model.capacity import CapacityProbe
 from streamgauge.run.plan import Request
 from streamgauge.studies import scenario as scenarios
 
@@ -92,7 +93,8 @@ def capacity(path: Path) -> list[str]:
     file = CapacityFile.open(out, CapacitySearch(Request(scenario, out), 0.1).settings())
     file.set_guess(1000)
     row = {"value": 900, "rate": 900, "purpose": "confirm", "verdict": "sustained", "reason": "", "weak": False}
-    file.add({**row, "seconds": 40.0, "seconds_saved": 0.0, "directory": "p", "total_p50": 2.0, "total_p99": None})
+    row |= {"seconds": 40.0, "seconds_saved": 0.0, "directory": "p", "total_p50": 2.0, "total_p99": None}
+    file.add(CapacityProbe.model_validate(row))
     file.finish(Answer("found", 900, 1000, True, ""))
     return ["capacity", "ospbench/throughput", "--engine", "echo", "--set", "stage=parse", "--out", str(out)]
 

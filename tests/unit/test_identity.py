@@ -67,7 +67,7 @@ def test_a_job_counts_by_its_content() -> None:
 
 def test_a_manifest_has_the_identity_of_its_scenario(tmp_path: Path) -> None:
     request = build("ospbench/throughput", engine="echo", settings=["stage=parse", "steps_per_s=[]"], out=tmp_path)
-    written = json.loads(json.dumps(manifest.describe(plans.draw(request, "run", tmp_path / "work"))))
+    written = json.loads(json.dumps(manifest.describe(plans.draw(request, "run", tmp_path / "work")).as_json()))
     before = identity.of_scenario(request.scenario)
     after = identity.of_manifest(written)
     assert {name: after[name] for name in before} == before
@@ -77,7 +77,7 @@ def test_a_manifest_has_the_identity_of_its_scenario(tmp_path: Path) -> None:
 
 
 def test_what_an_early_manifest_lacks_is_the_default() -> None:
-    written = RunDir(Path(__file__).parents[1] / "golden" / "format-1").manifest()
+    written = RunDir(Path(__file__).parents[1] / "golden" / "format-1").manifest().as_json()
     found = identity.of_manifest(written)
     assert "generators" not in written["scenario"] and found["scenario.generators"] == 1
     assert "shape" not in written["scenario"]["load"] and found["scenario.load.shape"] == "constant"

@@ -20,8 +20,8 @@ def test_never_overwrites(tmp_path: Path) -> None:
 def test_round_trip(tmp_path: Path) -> None:
     run = RunDir.create(tmp_path / "run")
     manifest = RunDir(GOLDEN).manifest()
-    run.write_manifest({**manifest, "run": "a"})
-    assert RunDir.open(run.path).manifest() == {**manifest, "run": "a"}
+    run.write_manifest(manifest.with_changes(run="a"))
+    assert RunDir.open(run.path).manifest() == manifest.with_changes(run="a")
 
 
 @pytest.mark.parametrize(
@@ -39,8 +39,8 @@ def test_early_manifests_tell_of_micro_batches_by_options(
 ) -> None:
     manifest = json.loads((GOLDEN / "manifest.json").read_text())
     (tmp_path / "manifest.json").write_text(json.dumps({**manifest, "engine": {**manifest["engine"], **engine}}))
-    found = RunDir(tmp_path).manifest()["engine"]
-    assert (found["batch_interval_s"], found["micro_batches"]) == (interval_s, batches)
+    found = RunDir(tmp_path).manifest().engine
+    assert (found.batch_interval_s, found.micro_batches) == (interval_s, batches)
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,9 @@ import json
 from pathlib import Path
 from typing import Any
 
+from streamgauge.model.capacity import Capacity
+from streamgauge.model.manifest import Manifest, upgrade
+from streamgauge.model.summary import Summary
 from streamgauge.rundir import RunDir
 from streamgauge.stored import write_json
 
@@ -36,7 +39,44 @@ def write_run(
     latencies["total"]["p50"] = p50_ms
     found |= {"verdict": verdict, "state": state, "reasons": [] if verdict == "VALID" else ["why"]}
     run = RunDir.create(path)
-    run.write_manifest({key: value for key, value in manifest.items() if key != "format"})
+    write_json(run.manifest_path, manifest)
     write_json(run.outcome_path, json.loads((GOLDEN / "outcome.json").read_text()))
-    run.write_summary({**found, "latency_ms": latencies, **summary})
+    write_json(run.summary_path, {**found, "latency_ms": latencies, **summary})
     return run
+
+
+def capacity(**changes: Any) -> Capacity:
+    """Of a search that found something."""
+    content = {
+        "format": 1,
+        "scenario": "ospbench/throughput",
+        "engine": "echo",
+        "rule": "slope",
+        "slo": [],
+        "resolution": 0.1,
+        "over": "rate_per_s",
+        "unit": "records/s",
+        "outcome": "found",
+        "interval": (100, 110),
+        "confirmed": True,
+        "note": "",
+        "best_latency_ms": None,
+        "guess": 100,
+        "probes": [],
+        "seconds": 1.0,
+        "seconds_saved": 0.0,
+        "settings": {},
+    }
+    return Capacity.model_validate({**content, **changes})
+
+
+def summary(**changes: Any) -> Summary:
+    """That of the golden run, had it been VALID."""
+    good = {"verdict": "VALID", "reasons": [], "warnings": [], "sustained": True}
+    return Summary.model_validate({**json.loads((GOLDEN / "summary.json").read_text()), **good, **changes})
+
+
+def manifest(**changes: Any) -> Manifest:
+    """That of the golden run."""
+    content = upgrade(json.loads((GOLDEN / "manifest.json").read_text()))
+    return Manifest.model_validate({**content, **changes})

@@ -10,7 +10,7 @@ from __future__ import annotations
 import secrets
 import shutil
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
@@ -18,12 +18,14 @@ from typing import Any, cast
 from streamgauge import registry
 from streamgauge.campaigns.capacity_file import CapacityFile, identifying_settings
 from streamgauge.campaigns.referee import PROBE_S, STEPS, DrainReferee, ProbeReferee
-from streamgauge.campaigns.search import Answer, Next, Probe, ProbeVerdict, Purpose, Target, advance
+from streamgauge.campaigns.search import Answer, Next, Probe, ProbeVerdict, Target, advance
 from streamgauge.errors import EXIT_MISSED, EXIT_OK, EngineFailed, InvalidMeasurement, UsageError
 from streamgauge.evaluate import sustained
 from streamgauge.evaluate.metrics.arrival import BROKER_REASON
 from streamgauge.evaluate.verdict import failures
 from streamgauge.model import Scenario, Verdict
+from streamgauge.model.capacity import Capacity, CapacityProbe, CapacitySet, Purpose
+from streamgauge.model.summary import SloResult, Summary
 from streamgauge.processes import directory_lock
 from streamgauge.redaction import redact_arguments
 from streamgauge.run.evaluation import Evaluator, kept_evaluator
@@ -49,7 +51,7 @@ DRAIN_GIVEN_UP_S = 60.0
 NOT_SUSTAINED = ("overloaded", "not sustained")
 """How the warning begins that says why a rate was not."""
 
-Row = dict[str, Any]
+Show = Callable[[CapacityProbe], None]
 
 
 @dataclass(frozen=True)
@@ -116,9 +118,7 @@ class CapacitySearch:
         }
 
 
-def find_capacity(
-    search: CapacitySearch, reporter: Reporter, show: Callable[[Row], None] = lambda row: None
-) -> dict[str, Any]:
+def find_capacity(search: CapacitySearch, reporter: Reporter, show: Show = lambda row: None) -> Capacity:
     """Search below ``search.request.out``; returns the content of ``capacity.json``. ``show`` gets every probe's row.
 
     An unfinished search with the same settings is resumed. Raises UsageError when the directory holds anything else or
@@ -129,7 +129,7 @@ def find_capacity(
         return _find_capacity(search, reporter, show)
 
 
-def _find_capacity(search: CapacitySearch, reporter: Reporter, show: Callable[[Row], None]) -> dict[str, Any]:
+def _find_capacity(search: CapacitySearch, reporter: Reporter, show: Show) -> Capacity:
     file = CapacityFile.open(search.request.out, search.settings())
     for row in file.probes:
         show(row)
@@ -143,7 +143,7 @@ def _find_capacity(search: CapacitySearch, reporter: Reporter, show: Callable[[R
     return file.content
 
 
-def _search(search: CapacitySearch, file: CapacityFile, reporter: Reporter, show: Callable[[Row], None]) -> Answer:
+def _search(search: CapacitySearch, file: CapacityFile, reporter: Reporter, show: Show) -> Answer:
     """Probe until the answer is known. Raises EngineFailed when the system under test failed."""
     out = search.request.out
     if file.guess is None:
@@ -157,29 +157,28 @@ def _search(search: CapacitySearch, file: CapacityFile, reporter: Reporter, show
             row = _probe(search, step, file, reporter, evaluator)
             file.add(row)
             show(row)
-            if row["verdict"] == "failed":
+            if row.verdict == "failed":
                 raise EngineFailed(
                     f"the system under test failed at {step.value:,} {search.axis.unit}",
-                    where=out / row["directory"],
-                    got=row["reason"],
+                    where=out / row.directory,
+                    got=row.reason,
                 )
     return step
 
 
-def exit_code(capacity: Mapping[str, Any]) -> int:
+def exit_code(capacity: Capacity | CapacitySet) -> int:
     """What the command that made this file ends with (docs/reference/exit-codes.md)."""
-    outcome = capacity["outcome"]
-    if outcome == "invalid":
+    if capacity.outcome == "invalid":
         return InvalidMeasurement.exit_code
-    return EXIT_MISSED if outcome == "missed" else EXIT_OK
+    return EXIT_MISSED if capacity.outcome == "missed" else EXIT_OK
 
 
 def _searched(file: CapacityFile) -> list[Probe]:
     words = ("sustained", "not sustained", "undecided", "invalid")
     return [
-        Probe(row["value"], cast(ProbeVerdict, row["verdict"]), row["purpose"], row["reason"].startswith(BROKER_REASON))
+        Probe(row.value, cast(ProbeVerdict, row.verdict), row.purpose, row.reason.startswith(BROKER_REASON))
         for row in file.probes
-        if row["verdict"] in words
+        if row.verdict in words
     ]
 
 
@@ -224,15 +223,17 @@ def _first_guess(search: CapacitySearch, reporter: Reporter) -> int:
     return max(1, round(raised))
 
 
-def _failures(run: RunDir, summary: Mapping[str, Any]) -> Sequence[str]:
+def _failures(run: RunDir, summary: Summary) -> Sequence[str]:
     """What the system under test did wrong while it drained. A late generator does not excuse it: nothing is timed."""
-    if summary["verdict"] == Verdict.FAILED.value:
-        return list(summary["reasons"])
-    results = summary["results"]
-    return [] if results["expected"] is None else failures(results, run.manifest()["engine"]["delivery"], ())
+    if summary.verdict == Verdict.FAILED.value:
+        return list(summary.reasons)
+    counts = {name: int(count) for name, count in summary.results.items() if count is not None}
+    return [] if "expected" not in counts else failures(counts, run.manifest().engine.delivery, ())
 
 
-def _probe(search: CapacitySearch, step: Next, file: CapacityFile, reporter: Reporter, evaluator: Evaluator) -> Row:
+def _probe(
+    search: CapacitySearch, step: Next, file: CapacityFile, reporter: Reporter, evaluator: Evaluator
+) -> CapacityProbe:
     """One run at that value, and what it shows."""
     scenario = search.scenario_at(step.value)
     probe_s, least_s, longest_s = lengths_s(scenario.load.measured_s, step.purpose, scenario.sustained)
@@ -248,21 +249,20 @@ def _probe(search: CapacitySearch, step: Next, file: CapacityFile, reporter: Rep
     directory, summary = run_scenario(request, reporter, evaluator, referee)
     _delete_records(directory)
     verdict, reason, weak = judge(summary, scenario.sustained, referee.given_up, referee.weak)
-    latency = summary["latency_ms"].get("total") or {}
-    return {
-        "value": step.value,
-        "rate": load.rate_per_s,
-        "purpose": step.purpose,
-        "verdict": verdict,
-        "reason": reason,
-        "weak": weak,
-        "validated": summary.get("validated"),
-        "seconds": round(time.monotonic() - began, 1),
-        "seconds_saved": round(referee.saved_s, 1),
-        "directory": str(out.relative_to(search.request.out)),
-        "total_p50": latency.get("p50"),
-        "total_p99": latency.get("p99"),
-    }
+    return CapacityProbe(
+        value=step.value,
+        rate=load.rate_per_s,
+        purpose=step.purpose,
+        verdict=verdict,
+        reason=reason,
+        weak=weak,
+        validated=summary.validated,
+        seconds=round(time.monotonic() - began, 1),
+        seconds_saved=round(referee.saved_s, 1),
+        directory=str(out.relative_to(search.request.out)),
+        total_p50=summary.percentile_ms("total", "p50"),
+        total_p99=summary.percentile_ms("total", "p99"),
+    )
 
 
 def lengths_s(measured_s: float, purpose: Purpose, rule: str | None) -> tuple[float, float, float]:
@@ -276,52 +276,52 @@ def lengths_s(measured_s: float, purpose: Purpose, rule: str | None) -> tuple[fl
 
 
 def judge(
-    summary: Mapping[str, Any], rule: str | None, given_up: str = "", given_up_weakly: bool = False
+    summary: Summary, rule: str | None, given_up: str = "", given_up_weakly: bool = False
 ) -> tuple[str, str, bool]:
     """Verdict on a probe, its reason, and whether it is weak: by the point estimate, since its rule could not tell.
 
     ``given_up`` is why the referee stopped it, if it did.
     """
-    if summary["verdict"] == Verdict.INVALID.value:
-        # What the transport does to the load explains the rest.
-        reasons = sorted(summary["reasons"], key=lambda reason: not reason.startswith(BROKER_REASON))
+    if summary.verdict == Verdict.INVALID.value:
+        # What the broker does to the load explains the rest.
+        reasons = sorted(summary.reasons, key=lambda reason: not reason.startswith(BROKER_REASON))
         if reasons[0].startswith(BROKER_REASON) and _engine_fell_behind(summary):
             return "not sustained", f"the engine fell behind as well as the broker; {reasons[0]}", False
         return "invalid", "; ".join(reasons), False
-    if summary["verdict"] == Verdict.FAILED.value:
-        return "failed", "; ".join(summary["reasons"]), False
+    if summary.verdict == Verdict.FAILED.value:
+        return "failed", "; ".join(summary.reasons), False
     if given_up:
         return "not sustained", given_up, given_up_weakly
-    missed = [_missed(slo) for slo in summary["slo"] if not slo["passed"]]
-    if summary["sustained"] is False:
-        why = [text for text in summary["warnings"] if text.startswith(NOT_SUSTAINED)] or summary["warnings"]
+    missed = [_missed(slo) for slo in summary.slo if not slo.passed]
+    if summary.sustained is False:
+        why = [text for text in summary.warnings if text.startswith(NOT_SUSTAINED)] or summary.warnings
         return "not sustained", "; ".join([*why[:1], *missed]), False
     if missed:
         return "not sustained", "; ".join(missed), False
     if rule is None and (share := _missing_share(summary)) > sustained.MISSING_SHARE:
         return "not sustained", f"{100 * share:.1f} % of the expected results did not come out", False
-    if summary["sustained"] or rule is None:
+    if summary.sustained or rule is None:
         return "sustained", "", False
-    slope_percent = summary["backlog"]["slope_percent"]
+    slope_percent = None if summary.backlog is None else summary.backlog.slope_percent
     if slope_percent is None:
         return "undecided", "the rule had too little to go by", True
     estimate = sustained.by_estimate(slope_percent / 100)
     return "sustained" if estimate.held else "not sustained", estimate.why, True
 
 
-def _engine_fell_behind(summary: Mapping[str, Any]) -> bool:
-    interval = summary["backlog"].get("slope_percent_ci")
+def _engine_fell_behind(summary: Summary) -> bool:
+    interval = None if summary.backlog is None else summary.backlog.slope_percent_ci
     return interval is not None and interval[0] >= 100 * sustained.SLOPE_SHARE
 
 
-def _missing_share(summary: Mapping[str, Any]) -> float:
-    results = summary.get("results") or {}
+def _missing_share(summary: Summary) -> float:
+    results = summary.results
     missing = (results.get("lost") or 0) + (results.get("unfinished") or 0)
     return missing / max(results.get("expected") or 0, 1)
 
 
-def _missed(slo: Mapping[str, Any]) -> str:
-    return f"SLO missed: {slo.get('slo') or slo.get('text')}, was {slo.get('value')}"
+def _missed(slo: SloResult) -> str:
+    return f"SLO missed: {slo.slo}, was {slo.value}"
 
 
 def _delete_records(run: RunDir) -> None:

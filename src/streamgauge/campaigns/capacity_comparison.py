@@ -9,19 +9,19 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from streamgauge.campaigns.capacity_file import ASKED, NAME, completed
+from streamgauge.campaigns.capacity_file import completed
 from streamgauge.campaigns.comparison import DECIMALS, FORMAT, IGNORED, check_alike, job_notes
 from streamgauge.errors import UsageError
 from streamgauge.evaluate import comparison
 from streamgauge.identity import Ignored
+from streamgauge.model import capacity
+from streamgauge.model.capacity import NAME, Capacity
 from streamgauge.rundir import RunDir
-from streamgauge.schemas import COMPARED_CAPACITY
-from streamgauge.stored import Within, check, read_json
 from streamgauge.studies.search_axis import SearchAxis
 
 IGNORED_OF_PROBES: Ignored = {**IGNORED, "scenario.load": "a search chooses rates and lengths itself"}
@@ -41,7 +41,7 @@ class Search:
     """One finished search."""
 
     path: Path
-    content: Mapping[str, Any]
+    content: Capacity
 
     @property
     def axis(self) -> SearchAxis:
@@ -49,18 +49,19 @@ class Search:
 
     @property
     def best(self) -> float:
-        return float(self.content["interval"][0])
+        return float(self.content.interval[0] or 0)
 
     @property
     def is_open(self) -> bool:
         """Whether the edge lies beyond what could be probed."""
-        return self.content["interval"][1] is None
+        return self.content.interval[1] is None
 
     @property
     def settings(self) -> dict[str, Any]:
         """Everything that was asked for, and the unit."""
-        beside = {name: self.content[name] for name in (*ASKED, "unit") if name in self.content}
-        return completed({**beside, **self.content.get("settings", {})})
+        content = self.content
+        beside = {"unit": content.unit, "over": content.over, "rule": content.rule, "slo": list(content.slo)}
+        return completed({**beside, "resolution": content.resolution, **content.settings})
 
 
 def is_capacity(path: Path) -> bool:
@@ -94,7 +95,7 @@ def compare_capacities(a: Path, b: Path, seed: int = comparison.SEED) -> dict[st
     word = comparison.word(low, high, searches)
     return {
         "format": FORMAT,
-        "measure": f"capacity, {left[0].content.get('unit')}",
+        "measure": f"capacity, {left[0].content.unit}",
         "word": word,
         "ratio": round(comparison.ratio(*costs, resolution=0), DECIMALS),
         "interval": [round(end, DECIMALS) if math.isfinite(end) else None for end in (low, high)],
@@ -107,10 +108,10 @@ def compare_capacities(a: Path, b: Path, seed: int = comparison.SEED) -> dict[st
 
 def read_searches(path: Path) -> list[Search]:
     """The searches of a set, or the one search that the directory is. Raises UsageError when it is unfinished."""
-    content = _read(path)
-    if "searches" not in content:
+    content = capacity.read(path / NAME)
+    if isinstance(content, Capacity):
         return [Search(path, content)]
-    names = [str(number) for number in range(1, int(content["runs"]) + 1)]
+    names = [str(number) for number in range(1, content.runs + 1)]
     if missing := [name for name in names if not (path / name / NAME).is_file()]:
         raise UsageError(
             "the set of searches is not finished",
@@ -118,14 +119,7 @@ def read_searches(path: Path) -> list[Search]:
             got=f"no search {', '.join(missing)}",
             hint="pass the same --out to resume it",
         )
-    return [Search(path / name, _read(path / name)) for name in names]
-
-
-def _read(path: Path) -> dict[str, Any]:
-    where = path / NAME
-    content = read_json(where, {})
-    check(where, content, {"runs": Within(int, 1)} if "searches" in content else COMPARED_CAPACITY)
-    return content
+    return [search for name in names for search in read_searches(path / name)]
 
 
 def _refuse_unusable(searches: Sequence[Search]) -> None:
@@ -141,26 +135,26 @@ def _refuse_unusable(searches: Sequence[Search]) -> None:
 
 def _why_unusable(search: Search) -> str:
     content = search.content
-    outcome, note = content.get("outcome"), content.get("note")
+    outcome, note = content.outcome, content.note
     if outcome is None:
         return f"FAILED: {note}" if note else "unfinished (pass the same --out to resume it)"
     if outcome == "invalid":
         return f"INVALID: {note}"
-    if outcome == "missed" or not content["interval"][0]:
+    if outcome == "missed" or not content.interval[0]:
         return "nothing was sustained"
-    if not content.get("confirmed"):
+    if not content.confirmed:
         return f"unconfirmed: {note or 'no confirming run'} (try a longer --for)"
     return "" if _is_validated(search) else "unvalidated: the job file has no reference"
 
 
 def _is_validated(search: Search) -> bool:
     """A file of an earlier version does not say so: then its job does, or the summary of a probe."""
-    known = search.content.get("validated")
+    known = search.content.validated
     if known is None:
         if search.settings.get("job") is None:
             return True
         run = _any_run(search.path)
-        known = run is not None and run.summary().get("validated")
+        known = run is not None and run.summary().validated
     return bool(known)
 
 
@@ -210,11 +204,11 @@ def _described(path: Path, side: Sequence[Search]) -> dict[str, Any]:
     run = _any_run(side[0].path)
     return {
         "path": str(path),
-        "engine": run and run.manifest()["engine"],
+        "engine": run and run.manifest().engine.as_json(),
         "searches": [str(search.path) for search in side],
         "values": values,
         "median": statistics.median(values),
-        "brackets": [search.content["interval"] for search in side],
+        "brackets": [list(search.content.interval) for search in side],
     }
 
 

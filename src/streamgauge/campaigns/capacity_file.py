@@ -1,35 +1,22 @@
-"""``capacity.json``: the results of a search so far, and all that is needed to resume it.
-
-Format history
---------------
-1   first; ``validated`` of a search and of a probe, and ``harder`` came later and may be missing. A file with
-    ``searches`` puts several searches together: capacity_set.py
-"""
+"""The ``capacity.json`` of a search that can be resumed: written whole after every change (model/capacity.py)."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from streamgauge import identity
-from streamgauge.campaigns.resumable import check_same, read
+from streamgauge.campaigns.resumable import check_same
 from streamgauge.campaigns.search import Answer
 from streamgauge.errors import UsageError
 from streamgauge.identity import Ignored
-from streamgauge.model import Scenario
+from streamgauge.model import Scenario, capacity
+from streamgauge.model.capacity import FORMAT, NAME, BestLatency, Capacity, CapacityProbe, CapacitySet
 from streamgauge.redaction import redact_options
-from streamgauge.rundir import write_json
-from streamgauge.schemas import CAPACITY
-from streamgauge.stored import check
 from streamgauge.studies.search_axis import SearchAxis
 
-FORMAT = 1
-NAME = "capacity.json"
-
-ASKED = ("scenario", "engine", "rule", "slo", "resolution", "over", "harder")
-"""Settings that stand beside the answer, too."""
 NAMED_OTHERWISE = (
     *("scenario.study", "scenario.name", "scenario.chosen", "scenario.parameters", "scenario.sustained"),
     *("scenario.job", "engine"),
@@ -41,9 +28,9 @@ IGNORED: Ignored = {
 
 
 class CapacityFile:
-    """The file of one search, written whole after every change."""
+    """The file of one search."""
 
-    def __init__(self, path: Path, content: dict[str, Any]) -> None:
+    def __init__(self, path: Path, content: Capacity) -> None:
         self._path = path
         self.content = content
 
@@ -55,17 +42,16 @@ class CapacityFile:
         """
         path = out / NAME
         if path.is_file():
-            content = read(path, FORMAT, {})
-            if "searches" in content:
+            content = capacity.read(path)
+            if isinstance(content, CapacitySet):
                 raise UsageError(
                     "the directory holds several searches",
                     where=path,
                     got="no --runs",
-                    expected=f"--runs {content.get('runs')} to resume them",
+                    expected=f"--runs {content.runs} to resume them",
                     hint="the same command with --runs, or another --out",
                 )
-            check(path, content, CAPACITY)
-            check_resumable(path, content["settings"], settings)
+            check_resumable(path, content.settings, settings)
             return cls(path, content)
         if out.exists() and (not out.is_dir() or any(out.iterdir())):
             raise UsageError(
@@ -77,63 +63,56 @@ class CapacityFile:
         (out / "probes").mkdir(parents=True, exist_ok=True)
         (out / "logs").mkdir(exist_ok=True)
         file = cls(path, _fresh(settings))
-        file._write()
+        file._update()
         return file
 
     @property
-    def probes(self) -> list[dict[str, Any]]:
-        probes: list[dict[str, Any]] = self.content["probes"]
-        return probes
+    def probes(self) -> Sequence[CapacityProbe]:
+        return self.content.probes
 
     @property
     def finished(self) -> bool:
-        return self.content["outcome"] is not None
+        return self.content.outcome is not None
 
     @property
     def guess(self) -> int | None:
-        guess: int | None = self.content["guess"]
-        return guess
+        return self.content.guess
 
     @property
     def next_number(self) -> int:
         return len(self.probes) + 1
 
     def set_guess(self, guess: int) -> None:
-        self.content["guess"] = guess
-        self._write()
+        self._update(guess=guess)
 
-    def add(self, probe: Mapping[str, Any]) -> None:
-        self.probes.append(dict(probe))
-        known = [row["validated"] for row in self.probes if row.get("validated") is not None]
-        self.content["validated"] = all(known) if known else None
-        self.content["seconds"] = round(sum(row["seconds"] for row in self.probes), 1)
-        self.content["seconds_saved"] = round(sum(row["seconds_saved"] for row in self.probes), 1)
-        self._write()
+    def add(self, probe: CapacityProbe) -> None:
+        probes = [*self.probes, probe]
+        known = [row.validated for row in probes if row.validated is not None]
+        self._update(
+            probes=probes,
+            validated=all(known) if known else None,
+            seconds=round(sum(row.seconds for row in probes), 1),
+            seconds_saved=round(sum(row.seconds_saved for row in probes), 1),
+        )
 
     def finish(self, answer: Answer) -> None:
-        best = [row for row in self.probes if row["value"] == answer.best and row["verdict"] == "sustained"]
-        self.content |= {
-            "outcome": answer.outcome,
-            "interval": [answer.best, answer.beyond],
-            "confirmed": answer.confirmed,
-            "note": answer.note,
+        best = [row for row in self.probes if row.value == answer.best and row.verdict == "sustained"]
+        self._update(
+            outcome=answer.outcome,
+            interval=(answer.best, answer.beyond),
+            confirmed=answer.confirmed,
+            note=answer.note,
             # The confirming run is the last of them, and the longest.
-            "best_latency_ms": {p: best[-1][f"total_{p}"] for p in ("p50", "p99")} if best else None,
-        }
-        self._write()
+            best_latency_ms=BestLatency(p50=best[-1].total_p50, p99=best[-1].total_p99) if best else None,
+        )
 
     def note_failure(self, why: str) -> None:
         """The search ended because the system under test failed. It stays unfinished, and may be resumed."""
-        self.content["note"] = why
-        self._write()
+        self._update(note=why)
 
-    def _write(self) -> None:
-        write_json(self._path, self.content)
-
-
-def asked(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings that a reader looks for first, and the unit of what is searched."""
-    return {**{key: settings[key] for key in ASKED if key in settings}, "unit": SearchAxis.of_file(settings).unit}
+    def _update(self, **changes: Any) -> None:
+        self.content = self.content.with_changes(**changes)
+        capacity.write(self._path, self.content)
 
 
 def identifying_settings(scenario: Scenario) -> dict[str, Any]:
@@ -152,7 +131,7 @@ def identifying_settings(scenario: Scenario) -> dict[str, Any]:
 
 def completed(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Settings of a file; what an earlier version did not write has the value that is the default now."""
-    missing = {**identity.defaults(), **identity.load_defaults(), "harder": SearchAxis.of_file(settings).harder}
+    missing = {**identity.defaults(), **identity.load_defaults(), "harder": SearchAxis.of_settings(settings).harder}
     parameters = {name: settings[name] for name in identity.EARLY if name in settings} | settings.get("parameters", {})
     return {**json.loads(json.dumps(missing)), **settings, "parameters": parameters}
 
@@ -170,19 +149,26 @@ def check_resumable(path: Path, before: Mapping[str, Any], now: Mapping[str, Any
     check_same(path, {name: begun[name] for name in both}, {name: now[name] for name in both}, "search")
 
 
-def _fresh(settings: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        "format": FORMAT,
-        **asked(settings),
-        "outcome": None,
-        "interval": [None, None],
-        "confirmed": False,
-        "validated": None,
-        "note": "",
-        "best_latency_ms": None,
-        "guess": None,
-        "probes": [],
-        "seconds": 0.0,
-        "seconds_saved": 0.0,
-        "settings": dict(settings),
-    }
+def _fresh(settings: Mapping[str, Any]) -> Capacity:
+    return Capacity(
+        format=FORMAT,
+        scenario=settings["scenario"],
+        engine=settings["engine"],
+        rule=settings["rule"],
+        slo=settings["slo"],
+        resolution=settings["resolution"],
+        over=settings["over"],
+        harder=settings["harder"],
+        unit=SearchAxis.of_settings(settings).unit,
+        outcome=None,
+        interval=(None, None),
+        confirmed=False,
+        validated=None,
+        note="",
+        best_latency_ms=None,
+        guess=None,
+        probes=(),
+        seconds=0.0,
+        seconds_saved=0.0,
+        settings=dict(settings),
+    )

@@ -13,34 +13,30 @@ another one for each n.
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from streamgauge.campaigns.capacity import CapacitySearch, Row, find_capacity
-from streamgauge.campaigns.capacity_file import FORMAT, NAME, asked, check_resumable
-from streamgauge.campaigns.resumable import read
+from streamgauge.campaigns.capacity import CapacitySearch, find_capacity
+from streamgauge.campaigns.capacity_file import check_resumable
 from streamgauge.errors import StreamgaugeError, UsageError
 from streamgauge.evaluate.comparison import RUNS_MIN, SEED, bootstrap_interval
+from streamgauge.model import capacity as files
+from streamgauge.model.capacity import FORMAT, NAME, Capacity, CapacityProbe, CapacitySet, MedianInterval, SearchRow
 from streamgauge.processes import directory_lock
 from streamgauge.report.capacity import write_capacity
 from streamgauge.run.reporter import Reporter
-from streamgauge.rundir import write_json
-from streamgauge.schemas import CAPACITIES, SEARCH
-from streamgauge.stored import check, read_json
+from streamgauge.studies.search_axis import SearchAxis
 
 GOLDEN = 0.6180339887498949
 """Multiples of it, without their whole part, lie evenly between 0 and 1 however many there are."""
-LISTED = ("outcome", "interval", "confirmed", "validated", "note", "best_latency_ms", "guess", "seconds")
 _WORST_FIRST = (None, "invalid", "missed", "ceiling", "found")
-
-Content = dict[str, Any]
 
 
 def find_capacities(
-    search: CapacitySearch, runs: int, reporter: Reporter, show: Callable[[Row], None] = lambda row: None
-) -> dict[str, Any]:
+    search: CapacitySearch, runs: int, reporter: Reporter, show: Callable[[CapacityProbe], None] = lambda row: None
+) -> CapacitySet:
     """``runs`` searches below ``search.request.out``, one after another; returns the set's ``capacity.json``.
 
     Finished searches are not repeated, and an unfinished one is resumed. Raises UsageError when the directory holds
@@ -52,8 +48,8 @@ def find_capacities(
 
 
 def _find_capacities(
-    search: CapacitySearch, runs: int, reporter: Reporter, show: Callable[[Row], None]
-) -> dict[str, Any]:
+    search: CapacitySearch, runs: int, reporter: Reporter, show: Callable[[CapacityProbe], None]
+) -> CapacitySet:
     out, settings = search.request.out, search.settings()
     _check(out, settings, runs)
     out.mkdir(parents=True, exist_ok=True)
@@ -84,72 +80,92 @@ def _check(out: Path, settings: Mapping[str, Any], runs: int) -> None:
                 hint="another --out, or remove it yourself",
             )
         return
-    content = read(path, FORMAT, {})
-    if "searches" not in content:
+    content = files.read(path)
+    if isinstance(content, Capacity):
         raise UsageError(
             "the directory holds a single search",
             where=path,
             got=f"--runs {runs}",
             hint="another --out, or the same command without --runs",
         )
-    check(path, content, CAPACITIES)
-    check_resumable(path, content["settings"], settings)
-    if runs < content["runs"]:
+    check_resumable(path, content.settings, settings)
+    if runs < content.runs:
         raise UsageError(
             "the directory holds more searches",
             where=path,
             got=f"--runs {runs}",
-            expected=f"--runs {content['runs']} or more",
+            expected=f"--runs {content.runs} or more",
         )
 
 
-def _write_pages(search: Path, settings: Mapping[str, Any], runs: int) -> Content:
+def _write_pages(search: Path, settings: Mapping[str, Any], runs: int) -> CapacitySet:
     if (search / NAME).is_file():
         write_capacity(search)
     return write_set(search.parent, settings, runs)
 
 
-def write_set(out: Path, settings: Mapping[str, Any], runs: int) -> Content:
+def write_set(out: Path, settings: Mapping[str, Any], runs: int) -> CapacitySet:
     """Put the searches ``1`` … ``runs`` of a directory together, as far as they are there; returns the content."""
-    files = {str(number): out / str(number) / NAME for number in range(1, runs + 1)}
-    searches = {name: read_json(path, SEARCH) for name, path in files.items() if path.is_file()}
+    paths = {str(number): out / str(number) / NAME for number in range(1, runs + 1)}
+    searches = {name: _read_search(path) for name, path in paths.items() if path.is_file()}
     content = summarize(settings, runs, searches)
-    write_json(out / NAME, content)
+    files.write(out / NAME, content)
     write_capacity(out)
     return content
 
 
-def _interval(best: Sequence[float]) -> list[float] | None:
-    return list(bootstrap_interval(best)) if len(best) >= RUNS_MIN else None
+def _read_search(path: Path) -> Capacity:
+    found = files.read(path)
+    if isinstance(found, CapacitySet):
+        raise UsageError("a set of searches lies where one search was expected", where=path)
+    return found
 
 
-def summarize(settings: Mapping[str, Any], runs: int, searches: Mapping[str, Content]) -> Content:
+def summarize(settings: Mapping[str, Any], runs: int, searches: Mapping[str, Capacity]) -> CapacitySet:
     """The content of a set's file. ``median`` and ``interval`` are of the best sustained values.
 
     There is no interval where some search found no edge: a lower bound, or only those that found something, tell too
     little.
     """
-    rows: list[dict[str, Any]] = [
-        {"directory": name, **{key: search.get(key) for key in LISTED}} for name, search in searches.items()
-    ]
-    outcomes = {row["outcome"] for row in rows} | ({None} if len(rows) < runs else set())
-    best = [row["interval"][0] for row in rows if row["outcome"] in ("found", "ceiling")]
-    every_edge = all(row["outcome"] == "found" for row in rows)
-    validated = {row["validated"] for row in rows}
-    return {
-        "format": FORMAT,
-        **asked(settings),
-        "runs": runs,
-        "outcome": min(outcomes, key=_WORST_FIRST.index),
-        "median": statistics.median(best) if best else None,
-        "interval": {
-            "best": list(bootstrap_interval(best)) if every_edge and len(best) >= RUNS_MIN else None,
-            "seed": SEED,
-        },
-        "confirmed": bool(rows) and all(row["confirmed"] for row in rows),
-        "validated": False if False in validated else True if validated == {True} else None,
-        "note": "; ".join(f"search {row['directory']}: {row['note']}" for row in rows if row["note"]),
-        "searches": rows,
-        "seconds": round(sum(row["seconds"] for row in rows), 1),
-        "settings": dict(settings),
-    }
+    rows = [_row(name, search) for name, search in searches.items()]
+    outcomes = {row.outcome for row in rows} | ({None} if len(rows) < runs else set())
+    best = [row.interval[0] for row in rows if row.outcome in ("found", "ceiling") and row.interval[0] is not None]
+    every_edge = all(row.outcome == "found" for row in rows)
+    validated = {row.validated for row in rows}
+    return CapacitySet(
+        format=FORMAT,
+        scenario=settings["scenario"],
+        engine=settings["engine"],
+        rule=settings["rule"],
+        slo=settings["slo"],
+        resolution=settings["resolution"],
+        over=settings["over"],
+        harder=settings.get("harder"),
+        unit=SearchAxis.of_settings(settings).unit,
+        runs=runs,
+        outcome=min(outcomes, key=_WORST_FIRST.index),
+        median=statistics.median(best) if best else None,
+        interval=MedianInterval(
+            best=bootstrap_interval(best) if every_edge and len(best) >= RUNS_MIN else None, seed=SEED
+        ),
+        confirmed=bool(rows) and all(row.confirmed for row in rows),
+        validated=False if False in validated else True if validated == {True} else None,
+        note="; ".join(f"search {row.directory}: {row.note}" for row in rows if row.note),
+        searches=rows,
+        seconds=round(sum(row.seconds for row in rows), 1),
+        settings=dict(settings),
+    )
+
+
+def _row(directory: str, search: Capacity) -> SearchRow:
+    return SearchRow(
+        directory=directory,
+        outcome=search.outcome,
+        interval=search.interval,
+        confirmed=search.confirmed,
+        validated=search.validated,
+        note=search.note,
+        best_latency_ms=search.best_latency_ms,
+        guess=search.guess,
+        seconds=search.seconds,
+    )

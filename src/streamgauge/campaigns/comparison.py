@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from streamgauge.evaluate import comparison
 from streamgauge.identity import Ignored
 from streamgauge.model import Verdict
 from streamgauge.model.outcome import Outcome
+from streamgauge.model.summary import Summary
 from streamgauge.rundir import RunDir, shared_cores
 
 FORMAT = 1
@@ -38,7 +39,7 @@ class Side:
 
     path: Path
     runs: Sequence[RunDir]
-    summaries: Sequence[dict[str, Any]]
+    summaries: Sequence[Summary]
 
 
 def compare(a: Path, b: Path, seed: int = comparison.SEED) -> dict[str, Any]:
@@ -74,7 +75,7 @@ def check_alike(a: RunDir, others: Sequence[RunDir], ignored: Iterable[str] = IG
 def _identity(run: RunDir) -> identity.Identity:
     manifest = run.manifest()
     shared = shared_cores(manifest, run.outcome() if run.outcome_path.is_file() else Outcome.blank())
-    return identity.of_manifest(manifest, shared)
+    return identity.of_manifest(manifest.as_json(), shared)
 
 
 def _read(path: Path) -> Side:
@@ -112,9 +113,9 @@ def _refuse_unusable(*sides: Side) -> None:
     bad = []
     for side in sides:
         for run, summary in zip(side.runs, side.summaries, strict=True):
-            if summary["verdict"] != Verdict.VALID.value:
-                bad.append(f"{run.path} is {summary['verdict']}")
-            elif summary["state"] == "drifting":
+            if summary.verdict != Verdict.VALID.value:
+                bad.append(f"{run.path} is {summary.verdict}")
+            elif summary.state == "drifting":
                 bad.append(f"{run.path} is drifting")
     if bad:
         raise UsageError(
@@ -137,17 +138,17 @@ def _values(side: Side, kind: str) -> list[float]:
     return values
 
 
-def job_notes(a: Mapping[str, Any], b: Mapping[str, Any]) -> list[str]:
+def job_notes(a: Summary, b: Summary) -> list[str]:
     """What differs in what was run, where one of two summaries is of a reader's own job, and what nobody checked."""
-    jobs = [summary.get("job") or {} for summary in (a, b)]
+    jobs = [summary.job for summary in (a, b)]
     notes = []
-    if jobs[0].get("sha256") != jobs[1].get("sha256"):
-        ran = [f"the job {job['name']} ({job['sha256'][:7]})" if job else "the stage itself" for job in jobs]
+    if len({job and job.sha256 for job in jobs}) > 1:
+        ran = [f"the job {job.name} ({job.sha256[:7]})" if job else "the stage itself" for job in jobs]
         notes.append(f"A ran {ran[0]}, B {ran[1]}")
     notes += [
         f"{name} is unvalidated: nothing says whether its answers are right"
         for name, summary in (("A", a), ("B", b))
-        if summary.get("validated") is False
+        if summary.validated is False
     ]
     return notes
 
@@ -157,16 +158,16 @@ def _notes(*sides: Side) -> list[str]:
         f"{run.path} is overloaded: its latency depends on how long it ran"
         for side in sides
         for run, summary in zip(side.runs, side.summaries, strict=True)
-        if summary["state"] == "overloaded"
+        if summary.state == "overloaded"
     ]
 
 
 def _described(side: Side, values: Sequence[float]) -> dict[str, Any]:
-    engine = side.summaries[0]["engine"]
+    engine = side.summaries[0].engine.as_json()
     return {
         "path": str(side.path),
         "engine": engine,
-        "runs": [summary["run"] for summary in side.summaries],
+        "runs": [summary.run for summary in side.summaries],
         "values": list(values),
         "median": statistics.median(values),
     }

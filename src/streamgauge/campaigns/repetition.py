@@ -12,11 +12,13 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
+from streamgauge import stored
 from streamgauge.errors import UsageError
 from streamgauge.evaluate.comparison import SEED, bootstrap_interval
 from streamgauge.model import Verdict
+from streamgauge.model.campaign import SET_FORMAT, SET_NAME, RepetitionSet
+from streamgauge.model.summary import MedianInterval, Repetition, Summary
 from streamgauge.processes import directory_lock
 from streamgauge.report.page import render
 from streamgauge.report.source import read
@@ -24,18 +26,13 @@ from streamgauge.run.evaluation import kept_evaluator
 from streamgauge.run.plan import Request
 from streamgauge.run.reporter import Reporter
 from streamgauge.run.runner import run_scenario
-from streamgauge.rundir import RunDir, write_json
-from streamgauge.schemas import SET
-from streamgauge.stored import read_json
+from streamgauge.rundir import RunDir
+from streamgauge.stored import write_json
 
-FORMAT = 1
-SET_FILE = "set.json"
 DECIMALS = 3
 
 _WORST_FIRST = (Verdict.INVALID.value, Verdict.FAILED.value, Verdict.VALID.value)
 _STATES_WORST_FIRST = ("overloaded", "drifting", "steady", None)
-
-Summary = dict[str, Any]
 
 
 def run_repeated(request: Request, runs: int, reporter: Reporter) -> tuple[Path, Summary]:
@@ -74,8 +71,8 @@ def _run_interleaved(requests: Sequence[Request], runs: int, reporter: Reporter)
                 reporter.phase(f"run {number} of {runs}{side}")
                 one = replace(request, out=request.out / str(number))
                 run, summary = run_scenario(one, reporter, evaluator)
-                if summary["verdict"] == Verdict.INVALID.value:
-                    reporter.warn(f"run {number} is INVALID and is repeated once: {'; '.join(summary['reasons'])}")
+                if summary.verdict == "INVALID":
+                    reporter.warn(f"run {number} is INVALID and is repeated once: {'; '.join(summary.reasons)}")
                     run.path.rename(_invalid(one.out))
                     run_scenario(one, reporter, evaluator)
     return [write_set(request.out, runs) for request in requests]
@@ -93,27 +90,26 @@ def write_set(path: Path, runs: int) -> Summary:
     median = median_run(summaries)
     firsts = {name: _invalid(path / name) for name in run_directories if _invalid(path / name).is_dir()}
     discarded = {name: {first.name: RunDir.open(first).summary()} for name, first in firsts.items()}
-    summary = summarize(summaries, median, discarded)
-    summary["repeated"] = list(discarded)
-    write_json(path / "summary.json", summary)
+    summary = summarize(summaries, median, discarded).with_changes(repeated=list(discarded))
+    write_json(path / "summary.json", summary.as_json())
     page = render(replace(read(run_directories[median]), summary=summary))
     (path / "report.html").write_text(page, encoding="utf-8")
-    write_json(path / SET_FILE, {"format": FORMAT, "runs": runs, "median": median})
+    write_json(path / SET_NAME, RepetitionSet(format=SET_FORMAT, runs=runs, median=median).as_json())
     return summary
 
 
 def read_runs(path: Path) -> list[RunDir]:
     """The runs of a set, or the one run that the directory is. Raises UsageError when it is neither."""
-    if not (path / SET_FILE).is_file():
+    if not (path / SET_NAME).is_file():
         return [RunDir.open(path)]
-    read_json(path / SET_FILE, SET, hint="streamgauge run --runs N again, or compare its runs one by one")
+    stored.read(path / SET_NAME, RepetitionSet, hint="streamgauge run --runs N again, or compare its runs one by one")
     numbers = sorted(int(entry.name) for entry in path.iterdir() if entry.is_dir() and entry.name.isdecimal())
     return [RunDir.open(path / str(number)) for number in numbers]
 
 
 def median_run(summaries: Mapping[str, Summary]) -> str:
     """By the median latency, the lower middle, among the VALID runs; where there are none, among all."""
-    usable = [name for name, summary in summaries.items() if summary["verdict"] == Verdict.VALID.value]
+    usable = [name for name, summary in summaries.items() if summary.valid]
     timed = [name for name in usable or summaries if p50_ms(summaries[name]) is not None]
     ordered = sorted(timed, key=lambda name: p50_ms(summaries[name]) or 0.0)
     return ordered[(len(ordered) - 1) // 2] if ordered else next(iter(summaries))
@@ -122,7 +118,7 @@ def median_run(summaries: Mapping[str, Summary]) -> str:
 def p50_ms(summary: Summary, kind: str | None = None) -> float | None:
     """Median latency: of ``total``, or of ``latest`` where the total cannot be told."""
     kinds = (kind,) if kind else ("total", "latest")
-    values = (_figure(summary, name, "p50") for name in kinds)
+    values = (summary.percentile_ms(name, "p50") for name in kinds)
     return next((value for value in values if value is not None), None)
 
 
@@ -136,45 +132,43 @@ def summarize(
     """
     attempts = discarded or {}
     every = list(summaries.values())
-    valid = [summary for summary in every if summary["verdict"] == Verdict.VALID.value]
+    valid = [summary for summary in every if summary.valid]
     totals = [value for summary in valid if (value := p50_ms(summary, "total")) is not None]
-    interval = [round(bound, DECIMALS) for bound in bootstrap_interval(totals)] if totals else None
     usable = valid or every
-    sustained = {summary["sustained"] for summary in usable}
-    return {
-        **summaries[median],
-        "verdict": min((summary["verdict"] for summary in every), key=_WORST_FIRST.index),
-        "state": min((summary["state"] for summary in usable), key=_STATES_WORST_FIRST.index),
-        "sustained": False if False in sustained else None if None in sustained else True,
-        "reasons": [f"run {name}: {reason}" for name, summary in summaries.items() for reason in summary["reasons"]],
-        "repetitions": [
-            {
-                **_row(name, summary),
-                "invalid_attempts": [_row(*attempt) for attempt in attempts.get(name, {}).items()],
-            }
+    sustained = {summary.sustained for summary in usable}
+    return summaries[median].with_changes(
+        verdict=min((summary.verdict for summary in every), key=_WORST_FIRST.index),
+        state=min((summary.state for summary in usable), key=_STATES_WORST_FIRST.index),
+        sustained=False if False in sustained else None if None in sustained else True,
+        reasons=[f"run {name}: {reason}" for name, summary in summaries.items() for reason in summary.reasons],
+        repetitions=[
+            _row(name, summary, [_row(*attempt) for attempt in attempts.get(name, {}).items()])
             for name, summary in summaries.items()
         ],
-        "interval": {"total_p50": interval, "seed": SEED},
-        "slo": [{"run": name, **slo} for name, summary in summaries.items() for slo in summary["slo"]],
-    }
+        interval=MedianInterval(total_p50=_interval(totals), seed=SEED),
+        slo=[{"run": name, **slo.as_json()} for name, summary in summaries.items() for slo in summary.slo],
+    )
 
 
-def _row(name: str, summary: Summary) -> dict[str, Any]:
-    return {
-        "run": summary["run"],
-        "directory": name,
-        "verdict": summary["verdict"],
-        "state": summary["state"],
-        "total_p50": _figure(summary, "total", "p50"),
-        "total_p99": _figure(summary, "total", "p99"),
-        "rate_output": summary["rate_per_s"]["output"],
-        "reasons": list(summary["reasons"]),
-    }
+def _interval(values: Sequence[float]) -> tuple[float, float] | None:
+    if not values:
+        return None
+    low, high = bootstrap_interval(values)
+    return round(low, DECIMALS), round(high, DECIMALS)
 
 
-def _figure(summary: Summary, kind: str, name: str) -> float | None:
-    value = (summary["latency_ms"].get(kind) or {}).get(name)
-    return None if value is None else float(value)
+def _row(name: str, summary: Summary, attempts: Sequence[Repetition] | None = None) -> Repetition:
+    row = Repetition(
+        run=summary.run,
+        directory=name,
+        verdict=summary.verdict,
+        state=summary.state,
+        total_p50=summary.percentile_ms("total", "p50"),
+        total_p99=summary.percentile_ms("total", "p99"),
+        rate_output=summary.rate_per_s.output,
+        reasons=summary.reasons,
+    )
+    return row if attempts is None else row.with_changes(invalid_attempts=attempts)
 
 
 def check_free(path: Path) -> None:

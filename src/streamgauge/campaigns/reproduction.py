@@ -23,7 +23,8 @@ from streamgauge.campaigns.reproduction_file import ReproductionFile, Row
 from streamgauge.campaigns.reproduction_runner import RESOLUTION, AttemptResult, LocalRunner
 from streamgauge.errors import EXIT_OK, EngineFailed, InvalidMeasurement, Unsupported, UsageError
 from streamgauge.identity import Ignored
-from streamgauge.model import QUIET_S, Verdict
+from streamgauge.model import Verdict
+from streamgauge.model.summary import Summary
 from streamgauge.processes import directory_lock
 from streamgauge.redaction import redact_options
 from streamgauge.run.plan import Request
@@ -111,7 +112,7 @@ class PlannedExperiment:
             return 0.0
         load = self.request.scenario.load
         starting_s = STARTING_S + (STARTING_JVM_S if registry.engine(self.engine).traits.needs_java else 0.0)
-        around_s = starting_s + QUIET_S + EVALUATING_S
+        around_s = starting_s + self.request.scenario.quiet_s + EVALUATING_S
         if self.experiment.purpose == "run":
             return self.runs * (around_s + load.duration_s + load.records / EVALUATED_PER_S)
         # Most probes are undecided after their shortest length; the confirming one has its full length.
@@ -274,10 +275,10 @@ def _attempt(
     following = _next_run(row)
     file.settle(
         row,
-        verdict=summary["verdict"] if summary else result.verdict.value,
+        verdict=summary.verdict if summary else result.verdict.value,
         directory=median,
-        summary=summary,
-        capacity=result.capacity,
+        summary=None if summary is None else summary.as_json(),
+        capacity=None if result.capacity is None else result.capacity.as_json(),
         seconds=time.monotonic() - began,
         done=following > planned.runs,
     )
@@ -287,16 +288,16 @@ def _attempt(
 
 def _figures(result: AttemptResult) -> dict[str, Any]:
     """Of an attempt, whether it counts or not: percentiles of each latency, output, the bracket of a search."""
-    summary = result.summary or {}
-    latencies = (summary.get("latency_ms") or {}).items()
+    summary = result.summary
+    kinds = {} if summary is None else {kind: summary.latency(kind) for kind in summary.latency_ms}
     return {
-        **{f"{name}_ms": {kind: (values or {}).get(name) for kind, values in latencies} for name in ("p50", "p99")},
-        "rate_output": (summary.get("rate_per_s") or {}).get("output"),
-        "interval": (result.capacity or {}).get("interval"),
+        **{f"{name}_ms": {kind: values.get(name) for kind, values in kinds.items()} for name in ("p50", "p99")},
+        "rate_output": None if summary is None else summary.rate_per_s.output,
+        "interval": None if result.capacity is None else list(result.capacity.interval),
     }
 
 
-def _together(row: Row, out: Path) -> tuple[str, Mapping[str, Any]] | None:
+def _together(row: Row, out: Path) -> tuple[str, Summary] | None:
     """The directory of the median run, and its summary with the values of all; None while there is one run only."""
     counted = {attempt["run"]: attempt["directory"] for attempt in row["attempts"]}
     if len(counted) == 1:

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 from streamgauge.campaigns.capacity import CapacitySearch, find_capacity
 from streamgauge.campaigns.capacity_file import CapacityFile
 from streamgauge.campaigns.reproduction_needs import make_ready
 from streamgauge.errors import EngineFailed
 from streamgauge.model import Verdict
+from streamgauge.model.capacity import Capacity
+from streamgauge.model.summary import Summary
 from streamgauge.report.capacity import write_capacity
 from streamgauge.run.evaluation import Evaluator, kept_evaluator
 from streamgauge.run.plan import Request
@@ -34,8 +36,8 @@ class AttemptResult:
 
     verdict: Verdict
     reasons: Sequence[str]
-    summary: Mapping[str, Any] | None = None
-    capacity: Mapping[str, Any] | None = None
+    summary: Summary | None = None
+    capacity: Capacity | None = None
 
 
 class LocalRunner:
@@ -69,7 +71,7 @@ class LocalRunner:
             self._release()
             return _search(request, reporter)
         _, summary = run_scenario(request, reporter, self._keep(request.master))
-        return AttemptResult(Verdict(summary["verdict"]), summary["reasons"], summary=summary)
+        return AttemptResult(Verdict(summary.verdict), summary.reasons, summary=summary)
 
     def _keep(self, master: str) -> Evaluator:
         if self._evaluator is None:
@@ -91,6 +93,6 @@ def _search(request: Request, reporter: Reporter) -> AttemptResult:
         content = CapacityFile.open(request.out, search.settings()).content
         return AttemptResult(Verdict.FAILED, [f"{failure.what}: {failure.got}"], capacity=content)
     write_capacity(request.out)
-    invalid = capacity["outcome"] == "invalid"
-    verdict, reasons = (Verdict.INVALID, [capacity["note"]]) if invalid else (Verdict.VALID, [])
+    invalid = capacity.outcome == "invalid"
+    verdict, reasons = (Verdict.INVALID, [capacity.note]) if invalid else (Verdict.VALID, [])
     return AttemptResult(verdict, reasons, capacity=capacity)

@@ -18,9 +18,9 @@ from dataclasses import dataclass
 from itertools import takewhile
 from typing import Literal
 
+from streamgauge.model.capacity import Purpose, SearchOutcome
+
 ProbeVerdict = Literal["sustained", "not sustained", "undecided", "invalid"]
-Purpose = Literal["bracket", "bisect", "repeat", "confirm"]
-Outcome = Literal["found", "missed", "ceiling", "invalid"]
 
 NEAR = 1.10
 """A *not sustained* closer to the best sustained value than this factor is repeated once."""
@@ -65,7 +65,7 @@ class Next:
 class Answer:
     """The end of the search: the best sustained value and the nearest one that was not; None: there is none."""
 
-    outcome: Outcome
+    outcome: SearchOutcome
     best: int | None
     beyond: int | None
     confirmed: bool
@@ -176,7 +176,7 @@ class _Search:
             tries = sum((probe.value, probe.purpose) == (last.value, "confirm") for probe in self._probes)
             if tries < 2:
                 return Next(last.value, "confirm")
-            outcome: Outcome = "ceiling" if self._beyond is None else "found"
+            outcome: SearchOutcome = "ceiling" if self._beyond is None else "found"
             return Answer(outcome, self._best, self._beyond, False, "the confirming run was INVALID, twice")
         if self._best is None:
             return self._go_on()

@@ -15,13 +15,12 @@ def calibrate(
     """Measure the floor of latency and the ceiling of rate through `echo`; later runs near either are marked."""
     import secrets
     import tempfile
-    from collections.abc import Mapping
     from pathlib import Path
-    from typing import Any
 
     from streamgauge.cli.live import LiveView
     from streamgauge.machine import calibration
     from streamgauge.model import Scenario
+    from streamgauge.model.summary import Summary
     from streamgauge.processes.supervisor import signals_as_interrupt
     from streamgauge.run.plan import Request
     from streamgauge.run.runner import run_scenario
@@ -35,19 +34,19 @@ def calibrate(
     resolved = scenarios.resolve(scenario, engine="echo", changes=changes)
     with signals_as_interrupt(), LiveView() as view:
 
-        def run(asked: Scenario) -> Mapping[str, Any]:
+        def run(asked: Scenario) -> Summary:
             # Fast runs leave gigabytes: none is kept longer than until its figures are known.
             out = Path(tempfile.gettempdir()) / f"streamgauge-calibrate-{secrets.token_hex(6)}"
             return run_scenario(Request(asked, out, temporary=True), view)[1]
 
         found = calibration.calibrate(resolved, run, view.phase)
     kept = calibration.write(found)
-    for kind, figures in found["floor_ms"].items():
-        p99 = "not known" if figures["p99"] is None else f"{figures['p99']:g} ms"
-        p50 = "not known" if figures["p50"] is None else f"{figures['p50']:g} ms"
-        typer.echo(f"floor    {kind:<7} p50 {p50}, p99 {p99}, at {found['rate_per_s']:,}/s")
-    typer.echo(f"ceiling  {found['ceiling_per_s']:,.0f}/s; {found['ceiling_because']}")
-    for attempt in found["repeated"]:
+    for kind, floor in (("total", found.floor_ms.total), ("latest", found.floor_ms.latest)):
+        p99 = "not known" if floor.p99 is None else f"{floor.p99:g} ms"
+        p50 = "not known" if floor.p50 is None else f"{floor.p50:g} ms"
+        typer.echo(f"floor    {kind:<7} p50 {p50}, p99 {p99}, at {resolved.load.rate_per_s:,}/s")
+    typer.echo(f"ceiling  {found.ceiling_per_s:,.0f}/s; {found.ceiling_because}")
+    for attempt in found.repeated:
         typer.echo(f"repeated {attempt['rate_per_s']:,}/s was INVALID at first: {'; '.join(attempt['reasons'])}")
     typer.echo(f"machine  {calibration.machine_key()}")
     typer.echo(f"kept in  {kept}")

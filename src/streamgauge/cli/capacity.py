@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,6 +12,7 @@ from streamgauge.cli.layout import echo_json
 from streamgauge.cli.request import takes_request
 
 if TYPE_CHECKING:
+    from streamgauge.model.capacity import Capacity, CapacityProbe, CapacitySet
     from streamgauge.run.plan import Request
 
 _ROW = "{value:>12}  {purpose:<8} {verdict:<14} {p50:>9} {p99:>9} {seconds:>8} {saved:>8}  {reason}"
@@ -71,7 +71,7 @@ def capacity(
 
         headed = False
 
-        def probe(self, row: Mapping[str, Any]) -> None:
+        def probe(self, row: CapacityProbe) -> None:
             if not self.headed:
                 self.headed = True
                 self._console.print(_HEAD, markup=False, soft_wrap=True, style="bold")
@@ -79,6 +79,7 @@ def capacity(
 
     try:
         with signals_as_interrupt(), View() as view:
+            found: Capacity | CapacitySet
             if runs > 1:
                 found = find_capacities(search, runs, view, view.probe)
             else:
@@ -97,7 +98,7 @@ def capacity(
     page = write_capacity(request.out)
     typer.echo(_answer(found, page, request.out / "capacity.json"), err=as_json)
     if as_json:
-        echo_json(found)
+        echo_json(found.as_json())
     raise typer.Exit(exit_code(found))
 
 
@@ -111,16 +112,16 @@ def parse_resolution(text: str) -> float:
     return float(found[1]) / 100
 
 
-def probe_line(row: Mapping[str, Any]) -> str:
+def probe_line(row: CapacityProbe) -> str:
     return _ROW.format(
-        value=f"{row['value']:,}",
-        purpose=row["purpose"],
-        verdict=row["verdict"] + (" (weak)" if row["weak"] else ""),
-        p50=_ms(row["total_p50"]),
-        p99=_ms(row["total_p99"]),
-        seconds=f"{row['seconds']:.0f}",
-        saved=f"{row['seconds_saved']:.0f}",
-        reason=row["reason"],
+        value=f"{row.value:,}",
+        purpose=row.purpose,
+        verdict=row.verdict + (" (weak)" if row.weak else ""),
+        p50=_ms(row.total_p50),
+        p99=_ms(row.total_p99),
+        seconds=f"{row.seconds:.0f}",
+        saved=f"{row.seconds_saved:.0f}",
+        reason=row.reason,
     ).rstrip()
 
 
@@ -133,20 +134,21 @@ def _rule(name: str) -> str | None:
     return None if name == "none" else name
 
 
-def _answer(found: Mapping[str, Any], page: object, file: object) -> str:
+def _answer(found: Capacity | CapacitySet, page: object, file: object) -> str:
+    from streamgauge.model.capacity import CapacitySet
     from streamgauge.report.capacity import bracket, headline
 
     word, sentence = headline(found)
     lines = [f"\n{word}: {sentence}"]
-    if "searches" in found:
-        lines += [f"  {search['directory']}  {bracket(search, found)}" for search in found["searches"]]
-        done = f"{len(found['searches'])} searches in {found['seconds']:.0f} s"
+    if isinstance(found, CapacitySet):
+        lines += [f"  {search.directory}  {bracket(search, found)}" for search in found.searches]
+        done = f"{len(found.searches)} searches in {found.seconds:.0f} s"
     else:
-        saved = f", {found['seconds_saved']:.0f} s of load saved by ending hopeless ones early"
-        probes = f"{number} probes" if (number := len(found["probes"])) != 1 else "1 probe"
-        done = f"{probes} in {found['seconds']:.0f} s{saved if found['seconds_saved'] else ''}"
-    if found["note"]:
-        lines.append(f"  {found['note']}")
+        saved = f", {found.seconds_saved:.0f} s of load saved by ending hopeless ones early"
+        probes = f"{number} probes" if (number := len(found.probes)) != 1 else "1 probe"
+        done = f"{probes} in {found.seconds:.0f} s{saved if found.seconds_saved else ''}"
+    if found.note:
+        lines.append(f"  {found.note}")
     return "\n".join([*lines, done, f"report   {page}", f"capacity {file}"])
 
 

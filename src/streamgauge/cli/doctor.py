@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
 import typer
 
 from streamgauge.cli.layout import wrapped
+
+if TYPE_CHECKING:
+    from streamgauge.model.calibration import Calibration
 
 
 def doctor() -> None:
@@ -87,7 +89,7 @@ def doctor() -> None:
         raise typer.Exit(5)
 
 
-def _calibration_line(found: Mapping[str, Any]) -> str:
-    floor_ms = found["floor_ms"]["latest"]["p50"]
+def _calibration_line(found: Calibration) -> str:
+    floor_ms = found.floor_ms.latest.p50
     floor = "not known" if floor_ms is None else f"{floor_ms:g} ms"
-    return f"floor {floor}, ceiling {found['ceiling_per_s']:,.0f}/s, by {found['scenario']} at {found['at']}"
+    return f"floor {floor}, ceiling {found.ceiling_per_s:,.0f}/s, by {found.scenario} at {found.at}"

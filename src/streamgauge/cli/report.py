@@ -7,11 +7,10 @@ from typing import Annotated
 
 import typer
 
-from streamgauge.rundir import RunDir
-
 
 def report(run: Annotated[Path, typer.Argument(help="The run directory.", metavar="RUN")]) -> None:
     """Regenerate the report of a run from what was measured, and print where it is."""
     from streamgauge.report import write
+    from streamgauge.rundir import RunDir
 
     typer.echo(write(RunDir.open(run)))

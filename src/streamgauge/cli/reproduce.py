@@ -135,11 +135,12 @@ def notes_of(row: Mapping[str, Any]) -> str:
 
 def figures_of(row: Mapping[str, Any]) -> str:
     """The figures of a run or a search that a reader looks for first."""
+    from streamgauge.model.capacity import Capacity
     from streamgauge.report.capacity import headline
     from streamgauge.report.text import number
 
     if row["capacity"] is not None:
-        return headline(row["capacity"])[1]
+        return headline(Capacity.model_validate(row["capacity"]))[1]
     if row["summary"] is None:
         return ""
     latencies = row["summary"]["latency_ms"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,6 +13,7 @@ from streamgauge.cli.result import AsJson, finish, print_result
 from streamgauge.cli.stages import Stages, build_stages, run_stages
 
 if TYPE_CHECKING:
+    from streamgauge.model.summary import Summary
     from streamgauge.run.plan import Request
 
 Runs = Annotated[int, typer.Option("--runs", min=1, metavar="N", help="Repeat it, in fresh processes each time.")]
@@ -44,16 +45,16 @@ def _run_repeated(request: Request, runs: int, as_json: bool) -> None:
 
     with signals_as_interrupt(), LiveView() as view:
         out, summary = run_repeated(request, runs, view)
-    median = next(row["directory"] for row in summary["repetitions"] if row["run"] == summary["run"])
+    median = next(row.directory for row in summary.repetitions if row.run == summary.run)
     print_result(RunDir(out / median), summary, to_stderr=as_json)
     _print_repetitions(summary, to_stderr=as_json)
     typer.echo(f"set      {out}, report {out / 'report.html'}", err=as_json)
     if as_json:
-        echo_json(summary)
+        echo_json(summary.as_json())
     raise typer.Exit(exit_code(summary))
 
 
-def _print_repetitions(summary: dict[str, Any], *, to_stderr: bool) -> None:
+def _print_repetitions(summary: Summary, *, to_stderr: bool) -> None:
     from rich.console import Console
     from rich.table import Table
 
@@ -64,18 +65,18 @@ def _print_repetitions(summary: dict[str, Any], *, to_stderr: bool) -> None:
     for column in table.columns[3:]:
         column.justify = "right"
     repeated: list[str] = []
-    for row in summary["repetitions"]:
-        for attempt in (*row["invalid_attempts"], row):
-            marked = " (median)" if attempt["run"] == summary["run"] else ""
-            figures = (number(attempt[key], 1) for key in ("total_p50", "total_p99", "rate_output"))
-            table.add_row(attempt["directory"] + marked, attempt["verdict"], attempt["state"] or "–", *figures)
+    for row in summary.repetitions:
+        for attempt in (*row.invalid_attempts, row):
+            marked = " (median)" if attempt.run == summary.run else ""
+            figures = (number(value, 1) for value in (attempt.total_p50, attempt.total_p99, attempt.rate_output))
+            table.add_row(attempt.directory + marked, attempt.verdict, attempt.state or "–", *figures)
         repeated += [
-            f"run {row['directory']} was repeated: {attempt['directory']} is INVALID: {'; '.join(attempt['reasons'])}"
-            for attempt in row["invalid_attempts"]
+            f"run {row.directory} was repeated: {attempt.directory} is INVALID: {'; '.join(attempt.reasons)}"
+            for attempt in row.invalid_attempts
         ]
     console.print(table)
     for line in repeated:
         console.print(line, markup=False, soft_wrap=True)
-    if interval := summary["interval"]["total_p50"]:
-        low, high = (number(bound, 1) for bound in interval)
+    if summary.interval is not None and summary.interval.total_p50 is not None:
+        low, high = (number(bound, 1) for bound in summary.interval.total_p50)
         console.print(f"median of the VALID runs: 95 % interval {low} to {high} ms", soft_wrap=True)

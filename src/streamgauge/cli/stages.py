@@ -16,12 +16,11 @@ from streamgauge.cli.request import build
 
 if TYPE_CHECKING:
     from streamgauge.cli.live import LiveView
+    from streamgauge.model.summary import Summary
     from streamgauge.run.plan import Request
 
 ALL = "all"
 _FIGURES = tuple((kind, name) for kind in ("total", "latest") for name in ("p50", "p99"))
-
-Summary = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -84,7 +83,7 @@ def run_stages(stages: Stages, runs: int, as_json: bool) -> NoReturn:
         typer.echo(f"not run: {stage}: {reason}", err=as_json)
     typer.echo(f"runs     {stages.out}", err=as_json)
     if as_json:
-        echo_json({"format": 1, "stages": summaries})
+        echo_json({"format": 1, "stages": {stage: summary.as_json() for stage, summary in summaries.items()}})
     raise typer.Exit(first_that_applies(exit_code(summary) for summary in summaries.values()))
 
 
@@ -96,10 +95,10 @@ def first_that_applies(codes: Iterable[int]) -> int:
     return min(codes, key=order.index)
 
 
-def line(summary: Mapping[str, Any]) -> str:
+def line(summary: Summary) -> str:
     """Verdict and figures of one stage."""
     figures = (f"{kind} {name} {_figure(summary, kind, name)}" for kind, name in _FIGURES)
-    return ", ".join([summary["verdict"], *figures]) + " ms"
+    return ", ".join([summary.verdict, *figures]) + " ms"
 
 
 def _once(stages: Stages, view: LiveView, stack: ExitStack) -> Callable[[Request], Summary]:
@@ -121,10 +120,10 @@ def _repeated(runs: int, view: LiveView) -> Callable[[Request], Summary]:
     return lambda request: run_repeated(request, runs, view)[1]
 
 
-def _figure(summary: Mapping[str, Any], kind: str, name: str) -> str:
+def _figure(summary: Summary, kind: str, name: str) -> str:
     from streamgauge.report.text import number
 
-    return number((summary["latency_ms"].get(kind) or {}).get(name), 1)
+    return number(summary.percentile_ms(kind, name), 1)
 
 
 def _print_table(summaries: Mapping[str, Summary], *, to_stderr: bool) -> None:
@@ -137,5 +136,5 @@ def _print_table(summaries: Mapping[str, Summary], *, to_stderr: bool) -> None:
         column.justify = "right"
     for stage, summary in summaries.items():
         figures = (_figure(summary, kind, name) for kind, name in _FIGURES)
-        table.add_row(stage, summary["verdict"], summary["state"] or "–", *figures)
+        table.add_row(stage, summary.verdict, summary.state or "–", *figures)
     Console(highlight=False, stderr=to_stderr).print(table)

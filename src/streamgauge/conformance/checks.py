@@ -7,13 +7,13 @@ run has to be declared as a gap, with a reason, and a gap that has closed is a p
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from streamgauge.contracts import Engine
 from streamgauge.model import Delivery, ProcessSpec
 from streamgauge.model.outcome import Outcome
+from streamgauge.model.summary import Summary
 
 LOOPBACK = re.compile(r"(127\.\d+\.\d+\.\d+|::1|::ffff:127\.\d+\.\d+\.\d+)$")
 
@@ -36,7 +36,7 @@ class Observed:
     workload: str
     delivery: Delivery
     """What the engine promised in this run."""
-    summary: Mapping[str, Any]
+    summary: Summary
     outcome: Outcome
     listening: frozenset[str] = frozenset()
     ended: tuple[Ended, ...] = ()
@@ -92,12 +92,12 @@ def check_unknown_option_is_refused(planned: Planned) -> str | None:
 
 
 def check_measurement_is_valid(observed: Observed) -> str | None:
-    verdict = observed.summary["verdict"]
-    return None if verdict == "VALID" else f"{verdict}: {'; '.join(observed.summary['reasons'])}"
+    verdict = observed.summary.verdict
+    return None if verdict == "VALID" else f"{verdict}: {'; '.join(observed.summary.reasons)}"
 
 
 def check_every_result_is_right(observed: Observed) -> str | None:
-    results = observed.summary["results"]
+    results = observed.summary.results
     if not results["expected"]:
         return "nothing was expected, so nothing was checked"
     bad = {word: results[word] for word in ("wrong", "unexpected", "unfinished") if results[word]}
@@ -105,18 +105,18 @@ def check_every_result_is_right(observed: Observed) -> str | None:
 
 
 def check_nothing_is_lost(observed: Observed) -> str | None:
-    lost = observed.summary["results"]["lost"]
+    lost = observed.summary.results["lost"]
     return f"{lost} results lost" if lost else None
 
 
 def check_nothing_is_duplicated(observed: Observed) -> str | None:
-    duplicates = observed.summary["results"]["duplicates"]
+    duplicates = observed.summary.results["duplicates"]
     return f"{duplicates} results duplicated" if duplicates else None
 
 
 def check_reads_from_the_earliest_offset(observed: Observed) -> str | None:
     """The load began before the engine did, so what was there already must have been read."""
-    results = observed.summary["results"]
+    results = observed.summary.results
     return (
         None if results["matched"] == results["expected"] else f"{results['matched']} of {results['expected']} matched"
     )

@@ -34,8 +34,8 @@ from streamgauge.studies import scenario as scenarios
 from streamgauge.studies.description import SETTINGS
 
 ATTEMPTS = 3
-LOAD = LoadPlan(rate_per_s=200, warmup_s=2.0, measured_s=6.0, tail_s=0.5)
-STATEFUL_LOAD = replace(LOAD, measured_s=10.0)
+LOAD = LoadPlan(rate_per_s=200, warmup_s=1.0, measured_s=4.0, tail_s=0.5)
+STATEFUL_LOAD = replace(LOAD, warmup_s=2.0, measured_s=10.0)
 """Twelve seconds with the warm-up: some results look back nine."""
 
 
@@ -182,15 +182,16 @@ def observe(
     program: tuple[str, ...] = (),
     changes: Mapping[str, str] | None = None,
     scenario: str | None = None,
+    attempts: int = ATTEMPTS,
 ) -> Observed:
     """Run a workload with the load begun before the engine, and note what can be seen from outside.
 
     An INVALID measurement says nothing about the engine, so it is repeated.
     """
-    for _ in range(ATTEMPTS):
+    for _ in range(attempts):
         resolved = scenario_for(engine, workload, changes, scenario)
         observed = _observe_once(shared, engine, resolved, program)
-        if observed.summary["verdict"] != "INVALID":
+        if observed.summary.verdict != "INVALID":
             break
     return observed
 

@@ -35,6 +35,4 @@ def nothing_to_customise(workloads: Iterable[str]) -> Limit:
 def one_implementation(workloads: Iterable[str], customised: Iterable[str]) -> Limit:
     """Those of the workloads that keep state, but have no customised implementation."""
     stateful = {name for name in workloads if registry.workload(name).kind.stateful}
-    return Limit(
-        frozenset(stateful.difference(customised)), _CUSTOMISED, "it has one implementation: leave out implementation"
-    )
+    return Limit(frozenset(stateful.difference(customised)), _CUSTOMISED, "it has one implementation, the built-in one")

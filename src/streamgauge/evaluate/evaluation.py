@@ -30,6 +30,7 @@ from streamgauge.evaluate.summary import Figures, rounded, summarize, write_meas
 from streamgauge.evaluate.tally import PARTITIONS_MAX, Tally, results, wrong_after_fault
 from streamgauge.evaluate.visible import Visible
 from streamgauge.model import NS_PER_MS, ResultKind
+from streamgauge.model.summary import State, Summary
 from streamgauge.rundir import RunDir, shared_cores
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def _has_records(run: RunDir, facts: Facts) -> bool:
     return facts.moments is not None and is_recorded(run, facts.streams)
 
 
-def evaluate_without_spark(run: RunDir) -> dict[str, Any]:
+def evaluate_without_spark(run: RunDir) -> Summary:
     """Summary of a run without results to match: verdict and whatever else its files tell."""
     facts = Facts.read(run)
     recorded = _has_records(run, facts)
@@ -61,7 +62,7 @@ def evaluate(
     spark: SparkSession | Callable[[], SparkSession],
     run: RunDir,
     progress: Progress = lambda text: None,
-) -> dict[str, Any]:
+) -> Summary:
     """Write measures and summary of a run; returns the summary. Spark is asked for only when it is needed."""
     if not needs_spark(run):
         return evaluate_without_spark(run)
@@ -87,9 +88,9 @@ def evaluate(
     return _evaluate(run, facts, tally, recorded=True)
 
 
-def _evaluate(run: RunDir, facts: Facts, tally: Tally, *, recorded: bool) -> dict[str, Any]:
+def _evaluate(run: RunDir, facts: Facts, tally: Tally, *, recorded: bool) -> Summary:
     invalid = [*_doubts(facts), *recovery.reasons(facts)]
-    noted = (*facts.manifest.get("warnings", ()), *facts.outcome.warnings)
+    noted = (*facts.manifest.warnings, *facts.outcome.warnings)
     warnings = [*noted, *recovery.warnings(facts), *_environment_warnings(facts)]
     figures: Figures | None = None
     exactness: dict[str, resolution.Resolution] | None = None
@@ -137,9 +138,9 @@ def _evaluate(run: RunDir, facts: Facts, tally: Tally, *, recorded: bool) -> dic
     counts = figures.results if figures is not None else results(tally)
     if tally.repeated_keys:
         invalid.append(f"{tally.repeated_keys} keys of the reference answer are not unique")
-    engine = facts.manifest["engine"]
-    recounted = wrong_after_fault(tally) if engine.get("recounts_after_failure") else 0
-    failed = verdict.failures(counts, engine["delivery"], facts.ended("engine"), recounted)
+    engine = facts.manifest.engine
+    recounted = wrong_after_fault(tally) if engine.recounts_after_failure else 0
+    failed = verdict.failures(counts, engine.delivery, facts.ended("engine"), recounted)
     warnings += verdict.recounting_warnings(counts, recounted)
     last_output_ms = None
     if figures is not None and recorded:
@@ -163,15 +164,17 @@ def _evaluate(run: RunDir, facts: Facts, tally: Tally, *, recorded: bool) -> dic
     summary = summarize(
         facts, figures, counts, decision, state, state_reason, finding.held, warnings, job, validated=validated
     )
+    more: dict[str, Any] = {}
     if exactness is not None:
-        summary["resolution_ms"] = resolution.figures(exactness)
+        more["resolution_ms"] = resolution.figures(exactness)
     if visible is not None and facts.moments is not None:
-        summary["visible_resolution_ms"] = rounded(visible.resolution_ms(facts.moments))
+        more["visible_resolution_ms"] = rounded(visible.resolution_ms(facts.moments))
     if faults:
-        summary["faults"] = faults
+        more["faults"] = faults
     if figures is not None and (found := _processing(run, facts, figures, visible, recorded=recorded)) is not None:
-        summary["processing"] = rounded(found.figures())
-    summary["slo"] = [slo.judge(slo.parse(text), summary) for text in facts.scenario.get("slo", ())]
+        more["processing"] = rounded(found.figures())
+    known = summary.with_changes(**more).as_json()
+    summary = summary.with_changes(**more, slo=[slo.judge(slo.parse(text), known) for text in facts.scenario.slo])
     if figures is not None and facts.moments is not None:
         write_measures(run, facts, figures, facts.moments)
     run.write_summary(summary)
@@ -273,7 +276,7 @@ def _with_unanswered_inputs(
     if not validated or kind is ResultKind.NONE:
         return consumed.with_consumed_backlog(run, facts, moments, figures)
     appended = int(figures.stamps.appended_per_second.sum())
-    if kind is not ResultKind.FILTER or facts.scenario.get("job") is not None or not appended:
+    if kind is not ResultKind.FILTER or facts.scenario.job is not None or not appended:
         return figures
     kept_share = int(figures.tally.rows.sum()) / appended
     return consumed.with_dropped_inputs(run, facts, moments, figures, kept_share)
@@ -332,7 +335,7 @@ def _warnings(run: RunDir, facts: Facts, moments: Moments, figures: Figures) -> 
                 f"more than half of the total latency ({', '.join(marked)}) is the generator's share, not the engine's"
             )
     said += calibration.warnings(
-        facts.manifest.get("calibration"),
+        facts.manifest.calibration,
         total_p50_ms=total.median if figures.total_known else None,
         latest_p50_ms=figures.latencies["latest"].median if figures.latest_known else None,
         rate_per_s=figures.generator.sent / moments.observed_s if moments.observed_s else None,
@@ -354,7 +357,9 @@ def _drift_warnings(facts: Facts, figures: Figures | None, sentence: str | None)
     return [*said, f"the measured interval settled late: try --warmup {advised_s}s"] if advised_s else said
 
 
-def _state(facts: Facts, figures: Figures | None, validated: bool) -> tuple[str | None, str | None, sustained.Finding]:
+def _state(
+    facts: Facts, figures: Figures | None, validated: bool
+) -> tuple[State | None, str | None, sustained.Finding]:
     """The state of the run, the sentence behind it, and what the rule for a sustained rate found."""
     if hopeless := facts.outcome.hopeless:
         return "overloaded", hopeless, sustained.Finding(False, hopeless)
@@ -362,7 +367,7 @@ def _state(facts: Facts, figures: Figures | None, validated: bool) -> tuple[str 
         return None, None, sustained.Finding(None)
     if facts.plan.shape == "preloaded":
         return None, "all input was there before the engine: no rate was offered", sustained.Finding(None)
-    rule, evidence = facts.scenario.get("sustained"), _evidence(facts, facts.moments, figures)
+    rule, evidence = facts.scenario.sustained, _evidence(facts, facts.moments, figures)
     no_latency = not validated or facts.workload.kind is ResultKind.NONE
     only_backlog = no_latency and evidence.median_ms is None
     finding = sustained.by_backlog(rule, evidence) if only_backlog else sustained.apply(rule, evidence)
@@ -388,7 +393,7 @@ def _kind(figures: Figures) -> str:
 
 
 def _evidence(facts: Facts, moments: Moments, figures: Figures) -> sustained.Evidence:
-    engine, shared = facts.manifest["engine"], shared_cores(facts.manifest, facts.outcome)
+    engine, shared = facts.manifest.engine, shared_cores(facts.manifest, facts.outcome)
     counts = figures.results
     return sustained.Evidence(
         # Of results that never came, what they had waited for when the run ended.
@@ -401,7 +406,7 @@ def _evidence(facts: Facts, moments: Moments, figures: Figures) -> sustained.Evi
         drained_s=lag.drained_s(figures.tally, moments),
         cpu_share=_cpu_share(facts, figures) if shared is False else None,
         shared_cores=bool(shared),
-        micro_batches=bool(engine["micro_batches"] or engine.get("transactional")),
+        micro_batches=engine.micro_batches or engine.transactional,
     )
 
 
@@ -409,13 +414,13 @@ def _cpu_share(facts: Facts, figures: Figures) -> float | None:
     """CPU seconds of the engine over the interval × the cores given to it."""
     used = figures.resources.get("engine", {}).get("cpu_mean")
     seen = len(facts.outcome.cores.get("engine", ()))
-    cores = facts.manifest["engine"]["options"].get("cores") or seen or facts.manifest.get("machine", {}).get("cores")
+    cores = facts.manifest.engine.options.get("cores") or seen or facts.manifest.machine.cores
     return None if used is None or not cores else used / cores
 
 
 def _environment_warnings(facts: Facts) -> list[str]:
-    names = facts.manifest.get("environment", {}).get("removed", ())
+    names = facts.manifest.environment.removed
     if not names:
         return []
-    kept = "; your own program keeps them" if facts.manifest["engine"]["name"] == "command" else ""
+    kept = "; your own program keeps them" if facts.manifest.engine.name == "command" else ""
     return [f"environment variables that are not passed on, so that they change nothing: {', '.join(names)}{kept}"]

@@ -9,6 +9,7 @@ from typing import Any
 from streamgauge import registry
 from streamgauge.contracts import Workload
 from streamgauge.model import NS_PER_MS, NS_PER_S, QUIET_S, QUIET_TRIGGERS, LoadPlan, Stream
+from streamgauge.model.manifest import Manifest, ScenarioUsed
 from streamgauge.model.outcome import EndedProcess, FaultRecord, Outcome
 from streamgauge.rundir import RunDir
 from streamgauge.stored import damaged
@@ -77,7 +78,7 @@ class Moments:
 class Facts:
     """Manifest and outcome of a run. ``moments`` is None when the load never started or has no known end."""
 
-    manifest: Mapping[str, Any]
+    manifest: Manifest
     outcome: Outcome
     plan: LoadPlan
     streams: Sequence[Stream]
@@ -93,7 +94,7 @@ class Facts:
             outcome.load_end_ns,
             outcome.drain_end_ns,
         ]
-        plan = LoadPlan.from_json(manifest["scenario"]["load"])
+        plan = manifest.scenario.load.plan()
         moments = None
         if all(value is not None for value in values):
             moments = Moments(*(value for value in values if value is not None))
@@ -101,7 +102,7 @@ class Facts:
                 raise damaged(run.outcome_path, f"the moments {values}", "one after the other, within two weeks")
             if plan.shape == "single-burst":
                 moments = replace(moments, burst_end_ns=moments.load_start_ns + plan.bursts[0].length_ns)
-        if moments is not None and not any(stream["role"] == "input" for stream in manifest["streams"]):
+        if moments is not None and not any(stream.role == "input" for stream in manifest.streams):
             raise damaged(run.manifest_path, "streams without an input", None)
         if any(fault.took_effect and None in (fault.acted_ns, fault.planned_ns) for fault in outcome.faults):
             raise damaged(run.outcome_path, "a fault that took effect at no moment", None)
@@ -112,14 +113,13 @@ class Facts:
             manifest=manifest,
             outcome=outcome,
             plan=plan,
-            streams=tuple(Stream(**stream) for stream in manifest["streams"]),
+            streams=manifest.all_streams,
             moments=moments,
         )
 
     @property
-    def scenario(self) -> Mapping[str, Any]:
-        found: Mapping[str, Any] = self.manifest["scenario"]
-        return found
+    def scenario(self) -> ScenarioUsed:
+        return self.manifest.scenario
 
     @property
     def inputs(self) -> list[Stream]:
@@ -131,13 +131,12 @@ class Facts:
 
     @property
     def workload(self) -> Workload:
-        return registry.workload(self.scenario["workload"])
+        return registry.workload(self.scenario.workload)
 
     @property
     def parameters(self) -> Mapping[str, Any]:
         """Of the workload."""
-        found: Mapping[str, Any] = self.scenario["parameters"]
-        return found
+        return self.scenario.parameters
 
     @property
     def faults(self) -> Sequence[FaultRecord]:
@@ -148,7 +147,7 @@ class Facts:
     def quiet_s(self) -> float:
         """Seconds without output after which this run's system counts as quiet."""
         # Runs of older versions did not note it.
-        return float(self.outcome.quiet_s or max(QUIET_S, QUIET_TRIGGERS * self.manifest["engine"]["batch_interval_s"]))
+        return float(self.outcome.quiet_s or max(QUIET_S, QUIET_TRIGGERS * self.manifest.engine.batch_interval_s))
 
     def ended(self, *groups: str) -> list[EndedProcess]:
         """Processes of these groups that ended although nobody had asked them to."""

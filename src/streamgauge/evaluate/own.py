@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from streamgauge.contracts import Workload
 from streamgauge.errors import StreamgaugeError, UsageError
@@ -13,9 +13,9 @@ from streamgauge.evaluate.facts import Facts
 from streamgauge.evaluate.metrics.generator import LedgerProblem
 from streamgauge.evaluate.summary import Figures
 from streamgauge.evaluate.tally import MISSING
+from streamgauge.model import JobFile
+from streamgauge.model.summary import JobUsed
 from streamgauge.rundir import RunDir
-from streamgauge.schemas import REFERENCE_FROM
-from streamgauge.stored import read_json
 from streamgauge.workloads.own.job_file import inspect, running
 from streamgauge.workloads.own.workload import OwnWorkload, Unchecked
 
@@ -24,25 +24,21 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-def describe(run: RunDir, facts: Facts) -> dict[str, Any] | None:
+def describe(run: RunDir, facts: Facts) -> JobUsed | None:
     """What the summary says of the job file: its name and sha256, and that of the file with the reference, or null.
 
     None for a run of one of our workloads.
     """
-    job = facts.scenario.get("job")
+    job = facts.scenario.job
     if job is None:
         return None
     file = inspect(_reference_file(run))
-    return {
-        "name": Path(job["path"]).name,
-        "sha256": job["sha256"],
-        "reference": file.sha256 if file.key else None,
-    }
+    return JobUsed(name=job.name, sha256=job.sha256, reference=file.sha256 if file.key else None)
 
 
-def is_validated(job: Mapping[str, Any] | None) -> bool:
+def is_validated(job: JobUsed | None) -> bool:
     """Whether the answers are checked: always, but for a job file without a reference."""
-    return job is None or job["reference"] is not None
+    return job is None or job.reference is not None
 
 
 @contextmanager
@@ -51,7 +47,7 @@ def workload_of(run: RunDir, facts: Facts, spark: SparkSession) -> Iterator[Work
 
     Raises UsageError for a mistake in the reader's reference, with the command that evaluates the run again.
     """
-    job, workload = facts.scenario.get("job"), facts.workload
+    job, workload = facts.scenario.job, facts.workload
     if job is None:
         yield workload
         return
@@ -83,11 +79,9 @@ def _reference_file(run: RunDir) -> Path:
     return found
 
 
-def _where_the_reader_has_it(run: RunDir, job: Mapping[str, Any]) -> Path:
+def _where_the_reader_has_it(run: RunDir, job: JobFile) -> Path:
     """The path under which he knows the file with the reference: mistakes are told of that one."""
-    if run.reference_from_path.is_file():
-        return Path(read_json(run.reference_from_path, REFERENCE_FROM)["path"])
-    return Path(job["path"])
+    return run.reference_from() or Path(job.path)
 
 
 def answered(table: pa.Table) -> pa.Table:

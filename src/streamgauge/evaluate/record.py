@@ -38,8 +38,8 @@ def record(spark: SparkSession, run: RunDir, progress: Callable[[str], None] = l
     facts = Facts.read(run)
     codec = facts.workload.codec
     as_text = "string" if codec.text else "binary"
-    described = facts.manifest["transport"]
-    transport = registry.transport(described["name"]).attach(described)
+    described = facts.manifest.transport
+    transport = registry.transport(described.name).attach(described.as_json())
     for stream in facts.streams:
         progress(f"recording {stream.name}")
         ends = {int(partition): end for partition, end in facts.outcome.ends[stream.name].items()}
@@ -87,11 +87,11 @@ def _disagreements(run: RunDir, facts: Facts) -> list[str]:
     A topic is new and nothing is removed from it, so there is a row for each offset. In transactions some offsets are
     taken by markers and aborted records.
     """
-    engine, found = facts.manifest["engine"], []
+    engine, found = facts.manifest.engine, []
     for stream in (one for one in facts.streams if one.name in facts.outcome.ends):
         # A program or job of the user's own may write in transactions without a word.
-        of_user = engine["name"] == "command" or facts.scenario.get("job") is not None
-        with_gaps = stream.role == "output" and (engine.get("transactional") or of_user)
+        of_user = engine.name == "command" or facts.scenario.job is not None
+        with_gaps = stream.role == "output" and (engine.transactional or of_user)
         ends = {int(partition): end for partition, end in facts.outcome.ends[stream.name].items()}
         rows = _rows_by_partition(run, stream)
         for partition in sorted(ends.keys() | rows.keys()):

@@ -17,9 +17,20 @@ from streamgauge.evaluate.metrics.trend import Series
 from streamgauge.evaluate.tally import MATCHED, Floats, Tally
 from streamgauge.evaluate.verdict import Decision
 from streamgauge.model import NS_PER_S
+from streamgauge.model.summary import (
+    FORMAT,
+    Backlog,
+    ClockFigures,
+    EngineUsed,
+    GeneratorFigures,
+    JobUsed,
+    Rates,
+    State,
+    Summary,
+    Trend,
+)
 from streamgauge.rundir import RunDir
 
-FORMAT = 1
 DECIMALS = 3
 
 
@@ -62,46 +73,46 @@ def summarize(
     figures: Figures | None,
     results: Mapping[str, int],
     decision: Decision,
-    state: str | None,
+    state: State | None,
     state_reason: str | None,
     sustained: bool | None,
     warnings: list[str],
-    job: Mapping[str, Any] | None = None,
+    job: JobUsed | None = None,
     *,
     validated: bool = True,
-) -> dict[str, Any]:
-    """The content of summary.json: the same bytes for the same run directory."""
-    scenario, engine = facts.scenario, facts.manifest["engine"]
-    return {
-        "format": FORMAT,
-        "run": facts.manifest["run"],
-        "study": scenario["study"],
-        "scenario": scenario["name"],
-        "profile": scenario["profile"],
-        "engine": {"name": engine["name"], "version": engine["version"], "options": engine["options"]},
-        "job": job,
-        "verdict": decision.verdict.value,
-        "validated": validated,
-        "state": state,
-        "state_reason": state_reason,
-        "sustained": sustained,
-        "closed_loop": not facts.plan.scheduled,
-        "interrupted": facts.outcome.interrupted,
-        "reasons": list(decision.reasons),
-        "warnings": warnings,
-        "results": _results(results, figures, validated),
-        "latency_ms": _latencies(figures),
-        "rate_per_s": _rates(figures, facts.moments),
-        "generator": _generator(figures),
-        "backlog": _backlog(figures),
-        "trend": _trend(figures),
-        "burst": figures.burst.figures() if figures is not None and figures.burst is not None else None,
-        "clock": _clock(figures),
-        "resources": {} if figures is None else {k: rounded(v) for k, v in figures.resources.items()},
-        "repetitions": [],
-        "slo": [],
-        "report": "report.html",
-    }
+) -> Summary:
+    """The same for the same run directory."""
+    scenario, engine = facts.scenario, facts.manifest.engine
+    return Summary(
+        format=FORMAT,
+        run=facts.manifest.run,
+        study=scenario.study,
+        scenario=scenario.name,
+        profile=scenario.profile,
+        engine=EngineUsed(name=engine.name, version=engine.version, options=engine.options),
+        job=job,
+        verdict=decision.verdict.value,
+        validated=validated,
+        state=state,
+        state_reason=state_reason,
+        sustained=sustained,
+        closed_loop=not facts.plan.scheduled,
+        interrupted=facts.outcome.interrupted,
+        reasons=list(decision.reasons),
+        warnings=warnings,
+        results=_results(results, figures, validated),
+        latency_ms=_latencies(figures),
+        rate_per_s=_rates(figures, facts.moments),
+        generator=_generator(figures),
+        backlog=_backlog(figures),
+        trend=_trend(figures),
+        burst=figures.burst.figures() if figures is not None and figures.burst is not None else None,
+        clock=_clock(figures),
+        resources={} if figures is None else {k: rounded(v) for k, v in figures.resources.items()},
+        repetitions=[],
+        slo=[],
+        report="report.html",
+    )
 
 
 def _results(counts: Mapping[str, int], figures: Figures | None, validated: bool) -> dict[str, Any]:
@@ -123,7 +134,7 @@ def _latencies(figures: Figures | None) -> dict[str, Any]:
     if figures is not None:
         found |= figures.latencies
     shown = {kind: rounded(distribution.figures()) for kind, distribution in found.items()}
-    shown["arrival"] = {"mean": None if figures is None else _round(_arrival_ms(figures.tally))}
+    shown["arrival"] = {"mean": None if figures is None else _rounded(_arrival_ms(figures.tally))}
     for kind in figures.unknown_kinds if figures is not None else ():
         shown[kind] = dict.fromkeys(shown[kind], None)
     if figures is not None and figures.broker_bound is not None and not figures.broker_bound.agrees:
@@ -139,64 +150,60 @@ def _arrival_ms(tally: Tally) -> float | None:
     return float((tally.average_ms * tally.inputs)[tally.timed].sum()) / inputs if inputs else None
 
 
-def _rates(figures: Figures | None, moments: Moments | None) -> dict[str, Any]:
+def _rates(figures: Figures | None, moments: Moments | None) -> Rates:
     if figures is None or moments is None or not moments.observed_s:
-        return dict.fromkeys(("offered", "achieved", "worst_second", "appended", "output"), 0.0)
+        return Rates(offered=0.0, achieved=0.0, worst_second=0.0, appended=0.0, output=0.0)
     seconds = moments.observed_s
-    return rounded(
-        {
-            "offered": figures.generator.offered / seconds,
-            "achieved": figures.generator.sent / seconds,
-            "worst_second": figures.generator.worst_second,
-            "appended": figures.stamps.appended_measured / seconds,
-            "output": figures.stamps.output_measured / seconds,
-        }
+    return Rates(
+        offered=_round(figures.generator.offered / seconds),
+        achieved=_round(figures.generator.sent / seconds),
+        worst_second=_rounded(figures.generator.worst_second),
+        appended=_round(figures.stamps.appended_measured / seconds),
+        output=_round(figures.stamps.output_measured / seconds),
     )
 
 
-def _generator(figures: Figures | None) -> dict[str, Any]:
+def _generator(figures: Figures | None) -> GeneratorFigures:
     if figures is None:
         late = ("late_p50_ms", "late_p99_ms", "late_max_ms", "late_p99_limit_ms", "late_max_limit_ms")
-        return {**dict.fromkeys(late), "errors": 0}
+        return GeneratorFigures.model_validate({**dict.fromkeys(late), "errors": 0})
     distribution = figures.generator.late_ms
-    return rounded(
-        {
-            "late_p50_ms": distribution.percentile(500),
-            "late_p99_ms": distribution.percentile(990),
-            "late_max_ms": distribution.max,
-            "late_p99_limit_ms": figures.generator.often_limit_ms,
-            "late_max_limit_ms": figures.generator.late_limit_ms,
-            "errors": figures.generator.errors,
-        }
+    return GeneratorFigures(
+        late_p50_ms=_rounded(distribution.percentile(500)),
+        late_p99_ms=_rounded(distribution.percentile(990)),
+        late_max_ms=_rounded(distribution.max),
+        late_p99_limit_ms=_rounded(figures.generator.often_limit_ms),
+        late_max_limit_ms=_rounded(figures.generator.late_limit_ms),
+        errors=_rounded(figures.generator.errors),
     )
 
 
-def _backlog(figures: Figures | None) -> dict[str, Any]:
+def _backlog(figures: Figures | None) -> Backlog:
     found = figures.backlog_measured.slope() if figures else None
     share = figures.waiting_measured.slope() if figures else None
-    return {
-        "end": figures.backlog_end if figures else 0,
-        "slope_per_s": _round(found.per_s) if found else None,
-        "slope_ci": [_round(found.low), _round(found.high)] if found else None,
-        "slope_percent": _round(100 * share.per_s) if share else None,
-        "slope_percent_ci": [_round(100 * share.low), _round(100 * share.high)] if share else None,
-    }
+    return Backlog(
+        end=figures.backlog_end if figures else 0,
+        slope_per_s=_round(found.per_s) if found else None,
+        slope_ci=(_round(found.low), _round(found.high)) if found else None,
+        slope_percent=_round(100 * share.per_s) if share else None,
+        slope_percent_ci=(_round(100 * share.low), _round(100 * share.high)) if share else None,
+    )
 
 
-def _trend(figures: Figures | None) -> dict[str, Any]:
+def _trend(figures: Figures | None) -> Trend:
     found = figures.medians_measured.slope() if figures is not None and figures.total_known else None
-    return {
-        "total_ms_per_s": _round(found.per_s) if found else None,
-        "total_ci": [_round(found.low), _round(found.high)] if found else None,
-    }
+    return Trend(
+        total_ms_per_s=_round(found.per_s) if found else None,
+        total_ci=(_round(found.low), _round(found.high)) if found else None,
+    )
 
 
-def _clock(figures: Figures | None) -> dict[str, Any]:
+def _clock(figures: Figures | None) -> ClockFigures:
     bound = figures and figures.broker_bound
-    return {
-        "step_max_ms": _round(figures.clock_step_ms) if figures else None,
-        "broker_offset_ms": [_round(bound.low_ms), _round(bound.high_ms)] if bound else None,
-    }
+    return ClockFigures(
+        step_max_ms=_rounded(figures.clock_step_ms) if figures else None,
+        broker_offset_ms=(_round(bound.low_ms), _round(bound.high_ms)) if bound else None,
+    )
 
 
 def write_measures(run: RunDir, facts: Facts, figures: Figures, moments: Moments) -> None:
@@ -251,8 +258,13 @@ def _phase(second: int, moments: Moments) -> str:
 
 
 def rounded(values: Mapping[str, float | int | None]) -> dict[str, Any]:
-    return {name: value if isinstance(value, int) else _round(value) for name, value in values.items()}
+    return {name: _rounded(value) for name, value in values.items()}
 
 
-def _round(value: float | None) -> float | None:
-    return None if value is None else round(float(value), DECIMALS)
+def _rounded(value: float | None) -> float | None:
+    """A whole number stays one."""
+    return value if value is None or isinstance(value, int) else _round(value)
+
+
+def _round(value: float) -> float:
+    return round(float(value), DECIMALS)

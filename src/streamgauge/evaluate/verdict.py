@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from streamgauge.errors import (
     EXIT_MISSED,
@@ -16,6 +15,7 @@ from streamgauge.errors import (
 from streamgauge.evaluate.facts import Facts
 from streamgauge.model import NS_PER_MS, NS_PER_S, Verdict
 from streamgauge.model.outcome import EndedProcess
+from streamgauge.model.summary import Summary
 
 LOSSLESS = ("exactly-once", "at-least-once")
 WITHOUT_DUPLICATES = ("exactly-once", "at-most-once")
@@ -85,17 +85,17 @@ def recounting_warnings(results: Mapping[str, int], recounted: int) -> list[str]
     ]
 
 
-def exit_code(summary: Mapping[str, Any]) -> int:
+def exit_code(summary: Summary) -> int:
     """What the command that made this summary ends with."""
-    if summary.get("interrupted"):
+    if summary.interrupted:
         return Interrupted.exit_code
-    if summary["verdict"] == Verdict.INVALID.value:
+    if summary.verdict == Verdict.INVALID.value:
         return InvalidMeasurement.exit_code
-    if summary["verdict"] == Verdict.FAILED.value:
+    if summary.verdict == Verdict.FAILED.value:
         return EngineFailed.exit_code
-    missed = any(not slo["passed"] for slo in summary.get("slo", ()))
+    missed = any(not slo.passed for slo in summary.slo)
     # ``sustained`` is null unless the scenario names a rule for it.
-    return EXIT_MISSED if missed or summary["sustained"] is False else EXIT_OK
+    return EXIT_MISSED if missed or summary.sustained is False else EXIT_OK
 
 
 def _last_words(process: EndedProcess) -> str:

@@ -66,7 +66,7 @@ class Visible:
         Also None of undeclared transactions that nobody watched; see ``undeclared``.
         """
         samples = run.samples("visible")
-        if not facts.manifest["engine"].get("transactional") and not (samples and undeclared(run, facts)):
+        if not facts.manifest.engine.transactional and not (samples and undeclared(run, facts)):
             return None
         columns = ("partition", "end", "t_ns", "since_ns")
         partition, end, t_ns, since_ns = (np.array([line[name] for line in samples], np.int64) for name in columns)
@@ -111,7 +111,7 @@ class Visible:
 def undeclared(run: RunDir, facts: Facts) -> int:
     """Places of the output without a record that can be read, as transactions leave them, of an engine that declares no
     transactions."""
-    if facts.manifest["engine"].get("transactional"):
+    if facts.manifest.engine.transactional:
         return 0
     return unused_places(run, facts) + (facts.outcome.hidden or 0)
 
@@ -143,13 +143,13 @@ def findings(run: RunDir, facts: Facts, visible: Visible | None) -> tuple[list[s
         said.append(f"{hidden} places of the output were behind a transaction that was still open when the run ended")
     if not undeclared(run, facts):
         return [], said
-    engine = facts.manifest["engine"]
-    found = f"{engine['name']} writes in transactions without declaring it"
+    engine = facts.manifest.engine
+    found = f"{engine.name} writes in transactions without declaring it"
     if visible is not None:
         return [], [*said, f"{found}: results count from when their transaction was committed"]
     if not (places := unused_places(run, facts)):
         return [], [*said, found]  # nothing was committed, so nothing needs a stamp
-    option = "; try again with --set delivery=exactly-once" if engine["name"] == "command" else ""
+    option = "; try again with --set delivery=exactly-once" if engine.name == "command" else ""
     found += f" ({places} offsets of the output hold no record)"
     return [f"{found}, and nobody saw when its results became visible{option}"], said
 

@@ -9,21 +9,20 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from streamgauge import dirs
+from streamgauge import dirs, stored
 from streamgauge.errors import EngineFailed, EnvironmentProblem, InvalidMeasurement, StreamgaugeError, UsageError
 from streamgauge.machine import description as machine
 from streamgauge.model import Scenario, Verdict
-from streamgauge.rundir import write_json
-from streamgauge.schemas import CALIBRATIONS
-from streamgauge.stored import check, read_json
+from streamgauge.model.calibration import FORMAT, Calibration, Calibrations, Floor, Floors
+from streamgauge.model.summary import Summary
+from streamgauge.stored import read_object, write_json
 
-FORMAT = 1
 ATTEMPTS = 2
 """A stall of the machine must not pass for its ceiling."""
 FIRST_RATE_PER_S = 2_000
 LAST_RATE_PER_S = 2_000_000
 
-Run = Callable[[Scenario], Mapping[str, Any]]
+Run = Callable[[Scenario], Summary]
 """One run of a scenario in fresh processes; returns its summary."""
 
 
@@ -31,22 +30,23 @@ def path() -> Path:
     return dirs.state_dir() / "calibration.json"
 
 
-def read() -> dict[str, Any] | None:
+def read() -> Calibration | None:
     """The calibration of this machine; None when there is none, or none that this version reads.
 
     Raises UsageError when the file is damaged.
     """
-    return _stored().get(machine_key())
+    return _known().get(machine_key())
 
 
-def write(calibration: Mapping[str, Any]) -> Path:
+def write(calibration: Calibration) -> Path:
     """Keep it for this machine, beside those of others that share the home directory. A damaged file is replaced."""
     target = path()
     target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    others: dict[str, Any] = {}
+    others: Mapping[str, Calibration] = {}
     with contextlib.suppress(UsageError):
-        others = _stored()
-    write_json(target, {"format": FORMAT, "machines": {**others, machine_key(): dict(calibration)}})
+        others = _known()
+    machines = {**others, machine_key(): calibration}
+    write_json(target, Calibrations(format=FORMAT, machines=machines).as_json())
     return target
 
 
@@ -56,7 +56,7 @@ def machine_key() -> str:
     return f"{about['cpu']}, {about['cores']} cores, {about['system']} {about['kernel']}"
 
 
-def calibrate(scenario: Scenario, run: Run, say: Callable[[str], None] = lambda text: None) -> dict[str, Any]:
+def calibrate(scenario: Scenario, run: Run, say: Callable[[str], None] = lambda text: None) -> Calibration:
     """Measure floor and ceiling with a scenario of the engine `echo`. Writes nothing.
 
     The floor is the latency of the scenario's own load. The ceiling is what came out at the highest of the doubled
@@ -67,19 +67,22 @@ def calibrate(scenario: Scenario, run: Run, say: Callable[[str], None] = lambda 
     summary = _run_until_valid(scenario, run, repeated)
     if (problem := _problem(summary)) is not None:
         raise problem
-    latencies = summary["latency_ms"]
-    ceiling_per_s, stopped_by = _ceiling(scenario, run, summary["rate_per_s"]["output"], say, repeated)
-    return {
-        "scenario": f"{scenario.study}/{scenario.name}",
-        "workload": scenario.workload,
-        "rate_per_s": scenario.load.rate_per_s,
-        "measured_s": scenario.load.measured_s,
-        "at": datetime.now(UTC).isoformat(timespec="seconds"),
-        "floor_ms": {kind: {p: latencies[kind][p] for p in ("p50", "p99")} for kind in ("total", "latest")},
-        "ceiling_per_s": ceiling_per_s,
-        "ceiling_because": stopped_by,
-        "repeated": repeated,
-    }
+    ceiling_per_s, stopped_by = _ceiling(scenario, run, summary.rate_per_s.output or 0.0, say, repeated)
+    return Calibration(
+        scenario=f"{scenario.study}/{scenario.name}",
+        workload=scenario.workload,
+        rate_per_s=scenario.load.rate_per_s,
+        measured_s=scenario.load.measured_s,
+        at=datetime.now(UTC).isoformat(timespec="seconds"),
+        floor_ms=Floors(total=_floor(summary, "total"), latest=_floor(summary, "latest")),
+        ceiling_per_s=ceiling_per_s,
+        ceiling_because=stopped_by,
+        repeated=repeated,
+    )
+
+
+def _floor(summary: Summary, kind: str) -> Floor:
+    return Floor(p50=summary.percentile_ms(kind, "p50"), p99=summary.percentile_ms(kind, "p99"))
 
 
 def _ceiling(
@@ -96,50 +99,46 @@ def _ceiling(
             return output_per_s, f"{rate_per_s:,}/s: {problem.what}"
         if (failure := _problem(summary)) is not None:
             return output_per_s, f"{rate_per_s:,}/s: {failure.got}"
-        if summary["sustained"] is False:
+        if summary.sustained is False:
             return output_per_s, f"{rate_per_s:,}/s: not sustained"
-        output_per_s = summary["rate_per_s"]["output"]
+        output_per_s = summary.rate_per_s.output or 0.0
         rate_per_s *= 2
     return output_per_s, "no higher rate was tried"
 
 
-def _run_until_valid(scenario: Scenario, run: Run, repeated: list[dict[str, Any]]) -> Mapping[str, Any]:
+def _run_until_valid(scenario: Scenario, run: Run, repeated: list[dict[str, Any]]) -> Summary:
     """The last attempt; one before it that was INVALID is added to ``repeated`` with its reasons and figures."""
     summary = run(scenario)
     for _ in range(ATTEMPTS - 1):
-        if summary["verdict"] != Verdict.INVALID.value:
+        if summary.verdict != Verdict.INVALID.value:
             break
         repeated.append(
             {
                 "rate_per_s": scenario.load.rate_per_s,
-                "reasons": list(summary["reasons"]),
-                **{f"total_{p}": summary["latency_ms"]["total"][p] for p in ("p50", "p99")},
-                "rate_output": summary["rate_per_s"]["output"],
+                "reasons": list(summary.reasons),
+                **{f"total_{p}": summary.percentile_ms("total", p) for p in ("p50", "p99")},
+                "rate_output": summary.rate_per_s.output,
             }
         )
         summary = run(scenario)
     return summary
 
 
-def _problem(summary: Mapping[str, Any]) -> StreamgaugeError | None:
-    why = f"{summary['verdict']}: {'; '.join(summary['reasons'])}"
-    if summary["verdict"] == Verdict.INVALID.value:
+def _problem(summary: Summary) -> StreamgaugeError | None:
+    why = f"{summary.verdict}: {'; '.join(summary.reasons)}"
+    if summary.verdict == Verdict.INVALID.value:
         hint = "streamgauge calibrate again, with nothing else running"
         return InvalidMeasurement("the machine could not be calibrated", got=why, hint=hint)
-    if summary["verdict"] == Verdict.FAILED.value:
+    if summary.verdict == Verdict.FAILED.value:
         return EngineFailed("the machine could not be calibrated", got=why)
     return None
 
 
-def _stored() -> dict[str, Any]:
+def _known() -> Mapping[str, Calibration]:
     """By machine."""
     hint = "streamgauge calibrate, which writes it again, or remove it"
     try:
-        content = read_json(path(), {}, hint)
+        content = read_object(path(), hint)
     except OSError:
         return {}
-    if content.get("format") != FORMAT:
-        return {}
-    check(path(), content, CALIBRATIONS, hint)
-    machines: dict[str, Any] = content["machines"]
-    return machines
+    return stored.read(path(), Calibrations, hint).machines if content.get("format") == FORMAT else {}

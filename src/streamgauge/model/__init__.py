@@ -18,7 +18,7 @@ QUEUE_S = 10
 """Up to that many, its queue holds this much load, for a transport that stalls, beside the longest planned pause."""
 
 QUIET_S = 5.0
-"""An engine that publishes nothing for so long, and for so many of its triggers, is quiet."""
+"""An engine that publishes nothing for so long (``quiet_s`` of a scenario), and for so many triggers, is quiet."""
 QUIET_TRIGGERS = 3
 
 Delivery = Literal["exactly-once", "at-least-once", "at-most-once"]
@@ -139,6 +139,8 @@ class Scenario:
     sustained: str | None
     seed: int
     broker_port: int = 0
+    quiet_s: float = QUIET_S
+    """The shortest silence after the load that ends the drain."""
     generators: int = 1
     """Load workers that share the plan."""
     slo: tuple[str, ...] = ()

@@ -30,6 +30,7 @@ __all__ = ["Running", "Supervisor", "signals_as_interrupt"]
 
 _POLL_S = 0.05
 _LEFTOVER_GRACE_S = 2.0
+_SETTLE_S = 2.0
 _LAST_WORDS_S = 1.0
 
 
@@ -364,7 +365,7 @@ def _error_class(group: str) -> type[StreamgaugeError]:
 
 def _settle(running: Running) -> None:
     """After a reaping: collect the exit code and give back the handles."""
-    running.wait(_LEFTOVER_GRACE_S)
+    running.wait(_SETTLE_S)
     running.close()
     running.stopped = True
 

@@ -5,22 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from streamgauge.model.summary import BurstFigures
 from streamgauge.report.draw import Figure, line, linear, mark, over_time
 from streamgauge.report.source import Source
 from streamgauge.report.text import number
 
-MOMENTS = {"first_output_s": "first output", "caught_up_s": "caught up"}
-
-
-def burst_of(source: Source) -> Mapping[str, Any]:
-    """The summary's figures of the bursts; empty where the load has none."""
-    found = source.summary.get("burst")
-    return found if isinstance(found, Mapping) else {}
+FIRST_OUTPUT, CAUGHT_UP = "first output", "caught up"
 
 
 def burst_figures(source: Source) -> dict[str, Figure | None]:
     """Rates and latencies over time with the bursts marked; none for other loads."""
-    if not burst_of(source):
+    if source.summary.burst is None:
         return {}
     kind = "total" if _known(source, "total_p50") else "latest"
     return {
@@ -47,25 +42,31 @@ def burst_figures(source: Source) -> dict[str, Figure | None]:
 
 def burst_moments(source: Source) -> list[tuple[str, str]]:
     """What happened when after the start of the engine that found a backlog."""
-    burst = burst_of(source)
     return [
-        (text, "not in this run" if burst.get(field) is None else f"after {number(burst[field], 2)} s")
-        for field, text in MOMENTS.items()
+        (text, "not in this run" if after_s is None else f"after {number(after_s, 2)} s")
+        for text, after_s in _moments(source.summary.burst).items()
     ]
+
+
+def _moments(burst: BurstFigures | None) -> dict[str, float | None]:
+    """In seconds since the start of the engine."""
+    if burst is None:
+        return {}
+    return {FIRST_OUTPUT: burst.first_output_s, CAUGHT_UP: burst.caught_up_s}
 
 
 def burst_rows(source: Source) -> list[dict[str, str]]:
     """One row per burst of a periodic load."""
     return [
         {
-            "begins at (s)": number(burst.get("start_s"), 1),
-            "sent within (ms)": number(burst.get("width_ms"), 0) + (" (wide)" if burst.get("wide") else ""),
-            "p50 before (ms)": number(burst.get("p50_before_ms"), 0),
-            "highest p50 (ms)": number(burst.get("p50_peak_ms"), 0),
-            "highest p99 (ms)": number(burst.get("p99_peak_ms"), 0),
-            "elevated (s)": number(burst.get("elevated_s")),
+            "begins at (s)": number(burst.start_s, 1),
+            "sent within (ms)": number(burst.width_ms, 0) + (" (wide)" if burst.wide else ""),
+            "p50 before (ms)": number(burst.p50_before_ms, 0),
+            "highest p50 (ms)": number(burst.p50_peak_ms, 0),
+            "highest p99 (ms)": number(burst.p99_peak_ms, 0),
+            "elevated (s)": number(burst.elevated_s),
         }
-        for burst in burst_of(source).get("bursts", ())
+        for burst in (source.summary.burst.bursts if source.summary.burst else ())
     ]
 
 
@@ -90,20 +91,20 @@ def _marked(source: Source, lines: Mapping[str, tuple[str, dict[str, Any]]], tit
 
 
 def _marks(source: Source) -> list[tuple[Figure, Figure]]:
-    burst = burst_of(source)
-    if burst.get("kind") == "periodic":
+    burst = source.summary.burst
+    if burst is not None and burst.kind == "periodic":
         return [
-            mark("wide burst", each["start_s"], "--alarm") if each.get("wide") else mark("burst", each["start_s"])
-            for each in burst.get("bursts", ())
+            mark("wide burst", each.start_s, "--alarm") if each.wide else mark("burst", each.start_s)
+            for each in burst.bursts
         ]
     started_ns = source.outcome.engine_start_ns
     if started_ns is None:
         return []
     started_s = source.since_start_s(started_ns)
-    moments = {"engine started": 0.0, **{text: burst.get(field) for field, text in MOMENTS.items()}}
+    moments = {"engine started": 0.0, **_moments(burst)}
     # An engine may catch up right after its first output: their labels stand on either side.
     return [
-        mark(text, started_s + after_s, label_after=text == MOMENTS["caught_up_s"])
+        mark(text, started_s + after_s, label_after=text == CAUGHT_UP)
         for text, after_s in moments.items()
         if after_s is not None
     ]

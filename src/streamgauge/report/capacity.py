@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Literal
 
+from streamgauge.model.capacity import NAME, Capacity, CapacityProbe, CapacitySet, SearchRow, read
 from streamgauge.report import text
 from streamgauge.report.draw import Figure, figure, line, logarithmic
 from streamgauge.report.page import as_script_data, csp_hash, packaged
-from streamgauge.schemas import read_capacity
 from streamgauge.studies.search_axis import SearchAxis
 
-Probe = Mapping[str, Any]
-
 _STYLES = {"found": "valid", "ceiling": "valid", "missed": "failed", "invalid": "invalid", None: "invalid"}
+_PERCENTILES: tuple[tuple[Literal["p50", "p99"], str], ...] = (("p50", "--s1"), ("p99", "--s2"))
 _MARKS = {"valid": "✓", "failed": "✕", "invalid": "!"}
 
 
 def write_capacity(out: Path) -> Path:
     """Write ``report.html`` beside ``capacity.json``, whole or not at all, and return its path."""
-    page = render(read_capacity(out / "capacity.json"))
+    page = render(read(out / NAME))
     target = out / "report.html"
     part = target.with_name(target.name + ".part")
     part.write_text(page, encoding="utf-8")
@@ -28,20 +27,20 @@ def write_capacity(out: Path) -> Path:
     return target
 
 
-def render(capacity: Mapping[str, Any]) -> str:
+def render(capacity: Capacity | CapacitySet) -> str:
     """The whole page. The same search gives the same bytes."""
     import jinja2
     from markupsafe import Markup
     from plotly.offline import get_plotlyjs
 
-    drawn = None if "searches" in capacity else latency_against_value(capacity)
+    drawn = None if isinstance(capacity, CapacitySet) else latency_against_value(capacity)
     figures = {} if drawn is None else {"latency": drawn}
     scripts = {"plotly_js": get_plotlyjs() if figures else "", "draw_js": packaged("page.js")}
     environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
     environment.filters.update(number=text.number, plain=text.plain, answer=lambda search: bracket(search, capacity))
     word, sentence = headline(capacity)
-    style = "failed" if word == "FAILED" else _STYLES.get(capacity["outcome"], "invalid")
-    template = "capacity_set.html.j2" if "searches" in capacity else "capacity.html.j2"
+    style = "failed" if word == "FAILED" else _STYLES.get(capacity.outcome, "invalid")
+    template = "capacity_set.html.j2" if isinstance(capacity, CapacitySet) else "capacity.html.j2"
     return environment.from_string(packaged(template)).render(
         css=Markup(packaged("page.css")),  # noqa: S704  the package's own files
         **{name: Markup(script) for name, script in scripts.items()},  # noqa: S704  the packages' own files
@@ -56,85 +55,85 @@ def render(capacity: Mapping[str, Any]) -> str:
     )
 
 
-def headline(capacity: Mapping[str, Any]) -> tuple[str, str]:
+def headline(capacity: Capacity | CapacitySet) -> tuple[str, str]:
     """One word and one sentence, of a search or of a set of them."""
-    outcome = capacity["outcome"]
+    outcome = capacity.outcome
     if outcome in ("found", "ceiling"):
-        return "FOUND", _median(capacity) if "searches" in capacity else bracket(capacity, capacity)
-    if "searches" in capacity:
+        return "FOUND", _median(capacity) if isinstance(capacity, CapacitySet) else bracket(capacity, capacity)
+    if isinstance(capacity, CapacitySet):
         return _of_unusable_set(capacity)
     if outcome == "missed":
-        return "MISSED", f"nothing is sustained, not even {capacity['interval'][1]:,} {capacity['unit']}"
+        return "MISSED", f"nothing is sustained, not even {capacity.interval[1]:,} {capacity.unit}"
     if outcome == "invalid":
         return "INVALID", "the measurements cannot be trusted"
-    if capacity["note"]:
+    if capacity.note:
         return "FAILED", "the system under test failed"
     return "UNFINISHED", "the search has not come to its end"
 
 
-def bracket(search: Mapping[str, Any], capacity: Mapping[str, Any]) -> str:
+def bracket(search: Capacity | SearchRow, capacity: Capacity | CapacitySet) -> str:
     """What a search found, by its file or by its row in that of a set. ``capacity`` says what was searched."""
-    best, beyond = search["interval"]
+    best, beyond = search.interval
     if best is None:
-        unfinished = "FAILED" if search["note"] else "not finished"
-        return {"missed": "nothing is sustained", "invalid": "INVALID"}.get(search["outcome"], unfinished)
+        unfinished = "FAILED" if search.note else "not finished"
+        return {"missed": "nothing is sustained", "invalid": "INVALID"}.get(search.outcome or "", unfinished)
     if beyond is not None:
-        return f"{best:,} {capacity['unit']} sustained, {beyond:,} not ({_checked(search)})"
-    return f"{_at_least(capacity)} {best:,} {capacity['unit']} sustained ({_checked(search)}), the edge was not reached"
+        return f"{best:,} {capacity.unit} sustained, {beyond:,} not ({_checked(search)})"
+    return f"{_at_least(capacity)} {best:,} {capacity.unit} sustained ({_checked(search)}), the edge was not reached"
 
 
-def _median(capacity: Mapping[str, Any]) -> str:
+def _median(capacity: CapacitySet) -> str:
     """Of a set whose searches all found something."""
-    of_edge = "" if capacity["outcome"] == "found" else f"{_at_least(capacity)} "
-    ends = capacity["interval"]["best"]
+    of_edge = "" if capacity.outcome == "found" else f"{_at_least(capacity)} "
+    ends = capacity.interval.best
     interval = f", 95 % interval {text.rounded(ends[0])} to {text.rounded(ends[1])}" if ends else ""
-    searches = f"median of {len(capacity['searches'])} searches{interval}"
-    best = text.rounded(capacity["median"])
-    return f"{of_edge}{best} {capacity['unit']} sustained, {searches} ({_checked(capacity)})"
+    searches = f"median of {len(capacity.searches)} searches{interval}"
+    best = text.rounded(capacity.median)
+    return f"{of_edge}{best} {capacity.unit} sustained, {searches} ({_checked(capacity)})"
 
 
-def _of_unusable_set(capacity: Mapping[str, Any]) -> tuple[str, str]:
-    outcome, listed = capacity["outcome"], capacity["searches"]
+def _of_unusable_set(capacity: CapacitySet) -> tuple[str, str]:
+    outcome, listed = capacity.outcome, capacity.searches
     if outcome is None:
-        done = sum(search["outcome"] is not None for search in listed)
-        return "UNFINISHED", f"{done} of {capacity['runs']} searches have come to their end"
-    bad = ", ".join(search["directory"] for search in listed if search["outcome"] == outcome)
+        done = sum(search.outcome is not None for search in listed)
+        return "UNFINISHED", f"{done} of {capacity.runs} searches have come to their end"
+    bad = ", ".join(search.directory for search in listed if search.outcome == outcome)
     if outcome == "missed":
         return "MISSED", f"nothing is sustained in search {bad}"
     return "INVALID", f"the measurements of search {bad} cannot be trusted"
 
 
-def _at_least(capacity: Mapping[str, Any]) -> str:
+def _at_least(capacity: Capacity | CapacitySet) -> str:
     return "at least" if SearchAxis.of_file(capacity).more_is_harder else "at most"
 
 
-def _checked(capacity: Mapping[str, Any]) -> str:
+def _checked(capacity: Capacity | CapacitySet | SearchRow) -> str:
     """Whether the answer was confirmed, and whether the results were checked, where that is known."""
-    confirmed, validated = "confirmed" if capacity["confirmed"] else "not confirmed", capacity.get("validated")
+    confirmed, validated = "confirmed" if capacity.confirmed else "not confirmed", capacity.validated
     if validated is None:
         return confirmed
     return f"{confirmed}, {'validated' if validated else 'unvalidated: no reference'}"
 
 
-def latency_against_value(capacity: Mapping[str, Any]) -> Figure | None:
+def latency_against_value(capacity: Capacity) -> Figure | None:
     """p50 and p99 of every probe that has them, and the zone shaded in which nothing is sustained."""
-    shown = [p for p in capacity["probes"] if p["verdict"] in ("sustained", "not sustained", "undecided")]
+    shown = [p for p in capacity.probes if p.verdict in ("sustained", "not sustained", "undecided")]
     # Of several probes at one value the last: the repeated one, or the confirming run.
-    last = {p["value"]: p for p in shown if (p["total_p50"] or 0) > 0}
+    last = {p.value: p for p in shown if (p.total_p50 or 0) > 0}
     timed = [last[value] for value in sorted(last)]
     if not timed:
         return None
-    values = [p["value"] for p in timed]
+    values = [p.value for p in timed]
     traces = []
-    for name, color in (("p50", "--s1"), ("p99", "--s2")):
-        latencies = [p[f"total_{name}"] for p in timed]
-        symbols = ["circle" if p["verdict"] == "sustained" else "x" for p in timed]
+    for name, color in _PERCENTILES:
+        latencies = [p.total(name) for p in timed]
+        symbols = ["circle" if p.verdict == "sustained" else "x" for p in timed]
         trace = line(name, values, latencies, color, "ms")
         traces.append({**trace, "mode": "lines+markers", "marker": {"color": color, "size": 9, "symbol": symbols}})
-    unit = capacity["unit"]
-    x_axis = logarithmic(unit, [p["value"] for p in shown])
+    unit = capacity.unit
+    x_axis = logarithmic(unit, [p.value for p in shown])
     # The searched range is mostly narrower than from one round number to the next.
-    ticks = sorted({values[0], values[-1], capacity["interval"][0] or values[0]})
+    ticks = sorted({values[0], values[-1], capacity.interval[0] or values[0]})
     x_axis |= {"tickvals": ticks, "ticktext": [text.number(tick) for tick in ticks]}
     shapes, notes = unsustainable(capacity, shown, x_axis["range"])
     y_axis = logarithmic("total latency (ms)", [v for trace in traces for v in trace["y"]])
@@ -142,11 +141,11 @@ def latency_against_value(capacity: Mapping[str, Any]) -> Figure | None:
 
 
 def unsustainable(
-    capacity: Mapping[str, Any], shown: Sequence[Probe], x_range: Sequence[float]
+    capacity: Capacity, shown: Sequence[CapacityProbe], x_range: Sequence[float]
 ) -> tuple[list[Figure], list[Figure]]:
     """The zone beyond the edge as a shape, and its label; nothing while no probe has failed."""
-    failed = [p["value"] for p in shown if p["verdict"] != "sustained"]
-    beyond = capacity["interval"][1]
+    failed = [p.value for p in shown if p.verdict != "sustained"]
+    beyond = capacity.interval[1]
     if beyond is None and not failed:
         return [], []
     upwards = SearchAxis.of_file(capacity).more_is_harder

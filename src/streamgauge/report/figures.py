@@ -163,8 +163,8 @@ def backlog(source: Source) -> Figure | None:
     middles = _middles(source)
     traces = [line("backlog", middles, values, "--s1", "records")]
     measured = [phase for phase in source.phases if phase.name == "measured"]
-    summary = source.summary.get("backlog") or {}
-    slope, interval = summary.get("slope_per_s"), summary.get("slope_ci")
+    found = source.summary.backlog
+    slope, interval = (None, None) if found is None else (found.slope_per_s, found.slope_ci)
     inside = [
         (middle, value)
         for middle, value, phase in zip(middles, values, source.seconds.get("phase", ()), strict=False)
@@ -215,8 +215,8 @@ def lateness(source: Source) -> Figure | None:
 
 def late_limits_ms(source: Source) -> tuple[float | None, float | None]:
     """The lateness that no record, and that at most 1 % of the records, may exceed: as the verdict had them."""
-    generator = source.summary.get("generator") or {}
-    return generator.get("late_max_limit_ms"), generator.get("late_p99_limit_ms")
+    found = source.summary.generator
+    return (None, None) if found is None else (found.late_max_limit_ms, found.late_p99_limit_ms)
 
 
 def cpu(source: Source) -> Figure | None:
@@ -301,8 +301,7 @@ def _per_role(source: Source, field: str, title: str, unit: str, growth: bool) -
 
 def _missing(source: Source, kind: str) -> int:
     """Results that never came: the line ends below 100 %."""
-    figures = (source.summary.get("latency_ms") or {}).get(kind) or {}
-    return int(figures.get("missing") or 0)
+    return int(source.summary.latency(kind).get("missing") or 0)
 
 
 def _cumulated(values: np.ndarray, counts: np.ndarray, missing: int) -> tuple[list[float], list[float]]:

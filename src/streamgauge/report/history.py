@@ -14,7 +14,8 @@ from typing import Any
 from streamgauge import identity
 from streamgauge.errors import UsageError
 from streamgauge.identity import Ignored
-from streamgauge.model import NS_PER_S
+from streamgauge.model import NS_PER_S, JobFile
+from streamgauge.model.manifest import Manifest
 from streamgauge.model.outcome import Outcome
 from streamgauge.report import draw, text
 from streamgauge.report.page import as_script_data, csp_hash, packaged
@@ -175,21 +176,19 @@ def _run_directories(root: Path) -> Iterator[Path]:
 def _read(directory: Path) -> Entry:
     run = RunDir.open(directory)
     manifest, summary = run.manifest(), run.summary()
-    scenario = manifest["scenario"]
-    total = summary["latency_ms"].get("total") or {}
-    rates = summary["rate_per_s"]
+    scenario = manifest.scenario
     return Entry(
         directory=directory,
         at=_moment(run, manifest),
-        scenario=f"{scenario['study']}/{scenario['name']}",
-        engine=str(manifest["engine"]["name"]),
-        stage=_job_name(scenario.get("job")) or str(scenario["stage"]),
-        offered_per_s=_number(scenario["load"].get("rate_per_s")),
-        verdict=str(summary["verdict"]),
-        state=summary["state"],
-        p50_ms=_number(total.get("p50")),
-        p99_ms=_number(total.get("p99")),
-        output_per_s=_number(rates.get("output")),
+        scenario=f"{scenario.study}/{scenario.name}",
+        engine=manifest.engine.name,
+        stage=_job_name(scenario.job) or scenario.stage,
+        offered_per_s=scenario.load.rate_per_s,
+        verdict=summary.verdict,
+        state=summary.state,
+        p50_ms=summary.percentile_ms("total", "p50"),
+        p99_ms=summary.percentile_ms("total", "p99"),
+        output_per_s=summary.rate_per_s.output,
         settings=_settings(manifest, shared_cores(manifest, _outcome(run))),
     )
 
@@ -204,8 +203,8 @@ def _why(problem: UsageError | OSError) -> str:
     return f"{problem.what}: {problem.got}" if problem.got else problem.what
 
 
-def _settings(manifest: Mapping[str, Any], shared: bool | None) -> dict[str, str]:
-    identified = identity.ignoring(identity.of_manifest(manifest, shared), [*MEASURED, *IGNORED])
+def _settings(manifest: Manifest, shared: bool | None) -> dict[str, str]:
+    identified = identity.ignoring(identity.of_manifest(manifest.as_json(), shared), [*MEASURED, *IGNORED])
     return {_short(name): text.plain(value) for name, value in identified.items()}
 
 
@@ -214,19 +213,19 @@ def _short(name: str) -> str:
     return name.removeprefix(next((prefix for prefix in PREFIXES if name.startswith(prefix)), ""))
 
 
-def _job_name(job: Mapping[str, Any] | None) -> str:
+def _job_name(job: JobFile | None) -> str:
     """A job file that was changed is another measurement; its name alone does not tell."""
-    return f"{Path(job['path']).name} {job['sha256'][:7]}" if job else ""
+    return f"{job.name} {job.sha256[:7]}" if job else ""
 
 
-def _moment(run: RunDir, manifest: Mapping[str, Any]) -> datetime:
+def _moment(run: RunDir, manifest: Manifest) -> datetime:
     """When its load started; where it never did, when the run got its name."""
     start_ns = run.outcome().load_start_ns if run.outcome_path.is_file() else None
     if start_ns is not None:
         return datetime.fromtimestamp(start_ns / NS_PER_S, UTC)
-    named = re.search(r"(\d{8}-\d{6})-[0-9a-f]+$", manifest["run"])
+    named = re.search(r"(\d{8}-\d{6})-[0-9a-f]+$", manifest.run)
     if named is None:
-        raise UsageError("nothing tells when it ran", got=f"the name {manifest['run']!r} without a date")
+        raise UsageError("nothing tells when it ran", got=f"the name {manifest.run!r} without a date")
     return datetime.strptime(named[1], "%Y%m%d-%H%M%S").replace(tzinfo=UTC)
 
 

@@ -6,12 +6,13 @@ import base64
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from functools import cache
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from streamgauge.report import text
-from streamgauge.report.bursts import burst_moments, burst_of, burst_rows
+from streamgauge.report.bursts import burst_moments, burst_rows
 from streamgauge.report.figures import all_figures
 from streamgauge.report.recovery import fault_results, fault_rows
 from streamgauge.report.source import Source, read
@@ -31,6 +32,9 @@ from streamgauge.report.tables import (
 )
 from streamgauge.rundir import RunDir
 
+if TYPE_CHECKING:
+    from jinja2 import Template
+
 
 def write_page(run: RunDir) -> Path:
     """See ``report.write``."""
@@ -44,12 +48,26 @@ def write_page(run: RunDir) -> Path:
 
 def render(source: Source) -> str:
     """The whole page. The same run gives the same bytes."""
-    import jinja2
     from markupsafe import Markup
     from plotly.offline import get_plotlyjs
 
     figures = all_figures(source)
     scripts = {"plotly_js": get_plotlyjs() if figures else "", "draw_js": packaged("page.js")}
+    return _template().render(
+        css=Markup(packaged("page.css")),  # noqa: S704  the package's own files
+        **{name: Markup(script) for name, script in scripts.items()},  # noqa: S704  the packages' own files
+        script_hashes=[csp_hash(script) for script in scripts.values()],
+        figures=figures,
+        figures_json=Markup(as_script_data(figures)),  # noqa: S704  escaped there
+        **context(source),
+    )
+
+
+@cache
+def _template() -> Template:
+    """Compiled once: a campaign writes many pages."""
+    import jinja2
+
     environment = jinja2.Environment(
         autoescape=True,
         undefined=jinja2.ChainableUndefined,  # a run that died early lacks what others have
@@ -64,44 +82,35 @@ def render(source: Source) -> str:
         scaled=text.scaled,
     )
     environment.tests["records"] = _is_records
-    return environment.from_string(packaged("page.html.j2")).render(
-        css=Markup(packaged("page.css")),  # noqa: S704  the package's own files
-        **{name: Markup(script) for name, script in scripts.items()},  # noqa: S704  the packages' own files
-        script_hashes=[csp_hash(script) for script in scripts.values()],
-        figures=figures,
-        figures_json=Markup(as_script_data(figures)),  # noqa: S704  escaped there
-        **context(source),
-    )
+    return environment.from_string(packaged("page.html.j2"))
 
 
 def context(source: Source) -> dict[str, Any]:
     """What the template says in words and tables."""
-    summary = source.summary
-    verdict = str(summary.get("verdict") or "UNKNOWN")
-    mark, meaning = text.VERDICTS.get(verdict, ("?", "the run has no verdict"))
-    style = verdict.lower() if verdict in text.VERDICTS else "invalid"
-    state = summary.get("state")
-    unvalidated = summary.get("validated") is False
+    summary, manifest = source.summary, source.manifest.as_json()
+    verdict, state = summary.verdict, summary.state
+    mark, meaning = text.VERDICTS[verdict]
+    unvalidated = summary.validated is False
     if unvalidated and verdict == "VALID":
         meaning = text.UNVALIDATED
     return {
-        "manifest": source.manifest,
+        "manifest": manifest,
         "outcome": source.outcome,
         "summary": summary,
-        "scenario": _mapping(source.manifest.get("scenario")),
-        "engine": _mapping(source.manifest.get("engine")) or _mapping(summary.get("engine")),
-        "transport": _mapping(source.manifest.get("transport")),
+        "scenario": manifest["scenario"],
+        "engine": manifest["engine"],
+        "transport": manifest["transport"],
         "verdict": {
             "word": verdict,
             "mark": mark,
             "meaning": meaning,
             "note": "unvalidated: no reference" if unvalidated else "",
             "usable": verdict == "VALID",
-            "style": style,
+            "style": verdict.lower(),
         },
         "state": {"word": state or "not judged", "meaning": _meaning_of_state(source)},
-        "reasons": [text.plain(reason) for reason in summary.get("reasons") or ()],
-        "warnings": [text.plain(warning) for warning in summary.get("warnings") or ()],
+        "reasons": [text.plain(reason) for reason in summary.reasons],
+        "warnings": [text.plain(warning) for warning in summary.warnings],
         "missing": source.missing,
         "phases": source.phases,
         "headlines": headlines(source),
@@ -113,22 +122,22 @@ def context(source: Source) -> dict[str, Any]:
         "resources": resource_rows(source),
         "machine": machine_rows(source),
         "clock": clock_rows(source),
-        "backlog": _mapping(summary.get("backlog")),
+        "backlog": summary.backlog or {},
         "rates": rate_rows(source),
         "provenance": provenance_rows(source),
-        "burst": burst_of(source),
+        "burst": summary.burst,
         "burst_moments": burst_moments(source),
         "bursts": burst_rows(source),
         "faults": fault_rows(source),
         "fault_results": fault_results(source),
-        "slo": [entry for entry in summary.get("slo") or () if isinstance(entry, Mapping)],
-        "repetitions": [entry for entry in summary.get("repetitions") or () if isinstance(entry, Mapping)],
+        "slo": [entry.as_json() for entry in summary.slo],
+        "repetitions": summary.repetitions,
         "attempts": attempt_rows(source),
     }
 
 
 def _meaning_of_state(source: Source) -> str:
-    return text.plain(source.summary.get("state_reason") or text.STATES.get(str(source.summary.get("state")), ""))
+    return text.plain(source.summary.state_reason or text.STATES.get(source.summary.state or "", ""))
 
 
 def as_script_data(content: Any) -> str:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
+from streamgauge.model.summary import FaultFigures
 from streamgauge.report.source import Source
 from streamgauge.report.text import number, plain
 
@@ -13,48 +13,46 @@ NEVER, UNKNOWN = "not in this run", "cannot be told"
 
 def fault_rows(source: Source) -> list[dict[str, str]]:
     """One row per fault of the run."""
-    return [_row(fault) for fault in source.summary.get("faults") or () if isinstance(fault, Mapping)]
+    return [_row(fault) for fault in source.summary.faults]
 
 
 def fault_results(source: Source) -> str:
     """Loss and duplicates, which belong to the whole run: no result says which fault it suffered from."""
-    results = source.summary.get("results") or {}
+    results = source.summary.results
     return ", ".join(f"{number(results.get(word))} {word}" for word in ("lost", "duplicates", "unfinished", "wrong"))
 
 
-def _row(fault: Mapping[str, Any]) -> dict[str, str]:
-    if not fault.get("took_effect"):
-        return {"fault": plain(fault.get("fault")), "effect": f"none: {plain(fault.get('why_not'))}"}
-    kind = plain(fault.get("latency"))
+def _row(fault: FaultFigures) -> dict[str, str]:
+    if not fault.took_effect:
+        return {"fault": plain(fault.fault), "effect": f"none: {plain(fault.why_not)}"}
+    kind = plain(fault.latency)
     return {
-        "fault": plain(fault.get("fault")),
-        "effect": f"from {number(fault.get('acted_s'), 2)} s to {number(fault.get('ended_s'), 2)} s",
-        "outage (s)": number(fault.get("outage_s"), 2),
-        "longest gap before (s)": number(fault.get("gap_before_s"), 3),
+        "fault": plain(fault.fault),
+        "effect": f"from {number(fault.acted_s, 2)} s to {number(fault.ended_s, 2)} s",
+        "outage (s)": number(fault.outage_s, 2),
+        "longest gap before (s)": number(fault.gap_before_s, 3),
         "worst partition: outage (gap before) (s)": _worst(fault),
         "partitions affected": _affected(fault),
-        "output again after (s)": _after(fault.get("first_output_s"), known=fault.get("outage_s") is not None),
-        f"{kind} latency back after (s)": _after(
-            fault.get("latency_back_s"), known=fault.get("latency_limit_ms") is not None
-        ),
-        "backlog back after (s)": _after(fault.get("backlog_back_s"), known=fault.get("backlog_limit") is not None),
+        "output again after (s)": _after(fault.first_output_s, known=fault.outage_s is not None),
+        f"{kind} latency back after (s)": _after(fault.latency_back_s, known=fault.latency_limit_ms is not None),
+        "backlog back after (s)": _after(fault.backlog_back_s, known=fault.backlog_limit is not None),
     }
 
 
-def _worst(fault: Mapping[str, Any]) -> str:
-    if fault.get("outage_worst_s") is None:
+def _worst(fault: FaultFigures) -> str:
+    if fault.outage_worst_s is None:
         return UNKNOWN
-    return f"{number(fault['outage_worst_s'], 2)} ({number(fault.get('gap_before_worst_s'), 3)})"
+    return f"{number(fault.outage_worst_s, 2)} ({number(fault.gap_before_worst_s, 3)})"
 
 
-def _affected(fault: Mapping[str, Any]) -> str:
+def _affected(fault: FaultFigures) -> str:
     """Of how many, which of them stayed silent, and how many had too little output before to be judged."""
-    if not (judged := fault.get("partitions_judged")):
+    if not (judged := fault.partitions_judged):
         return UNKNOWN
-    words = [f"{number(fault.get('partitions_affected'))} of {number(judged)}"]
-    if silent := fault.get("partitions_silent"):
+    words = [f"{number(fault.partitions_affected)} of {number(judged)}"]
+    if silent := fault.partitions_silent:
         words.append(f"{number(silent)} silent to the end")
-    if others := (fault.get("partitions") or judged) - judged:
+    if others := (fault.partitions or judged) - judged:
         words.append(f"{number(others)} not judged")
     return ", ".join(words)
 

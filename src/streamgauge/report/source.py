@@ -12,7 +12,9 @@ import numpy as np
 
 from streamgauge.errors import UsageError
 from streamgauge.model import NS_PER_S
+from streamgauge.model.manifest import Manifest
 from streamgauge.model.outcome import Outcome
+from streamgauge.model.summary import Summary
 from streamgauge.rundir import RunDir
 from streamgauge.stored import damaged
 
@@ -36,9 +38,9 @@ class Phase:
 class Source:
     """One run as the report sees it. Parts that are not there are empty and named in ``missing``."""
 
-    manifest: Mapping[str, Any]
+    manifest: Manifest
     outcome: Outcome
-    summary: Mapping[str, Any]
+    summary: Summary
     seconds: Mapping[str, Column]
     latency: Mapping[str, tuple[np.ndarray, np.ndarray]]
     """Per kind: the distinct values in ms, rising, and how often each occurred."""

@@ -141,10 +141,11 @@ def _machine(machine: Mapping[str, Any]) -> str:
 
 def _experiment(taken: ExperimentResult, kind: str) -> dict[str, Any]:
     values = (taken.summary.get("latency_ms") or {}).get(kind) or {}
-    interval = taken.capacity.get("interval") or (None, None)
+    found = taken.capacity
+    interval = (None, None) if found is None else found.interval
     said = _figures(values.get("p50"), values.get("p99"), interval)
     runs = taken.runs_ms(kind)
-    unconfirmed = " (not confirmed)" if interval[0] is not None and not taken.capacity.get("confirmed") else ""
+    unconfirmed = " (not confirmed)" if found and found.interval[0] is not None and not found.confirmed else ""
     return {
         "taken": taken,
         "attempts": [(attempt, _of_repeated(attempt, taken, kind)) for attempt in taken.attempts],
@@ -164,7 +165,7 @@ def _of_repeated(attempt: Attempt, taken: ExperimentResult, kind: str) -> str:
     return ", ".join(part for part in (found, output) if part)
 
 
-def _figures(p50_ms: float | None, p99_ms: float | None, interval: Sequence[int | None]) -> str:
+def _figures(p50_ms: float | None, p99_ms: float | None, interval: Sequence[float | None]) -> str:
     shown = {"p50": p50_ms, "p99": p99_ms}
     said = [f"{name} {text.number(value, 1)} ms" for name, value in shown.items() if value is not None]
     ends = zip(interval, ("sustained", "not"), strict=False)

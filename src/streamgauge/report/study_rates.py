@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Literal
 
+from streamgauge.model.capacity import Capacity, CapacityProbe
 from streamgauge.report.capacity import headline, unsustainable
 from streamgauge.report.draw import Figure, figure, label, line, linear, logarithmic
 from streamgauge.report.source import Source
@@ -31,7 +32,8 @@ from streamgauge.studies.description import Mark
 
 JUDGED = ("sustained", "not sustained", "undecided")
 
-Probe = Mapping[str, Any]
+_DASHES: tuple[tuple[Literal["p50", "p99"], str], ...] = (("p50", "solid"), ("p99", "dash"))
+
 Levels = tuple[float, float, float]
 """Lowest, mean and highest."""
 Used = Mapping[str, Levels | None]
@@ -43,34 +45,35 @@ class Search:
     """The search of one engine."""
 
     taken: ExperimentResult
-    probes: Sequence[Probe]
+    capacity: Capacity
+    probes: Sequence[CapacityProbe]
     """Those that say something about their rate."""
     used: Mapping[str, Used]
     """By the probe's directory."""
 
     @classmethod
-    def of(cls, taken: ExperimentResult) -> Search:
-        probes = [probe for probe in taken.capacity.get("probes") or () if probe["verdict"] in JUDGED]
-        return cls(taken, probes, {str(probe["directory"]): _used(taken.probe_source(probe)) for probe in probes})
+    def of(cls, taken: ExperimentResult, capacity: Capacity) -> Search:
+        probes = [probe for probe in capacity.probes if probe.verdict in JUDGED]
+        return cls(taken, capacity, probes, {probe.directory: _used(taken.probe_source(probe)) for probe in probes})
 
     @property
-    def by_rate(self) -> list[Probe]:
+    def by_rate(self) -> list[CapacityProbe]:
         """Of several probes at one rate the last: the repeated one, or the confirming run."""
-        found = {probe["value"]: probe for probe in self.probes}
+        found = {probe.value: probe for probe in self.probes}
         return [found[value] for value in sorted(found)]
 
     @property
-    def timed(self) -> list[Probe]:
-        return [probe for probe in self.by_rate if (probe["total_p50"] or 0) > 0]
+    def timed(self) -> list[CapacityProbe]:
+        return [probe for probe in self.by_rate if (probe.total_p50 or 0) > 0]
 
-    def levels(self, name: str) -> list[tuple[Probe, Levels]]:
-        found = ((probe, self.used[str(probe["directory"])][name]) for probe in self.by_rate)
+    def levels(self, name: str) -> list[tuple[CapacityProbe, Levels]]:
+        found = ((probe, self.used[probe.directory][name]) for probe in self.by_rate)
         return [(probe, levels) for probe, levels in found if levels is not None]
 
 
 def rate_sweep(context: Context) -> list[Panel]:
     """Latency, CPU and heap against the rate; what each engine sustained; then every probe of each."""
-    searches = [Search.of(taken) for taken in context.taken if taken.has_result]
+    searches = [Search.of(taken, taken.capacity) for taken in context.taken if taken.has_result and taken.capacity]
     plots = _latency_plot(context, [search for search in searches if search.timed])
     for name, title, digits in (("cpu", "CPU of the engine (cores)", 2), ("heap", "Heap in use (MB)", 0)):
         known = [search for search in searches if search.levels(name)]
@@ -85,10 +88,10 @@ def rate_sweep(context: Context) -> list[Panel]:
 def _panel(search: Search) -> Panel:
     taken = search.taken
     return Panel(
-        title=f"{taken.title}: {headline(taken.capacity)[1]}" if taken.capacity else taken.title,
+        title=f"{taken.title}: {headline(search.capacity)[1]}",
         verdict=taken.verdict,
         why=taken.why,
-        tables=[_probe_table(search)] if taken.capacity.get("probes") else [],
+        tables=[_probe_table(search)] if search.capacity.probes else [],
     )
 
 
@@ -112,9 +115,9 @@ def _latency_plot(context: Context, searches: Sequence[Search]) -> list[Plot]:
     traces = []
     for search in searches:
         color, probes = context.color(search.taken), search.timed
-        rates = [probe["value"] for probe in probes]
-        for name, dash in (("p50", "solid"), ("p99", "dash")):
-            latencies = [probe[f"total_{name}"] for probe in probes]
+        rates = [probe.value for probe in probes]
+        for name, dash in _DASHES:
+            latencies = [probe.total(name) for probe in probes]
             drawn = line(f"{context.name(search.taken)} {name}", rates, latencies, color, "ms", dash=dash)
             marker = {"color": color, "size": 9, "symbol": _symbols(probes)}
             traces.append({**drawn, "mode": "lines+markers", "marker": marker})
@@ -126,7 +129,7 @@ def _latency_plot(context: Context, searches: Sequence[Search]) -> list[Plot]:
         for mark in context.exhibit.marks
         if mark.what.startswith(RATE) and mark.variant in {search.taken.variant for search in searches}
     ]
-    probed = [probe["value"] for search in searches for probe in search.probes]
+    probed = [probe.value for search in searches for probe in search.probes]
     x_axis = logarithmic(_unit(searches), [*probed, *(mark.value for mark, _, _ in theirs)])
     shapes, notes = _zones(context, searches, x_axis["range"])
     return [
@@ -147,12 +150,12 @@ def _latency_plot(context: Context, searches: Sequence[Search]) -> list[Plot]:
     ]
 
 
-def _symbols(probes: Iterable[Probe]) -> list[str]:
-    return ["circle" if probe["verdict"] == "sustained" else "x" for probe in probes]
+def _symbols(probes: Iterable[CapacityProbe]) -> list[str]:
+    return ["circle" if probe.verdict == "sustained" else "x" for probe in probes]
 
 
 def _unit(searches: Sequence[Search]) -> str:
-    return next((str(search.taken.capacity["unit"]) for search in searches if search.taken.capacity), "records/s")
+    return next((search.capacity.unit for search in searches), "records/s")
 
 
 def _zones(context: Context, searches: Sequence[Search], x_range: Sequence[float]) -> tuple[list[Figure], list[Figure]]:
@@ -160,7 +163,7 @@ def _zones(context: Context, searches: Sequence[Search], x_range: Sequence[float
     shapes, notes = [], []
     for place, search in enumerate(searches):
         color = context.color(search.taken)
-        for zone in unsustainable(search.taken.capacity, search.probes, x_range)[0]:
+        for zone in unsustainable(search.capacity, search.probes, x_range)[0]:
             shapes.append({**zone, "fillcolor": color, "opacity": 0.1})
             notes.append(
                 {
@@ -183,7 +186,7 @@ def _levels(context: Context, searches: Sequence[Search], name: str, title: str)
     traces = []
     for search in searches:
         color, points = context.color(search.taken), search.levels(name)
-        rates = [probe["value"] for probe, _ in points]
+        rates = [probe.value for probe, _ in points]
         means = [round(mean, 3) for _, (_, mean, _) in points]
         traces.append(
             {
@@ -210,11 +213,11 @@ def _latency_words(searches: Sequence[Search]) -> str:
     said = []
     for search in searches:
         taken = search.taken
-        sustained = [probe for probe in search.timed if probe["verdict"] == "sustained"]
-        words = f"{taken.engine}: {headline(taken.capacity)[1]}"
+        sustained = [probe for probe in search.timed if probe.verdict == "sustained"]
+        words = f"{taken.engine}: {headline(search.capacity)[1]}"
         if sustained:
             best = sustained[-1]
-            words += f", there p50 {rounded(best['total_p50'])} ms and p99 {rounded(best['total_p99'])} ms"
+            words += f", there p50 {rounded(best.total_p50)} ms and p99 {rounded(best.total_p99)} ms"
         said.append(words + ("" if taken.usable else f" ({taken.verdict}, do not use)"))
     return (
         f"{'; '.join(said)}. One marker per probe, of several at one rate the last; a cross was not sustained. Shaded "
@@ -228,7 +231,7 @@ def _level_words(searches: Sequence[Search], name: str, title: str, digits: int)
     for search in searches:
         points = search.levels(name)
         ends = dict.fromkeys(
-            f"{number(levels[1], digits)} at {number(probe['value'])}" for probe, levels in (points[0], points[-1])
+            f"{number(levels[1], digits)} at {number(probe.value)}" for probe, levels in (points[0], points[-1])
         )
         said.append(f"{search.taken.engine} {' and '.join(ends)}")
     return f"{title}: mean of {'; '.join(said)}. Whiskers: lowest and highest second of the probe."
@@ -248,19 +251,19 @@ def _capacity_table(searches: Sequence[Search]) -> Table:
         "verdict",
     ]
     rows = []
-    for taken in (search.taken for search in searches):
-        found = taken.capacity
-        best, beyond = found.get("interval") or (None, None)
+    for search in searches:
+        taken, found = search.taken, search.capacity
+        best, beyond = found.interval
         rows.append(
             Row(
                 [
                     taken.engine,
                     number(best),
                     number(beyond),
-                    "yes" if found.get("confirmed") else "no",
-                    number(len(found.get("probes") or ())),
-                    number(found.get("seconds")),
-                    str(found.get("rule") or NONE),
+                    "yes" if found.confirmed else "no",
+                    number(len(found.probes)),
+                    number(found.seconds),
+                    found.rule or NONE,
                     taken.verdict,
                 ],
                 muted=not taken.usable,
@@ -275,24 +278,24 @@ def _capacity_table(searches: Sequence[Search]) -> Table:
 
 def _probe_table(search: Search) -> Table:
     taken = search.taken
-    head = [str(taken.capacity.get("unit", "rate")), "purpose", "verdict", "p50, ms", "p99, ms"]
+    head = [search.capacity.unit, "purpose", "verdict", "p50, ms", "p99, ms"]
     head += ["CPU, cores: min / mean / max", "heap, MB: min / mean / max", "reason"]
     rows = []
-    for probe in taken.capacity.get("probes") or ():
-        used = search.used.get(str(probe["directory"]), {})
+    for probe in search.capacity.probes:
+        used = search.used.get(probe.directory, {})
         rows.append(
             Row(
                 [
-                    number(probe["value"]),
-                    probe["purpose"],
-                    probe["verdict"] + (" (weak)" if probe.get("weak") else ""),
-                    number(probe["total_p50"], 1),
-                    number(probe["total_p99"], 1),
+                    number(probe.value),
+                    probe.purpose,
+                    probe.verdict + (" (weak)" if probe.weak else ""),
+                    number(probe.total_p50, 1),
+                    number(probe.total_p99, 1),
                     _three(used.get("cpu"), 2),
                     _three(used.get("heap"), 0),
-                    probe["reason"],
+                    probe.reason,
                 ],
-                muted=probe["verdict"] not in JUDGED or not taken.usable,
+                muted=probe.verdict not in JUDGED or not taken.usable,
             )
         )
     return Table("Probes, in the order in which they ran (total latency)", head, rows, frozenset({0, 3, 4, 5, 6}))

@@ -197,18 +197,18 @@ def _median_ms(taken: ExperimentResult, kind: str) -> float | None:
 
 
 def _capacity(taken: ExperimentResult, kind: str) -> float | None:
-    return _number((taken.capacity.get("interval") or (None,))[0])
+    return None if taken.capacity is None else taken.capacity.interval[0]
 
 
 def _constrained_capacity(taken: ExperimentResult, kind: str) -> float | None:
     """0 where every rate that was sustained had a longer latency: that is an answer, and the worst one."""
     best = _capacity(taken, kind)
-    if best is None:
+    if best is None or taken.capacity is None:
         return None
     rates = [
-        float(probe["value"])
-        for probe in taken.capacity.get("probes") or ()
-        if probe["verdict"] == "sustained" and (probe["total_p99"] or float("inf")) < CONSTRAINED_P99_MS
+        float(probe.value)
+        for probe in taken.capacity.probes
+        if probe.verdict == "sustained" and (probe.total_p99 or float("inf")) < CONSTRAINED_P99_MS
     ]
     # One that was sustained once, and not when it was confirmed, is none.
     return max((rate for rate in rates if rate <= best), default=0.0)

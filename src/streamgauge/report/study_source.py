@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from streamgauge.errors import UsageError
+from streamgauge.model.capacity import Capacity, CapacityProbe
 from streamgauge.report.source import Source, read
 from streamgauge.rundir import RunDir
 from streamgauge.schemas import REPRODUCTION
@@ -33,7 +34,7 @@ class Attempt:
     """The median of each latency, by name."""
     p99_ms: Mapping[str, float | None] = field(default_factory=dict)
     rate_output: float | None = None
-    interval: Sequence[int | None] = ()
+    interval: Sequence[float | None] = ()
     """Of a search: the best sustained rate, and the nearest one that was not."""
 
 
@@ -56,7 +57,7 @@ class ExperimentResult:
     directory: str | None
     """Of the run that counts, which is the median one of several, relative to ``out``."""
     summary: Mapping[str, Any]
-    capacity: Mapping[str, Any]
+    capacity: Capacity | None
 
     @property
     def workload(self) -> str:
@@ -114,17 +115,15 @@ class ExperimentResult:
     def manifest(self) -> Mapping[str, Any]:
         """Of the run, or of a search's first probe; empty where there is none."""
         if self.source is not None:
-            return self.source.manifest
-        for probe in self.capacity.get("probes") or ():
+            return self.source.manifest.as_json()
+        for probe in () if self.capacity is None else self.capacity.probes:
             source = self.probe_source(probe)
             if source is not None:
-                return source.manifest
+                return source.manifest.as_json()
         return {}
 
-    def probe_source(self, probe: Mapping[str, Any]) -> Source | None:
-        if self.directory is None or not probe.get("directory"):
-            return None
-        return _read(self.out / self.directory / str(probe["directory"]))
+    def probe_source(self, probe: CapacityProbe) -> Source | None:
+        return None if self.directory is None else _read(self.out / self.directory / probe.directory)
 
 
 @dataclass(frozen=True)
@@ -202,7 +201,7 @@ def _taken(out: Path, row: Mapping[str, Any]) -> ExperimentResult:
         judged=str(row.get("verdict") or ""),
         directory=row.get("directory"),
         summary=row.get("summary") or {},
-        capacity=row.get("capacity") or {},
+        capacity=None if row.get("capacity") is None else Capacity.model_validate(row["capacity"]),
     )
 
 

@@ -37,10 +37,10 @@ def headlines(source: Source) -> list[Headline]:
     summary = source.summary
     found = []
     for kind, note in (
-        ("total", CLOSED_LOOP if summary.get("closed_loop") else "from the moment an input was due"),
+        ("total", CLOSED_LOOP if summary.closed_loop else "from the moment an input was due"),
         ("latest", "from the last input's arrival"),
     ):
-        values = _part(_part(summary, "latency_ms"), kind)
+        values = summary.latency(kind)
         found.append(
             Headline(
                 f"{kind} latency",
@@ -48,22 +48,22 @@ def headlines(source: Source) -> list[Headline]:
                 note,
             )
         )
-    results = _part(summary, "results")
+    results = summary.results
     found.append(
         Headline(
             "answers",
             [Value(name, number(results.get(name))) for name in ("lost", "wrong", "unfinished", "duplicates")],
             "unvalidated: the job file has no reference"
-            if summary.get("validated") is False
+            if summary.validated is False
             else f"of {number(results.get('expected'))} expected results",
         )
     )
-    rate = _part(summary, "rate_per_s")
+    rate = summary.rate_per_s
     found.append(
         Headline(
             "achieved rate",
-            [Value("", number(rate.get("achieved"), 1), "records/s")],
-            f"of {rounded(rate.get('offered'))} offered: {share(rate.get('achieved'), rate.get('offered'))}",
+            [Value("", number(rate.achieved, 1), "records/s")],
+            f"of {rounded(rate.offered)} offered: {share(rate.achieved, rate.offered)}",
         )
     )
     return found
@@ -71,7 +71,7 @@ def headlines(source: Source) -> list[Headline]:
 
 def result_rows(source: Source) -> list[dict[str, str]]:
     """Every word for a result, in the order in which they add up."""
-    results = _part(source.summary, "results")
+    results = source.summary.results
     expected = results.get("expected")
     return [
         {
@@ -85,12 +85,12 @@ def result_rows(source: Source) -> list[dict[str, str]]:
 
 
 def latency_rows(source: Source) -> list[dict[str, Any]]:
-    latencies = _part(source.summary, "latency_ms")
+    latencies = source.summary.latency_ms
     kinds = [kind for kind in LATENCIES if kind in latencies]
     kinds += [kind for kind in latencies if kind not in LATENCIES]
-    rows, closed = [], source.summary.get("closed_loop")
+    rows, closed = [], source.summary.closed_loop
     for kind in kinds:
-        values = _part(latencies, kind)
+        values = source.summary.latency(kind)
         rows.append(
             {
                 "kind": kind.replace("_", " "),
@@ -98,7 +98,7 @@ def latency_rows(source: Source) -> list[dict[str, Any]]:
                 "count": number(values.get("count")),
                 "missing": number(values.get("missing")),
                 "values": [bounded(values, name, partial(number, digits=1)) for name in PERCENTILES],
-                "resolution": _resolution(_part(_part(source.summary, "resolution_ms"), kind)),
+                "resolution": _resolution(source.summary.resolution_ms.get(kind, {})),
             }
         )
     return rows
@@ -125,7 +125,7 @@ def negative_latencies(source: Source) -> list[str]:
 
 def when_visible(source: Source) -> str:
     """From when results of transactions count, and how exactly that is known; empty without transactions."""
-    known = _part(source.summary, "visible_resolution_ms")
+    known = source.summary.visible_resolution_ms
     if not known:
         return ""
     return (
@@ -135,40 +135,42 @@ def when_visible(source: Source) -> str:
 
 
 def rate_rows(source: Source) -> list[tuple[str, str]]:
-    rate = _part(source.summary, "rate_per_s")
-    rows = [
-        (name, _with_unit(rate.get(field), unit, 1))
-        for name, field, unit in (
-            ("offered", "offered", "records/s"),
-            ("achieved", "achieved", "records/s"),
-            ("worst second", "worst_second", "records/s"),
-            ("appended", "appended", "records/s"),
-            ("output", "output", "results/s"),
-        )
+    rate = source.summary.rate_per_s
+    return [
+        *(
+            (name, _with_unit(value, unit, 1))
+            for name, value, unit in (
+                ("offered", rate.offered, "records/s"),
+                ("achieved", rate.achieved, "records/s"),
+                ("worst second", rate.worst_second, "records/s"),
+                ("appended", rate.appended, "records/s"),
+                ("output", rate.output, "results/s"),
+            )
+        ),
+        ("achieved of offered", share(rate.achieved, rate.offered)),
     ]
-    return [*rows, ("achieved of offered", share(rate.get("achieved"), rate.get("offered")))] if rate else []
 
 
 def generator_rows(source: Source) -> list[dict[str, str]]:
     """What was measured of the load itself, each with its limit."""
-    generator = _part(source.summary, "generator")
-    if not generator:
+    generator = source.summary.generator
+    if generator is None:
         return []
     any_ms, most_ms = late_limits_ms(source)
     limits = (
-        ("half of the records were later than", "late_p50_ms", None, "ms"),
-        ("1 % of the records were later than", "late_p99_ms", most_ms, "ms"),
-        ("latest record", "late_max_ms", any_ms, "ms"),
-        ("delivery errors of the whole run", "errors", None, ""),
+        ("half of the records were later than", generator.late_p50_ms, None, "ms"),
+        ("1 % of the records were later than", generator.late_p99_ms, most_ms, "ms"),
+        ("latest record", generator.late_max_ms, any_ms, "ms"),
+        ("delivery errors of the whole run", generator.errors, None, ""),
     )
     return [
         {
             "what": what,
-            "value": _with_unit(generator.get(field), unit, 2 if unit else 0),
+            "value": _with_unit(value, unit, 2 if unit else 0),
             "limit": NONE if most is None else _with_unit(most, unit, 0),
-            "verdict": _judged(generator.get(field), most),
+            "verdict": _judged(value, most),
         }
-        for what, field, most, unit in limits
+        for what, value, most, unit in limits
     ]
 
 
@@ -176,22 +178,21 @@ def resource_rows(source: Source) -> list[dict[str, str]]:
     fields = {"cpu_mean": 2, "rss_max_mb": 0, "heap_max_mb": 0, "gc_ms": 0}
     return [
         {
-            "group": str(group),
-            **{field: number(_part(groups, group).get(field), d) for field, d in fields.items()},
+            "group": group,
+            **{field: number(found.get(field), d) for field, d in fields.items()},
         }
-        for groups in [_part(source.summary, "resources")]
-        for group in groups
+        for group, found in source.summary.resources.items()
     ]
 
 
 def machine_rows(source: Source) -> list[tuple[str, str]]:
-    machine = _part(source.manifest, "machine")
+    machine = source.manifest.machine
     rows = [
-        ("system", " ".join(str(machine[key]) for key in ("system", "kernel") if machine.get(key)) or NONE),
-        ("processor", str(machine.get("cpu") or NONE)),
-        ("cores", number(machine.get("cores"))),
-        ("memory", _with_unit(machine.get("memory_mb"), "MB", 0)),
-        ("load at start", number(machine.get("load_at_start"), 2)),
+        ("system", " ".join(word for word in (machine.system, machine.kernel) if word) or NONE),
+        ("processor", machine.cpu or NONE),
+        ("cores", number(machine.cores)),
+        ("memory", _with_unit(machine.memory_mb, "MB", 0)),
+        ("load at start", number(machine.load_at_start, 2)),
     ]
     words = {
         True: "yes: the engine shares cores with broker or load",
@@ -208,21 +209,20 @@ def machine_rows(source: Source) -> list[tuple[str, str]]:
 
 def provenance_rows(source: Source) -> list[tuple[str, str]]:
     """Empty for a run of a version that did not record it."""
-    found, machine = _part(source.manifest, "provenance"), _part(source.manifest, "machine")
-    if not found:
+    found, machine = source.manifest.provenance, source.manifest.machine
+    if found is None:
         return []
-    git = _part(found, "git")
-    changed = ", with changes that are not committed" if git.get("dirty") else ""
-    packages = _part(found, "packages")
+    git = found.git
+    changed = ", with changes that are not committed" if git and git.dirty else ""
     return [
-        ("date", str(found.get("date") or NONE)),
-        ("streamgauge", str(source.manifest.get("tool") or NONE)),
-        ("commit", f"{git['commit']}{changed}" if git.get("commit") else "none: not run from a git checkout"),
-        ("processor", str(machine.get("cpu") or NONE)),
-        ("frequency governor", str(machine.get("governor") or "not known")),
-        ("container", str(machine.get("container") or "none found")),
-        ("variables not passed on", ", ".join(_part(source.manifest, "environment").get("removed") or ()) or "none"),
-        ("packages", ", ".join(f"{name} {version}" for name, version in packages.items()) or NONE),
+        ("date", found.date or NONE),
+        ("streamgauge", source.manifest.tool or NONE),
+        ("commit", f"{git.commit}{changed}" if git else "none: not run from a git checkout"),
+        ("processor", machine.cpu or NONE),
+        ("frequency governor", machine.governor or "not known"),
+        ("container", machine.container or "none found"),
+        ("variables not passed on", ", ".join(source.manifest.environment.removed) or "none"),
+        ("packages", ", ".join(f"{name} {version}" for name, version in found.packages.items()) or NONE),
     ]
 
 
@@ -235,8 +235,8 @@ def clock_rows(source: Source) -> list[tuple[str, str]]:
         ("warning / INVALID above", f"{CLOCK_WARNING_MS:g} ms / {CLOCK_LIMIT_MS:g} ms"),
         ("readings", number(len(steps) + 1)),
     ]
-    bound = _part(source.summary, "clock").get("broker_offset_ms")
-    if isinstance(bound, list) and len(bound) == 2:
+    bound = None if source.summary.clock is None else source.summary.clock.broker_offset_ms
+    if bound is not None:
         low, high = (number(value, 2) for value in bound)
         rows.append(("broker's clock − load's clock", f"between {low} and {high} ms"))
     return rows
@@ -253,18 +253,11 @@ def _with_unit(value: Any, unit: str, digits: int) -> str:
     return shown if shown == NONE or not unit else f"{shown} {unit}"
 
 
-def _part(content: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    """A nested object; empty where there is none, as in a run that died early."""
-    found = content.get(name)
-    return found if isinstance(found, Mapping) else {}
-
-
 def attempt_rows(source: Source) -> list[dict[str, Any]]:
     """Every run of a set; before one that was repeated, its INVALID attempts. Empty for a single run."""
     rows: list[dict[str, Any]] = []
-    for run in source.summary.get("repetitions") or ():
-        if isinstance(run, Mapping):
-            shown = {key: value for key, value in run.items() if key != "invalid_attempts"}
-            rows += [{**attempt, "counts": "no, repeated"} for attempt in run.get("invalid_attempts") or ()]
-            rows.append({**shown, "counts": "yes"})
+    for run in source.summary.repetitions:
+        shown = {key: value for key, value in run.as_json().items() if key != "invalid_attempts"}
+        rows += [{**attempt.as_json(), "counts": "no, repeated"} for attempt in run.invalid_attempts]
+        rows.append({**shown, "counts": "yes"})
     return rows

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from streamgauge.model import QUIET_S, QUIET_TRIGGERS
+from streamgauge.model import QUIET_TRIGGERS
 
 QUIET_GAPS = 3
 """An engine that once published nothing for a while may do so three times as long."""
+LEAST_GAP_S = 1.5
+"""Looks are a second apart: of a partition that has moved at each of them, no gap was seen."""
 
 
 class QuietDetector:
-    """Follows what comes out of a run, from the measured interval on, and says when it has fallen quiet."""
+    """Follows what comes out of a run, from the measured interval on, and says when it has fallen quiet.
 
-    def __init__(self, trigger_s: float, *, has_output: bool = True) -> None:
-        self._least_s = max(QUIET_S, QUIET_TRIGGERS * trigger_s)
+    ``least_s`` is the shortest silence that counts as quiet.
+    """
+
+    def __init__(self, least_s: float, trigger_s: float = 0.0, *, has_output: bool = True) -> None:
+        self._least_s = max(least_s, QUIET_TRIGGERS * trigger_s)
         self._has_output = has_output
         self._ends: dict[int, int] = {}
         self._moved_s: dict[int, float] = {}
@@ -27,8 +32,8 @@ class QuietDetector:
 
     @property
     def quiet_s(self) -> float:
-        """Seconds without output that count as quiet: at least 5, and 3 triggers, 3 times the longest gap between two
-        outputs of a partition, and the longest that records have waited."""
+        """Seconds without output that count as quiet: at least ``least_s``, 3 triggers, 3 times the longest gap between
+        two outputs of a partition, and the longest that records have waited."""
         return max(self._least_s, QUIET_GAPS * self._longest_gap_s, self._longest_wait_s)
 
     def see(self, now_s: float, ends: Mapping[int, int], lag: int | None, done: int | None, *, judged: bool) -> None:
@@ -38,8 +43,9 @@ class QuietDetector:
         """
         moved = {partition: end for partition, end in ends.items() if end != self._ends.get(partition, 0)}
         for partition in moved:
-            if judged and partition in self._moved_s:
-                self._longest_gap_s = max(self._longest_gap_s, now_s - self._moved_s[partition])
+            gap_s = now_s - self._moved_s.get(partition, now_s)
+            if judged and gap_s >= LEAST_GAP_S:
+                self._longest_gap_s = max(self._longest_gap_s, gap_s)
             self._moved_s[partition] = now_s
         self._ends |= moved
         if moved or self._silent_since_s is None:

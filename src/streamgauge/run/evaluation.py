@@ -17,7 +17,8 @@ from streamgauge.errors import EnvironmentProblem, Interrupted, UsageError
 from streamgauge.evaluate import evaluate_without_spark, needs_spark
 from streamgauge.evaluate import process as evaluator
 from streamgauge.jvm.java import find_java
-from streamgauge.model import LoadPlan, ProcessSpec, Stream
+from streamgauge.model import ProcessSpec
+from streamgauge.model.summary import Summary
 from streamgauge.processes import directory_lock
 from streamgauge.processes.supervisor import Supervisor
 from streamgauge.run.reporter import Reporter
@@ -53,7 +54,7 @@ class Evaluator:
         """Copy the run's topics into its directory."""
         self._ask("record", "recorded", run, say, warn)
 
-    def evaluate(self, run: RunDir, say: Say, warn: Say = lambda text: None) -> dict[str, Any]:
+    def evaluate(self, run: RunDir, say: Say, warn: Say = lambda text: None) -> Summary:
         """Compute measures and summary. A run without records needs no Spark."""
         say("evaluating")
         if needs_spark(run):
@@ -104,7 +105,7 @@ def is_unrecorded(run: RunDir) -> bool:
     return measured and not needs_spark(run)
 
 
-def evaluate_again(run: RunDir, master: str, reporter: Reporter, job: Path | None = None) -> dict[str, Any]:
+def evaluate_again(run: RunDir, master: str, reporter: Reporter, job: Path | None = None) -> Summary:
     """Evaluate a run directory again, in new processes, and regenerate its report.
 
     With ``job``, the reference of that file is used from now on.
@@ -121,7 +122,7 @@ def evaluate_again(run: RunDir, master: str, reporter: Reporter, job: Path | Non
         return summary
 
 
-def _evaluate_again(run: RunDir, master: str, reporter: Reporter) -> dict[str, Any]:
+def _evaluate_again(run: RunDir, master: str, reporter: Reporter) -> Summary:
     if not run.outcome_path.is_file():
         raise UsageError("the run was cut off before its outcome was written", where=run.path, hint="run it again")
     outcome = run.outcome()
@@ -132,11 +133,11 @@ def _evaluate_again(run: RunDir, master: str, reporter: Reporter) -> dict[str, A
             expected="the recorded topics; those of a capacity search's probes are deleted once they are evaluated",
             hint=f"streamgauge report {run.path}, which needs none, or run it again: `command` in its manifest.json",
         )
-    kept_topics = is_unrecorded(run) and not run.manifest()["transport"]["own"]
+    kept_topics = is_unrecorded(run) and not run.manifest().transport.own
     if not kept_topics and not needs_spark(run):
         evaluate_without_spark(run)
         return run.summary()
-    records = LoadPlan.from_json(run.manifest()["scenario"]["load"]).records
+    records = run.manifest().scenario.load.plan().records
     name = f"evaluate-{run.path.name}-{secrets.token_hex(2)}"
     try:
         with kept_evaluator(name, run.path / "logs", master, records) as evaluator:
@@ -149,14 +150,14 @@ def _evaluate_again(run: RunDir, master: str, reporter: Reporter) -> dict[str, A
 
 def _record_kept_topics(run: RunDir, evaluator: Evaluator, reporter: Reporter) -> None:
     manifest = run.manifest()
-    transport: Transport = registry.transport(manifest["transport"]["name"]).attach(manifest["transport"])
-    streams = [Stream(**stream) for stream in manifest["streams"]]
-    if not all(stream.topic.startswith(f"streamgauge.{manifest['run']}.") for stream in streams):
+    transport: Transport = registry.transport(manifest.transport.name).attach(manifest.transport.as_json())
+    streams = manifest.all_streams
+    if not all(stream.topic.startswith(f"streamgauge.{manifest.run}.") for stream in streams):
         raise UsageError(
             "the manifest names topics that its run did not create",
             where=run.manifest_path,
             got=", ".join(stream.topic for stream in streams),
-            expected=f"streamgauge.{manifest['run']}.…",
+            expected=f"streamgauge.{manifest.run}.…",
         )
     reporter.phase("recording the topics")
     try:
@@ -178,7 +179,7 @@ def keep_reference(run: RunDir, file: Path) -> None:
     What was run, ``job.py``, stays as it is. Raises UsageError for a file without a reference, or a run of ours.
     """
     job = inspect(file)
-    if run.manifest()["scenario"].get("job") is None:
+    if run.manifest().scenario.job is None:
         raise UsageError("the run was not made with --job", where=run.path, hint=f"streamgauge evaluate {run.path}")
     if not job.key:
         raise UsageError("the job file has no reference", where=file, expected="def reference(inputs) and key = […]")

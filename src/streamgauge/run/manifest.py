@@ -6,23 +6,24 @@ import platform
 from collections.abc import Sequence
 from dataclasses import asdict
 from importlib.metadata import version
-from typing import Any
 
 from streamgauge import __version__, environment, identity, jars, registry
 from streamgauge.jvm.java import find_java
 from streamgauge.machine import calibration, provenance
 from streamgauge.machine import description as machine
+from streamgauge.model.manifest import FORMAT, Manifest
 from streamgauge.redaction import redact_arguments, redact_options
 from streamgauge.run.plan import RunPlan, needed_jar_groups
 
 
-def describe(plan: RunPlan, warnings: Sequence[str] = ()) -> dict[str, Any]:
-    """The content of manifest.json; ``warnings`` are those of the summary that are known before the run."""
+def describe(plan: RunPlan, warnings: Sequence[str] = ()) -> Manifest:
+    """``warnings`` are those of the summary that are known before the run."""
     scenario = plan.request.scenario
     engine = registry.engine(scenario.engine)
-    versions = engine.versions()
+    versions, calibrated = engine.versions(), calibration.read()
     groups = needed_jar_groups(scenario, own_broker=plan.transport.own)
-    return {
+    content = {
+        "format": FORMAT,
         "run": plan.run,
         "tool": __version__,
         "scenario": identity.describe(scenario),
@@ -51,7 +52,7 @@ def describe(plan: RunPlan, warnings: Sequence[str] = ()) -> dict[str, Any]:
         "provenance": provenance.describe(),
         "machine": machine.describe(),
         # Kept with the run: evaluating it again on another day or machine must mark the same figures.
-        "calibration": calibration.read(),
+        "calibration": None if calibrated is None else calibrated.as_json(),
         "processes": [
             {"role": spec.role, "group": spec.group, "argv": redact_arguments(spec.argv)} for spec in plan.processes
         ],
@@ -63,3 +64,4 @@ def describe(plan: RunPlan, warnings: Sequence[str] = ()) -> dict[str, Any]:
         # For people; a run is repeated from the values above.
         "command": plan.request.command,
     }
+    return Manifest.model_validate(content)

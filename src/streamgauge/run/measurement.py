@@ -6,13 +6,13 @@ import math
 import threading
 import time
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from streamgauge import registry
 from streamgauge.errors import EngineFailed, EnvironmentProblem
 from streamgauge.machine.clock import read_clock
 from streamgauge.model import NS_PER_S, ResultKind, numbered_ends
 from streamgauge.model.outcome import Outcome
+from streamgauge.model.summary import Summary
 from streamgauge.processes import leftovers, ports
 from streamgauge.processes.supervisor import Supervisor
 from streamgauge.run.drain import QuietDetector
@@ -65,12 +65,12 @@ class Measurement:
         self._lags = Lags()
         self._one_to_one = is_one_to_one(self.scenario)
         interval_s = engine.batch_interval_s(self.scenario.engine_options)
-        self._quiet = QuietDetector(interval_s, has_output=bool(plan.outputs))
+        self._quiet = QuietDetector(self.scenario.quiet_s, interval_s, has_output=bool(plan.outputs))
         self._to_check: ProbeDecision | None = None
         """Why a referee wants to know whether results are missing."""
         self._last: tuple[float, int, int] = (time.monotonic(), 0, 0)
 
-    def measure(self) -> dict[str, Any]:
+    def measure(self) -> Summary:
         """Start everything, drive the load, drain, record, evaluate. Returns the summary.
 
         Raises EnvironmentProblem when something that is not under test does not start, or a port was taken. A system
@@ -409,7 +409,7 @@ class Measurement:
                 self._reporter.warn(problem.message())
         self._supervisor.stop_group("engine")
 
-    def _evaluate(self) -> dict[str, Any]:
+    def _evaluate(self) -> Summary:
         if self._outcome.ends and self._outcome.hopeless is None:
             self._reporter.phase("recording the topics")
             self._evaluator.record(self.run, self._reporter.phase, self._reporter.warn)

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import asdict, fields
 from pathlib import Path
-from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
 from streamgauge import registry
 from streamgauge.errors import UsageError
 from streamgauge.identity import DERIVED, NOT_IN_MANIFEST
-from streamgauge.model import JobFile, LoadPlan, Scenario
+from streamgauge.model import JobFile, Scenario
+from streamgauge.model.manifest import Manifest
 from streamgauge.redaction import is_redacted
 from streamgauge.run.plan import Request
 from streamgauge.rundir import RunDir
@@ -27,15 +26,14 @@ def request_of(run: RunDir, out: Path) -> Request:
     when this version does not take a value, or when the job file was changed since.
     """
     manifest = run.manifest()
-    engine, program = manifest["engine"], manifest.get("program")
-    master = manifest.get("evaluator", {}).get("master", "local[*]")
-    if is_redacted(json.dumps([engine["options"], program, master])):
+    engine, program, master = manifest.engine, manifest.program, manifest.evaluator.master
+    if is_redacted(json.dumps([dict(engine.options), program, master])):
         raise UsageError(
             "the run cannot be repeated: its secrets are not in the run directory",
             where=run.manifest_path,
             hint="streamgauge run --runs 5 with the true values, for each side; then compare the two without --run",
         )
-    if program is None and registry.engine(engine["name"]).traits.needs_program:
+    if program is None and registry.engine(engine.name).traits.needs_program:
         raise UsageError(
             "the run cannot be repeated: its manifest is of an earlier version, which did not keep the program",
             where=run.manifest_path,
@@ -44,7 +42,7 @@ def request_of(run: RunDir, out: Path) -> Request:
     scenario = scenario_of(manifest, run.manifest_path)
     if scenario.job is not None:
         _check_unchanged(scenario.job)
-    transport = manifest["transport"]
+    transport = manifest.transport.as_json()
     return Request(
         scenario=scenario,
         out=out,
@@ -54,16 +52,16 @@ def request_of(run: RunDir, out: Path) -> Request:
     )
 
 
-def scenario_of(manifest: Mapping[str, Any], where: Path) -> Scenario:
+def scenario_of(manifest: Manifest, where: Path) -> Scenario:
     """The scenario of a manifest. Raises UsageError naming what this version does not take."""
-    engine = registry.engine(manifest["engine"]["name"])
-    described = {name: value for name, value in manifest["scenario"].items() if name not in DERIVED}
+    engine = registry.engine(manifest.engine.name)
+    described = {name: value for name, value in manifest.scenario.as_json().items() if name not in DERIVED}
     known = {field.name for field in fields(Scenario)} - {*NOT_IN_MANIFEST}
     if unknown := described.keys() - known:
         raise _unusable(where, f"unknown: {', '.join(sorted(unknown))}")
-    load = asdict(LoadPlan.from_json(described["load"]))
+    load = asdict(manifest.scenario.load.plan())
     try:
-        options = engine.options.model_validate_json(json.dumps(manifest["engine"]["options"])).model_dump()
+        options = engine.options.model_validate_json(json.dumps(dict(manifest.engine.options))).model_dump()
         content = {**described, "load": load, "engine": engine.name, "engine_options": options}
         return TypeAdapter(Scenario).validate_json(json.dumps(content), strict=True)
     except ValidationError as problem:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
-from typing import Any
 
 from streamgauge import registry, report
 from streamgauge.errors import EnvironmentProblem, Interrupted, PortTaken, UsageError
 from streamgauge.evaluate import evaluate_without_spark, needs_spark
+from streamgauge.model.summary import Summary
 from streamgauge.processes import directory_lock, leftovers
 from streamgauge.processes.ports import check_bound
 from streamgauge.processes.supervisor import Supervisor
@@ -31,7 +31,7 @@ def remove_topics(plan: RunPlan, reporter: Reporter) -> None:
 
 def run_scenario(
     request: Request, reporter: Reporter, evaluator: Evaluator | None = None, referee: Referee | None = None
-) -> tuple[RunDir, dict[str, Any]]:
+) -> tuple[RunDir, Summary]:
     """Lay the run out, check that there is room, run it, write its report. Only the run directory stays.
 
     Returns that directory and the summary; a temporary run has no report. Raises UsageError when another command uses
@@ -64,7 +64,7 @@ def run_scenario(
 
 def _run(
     request: Request, reporter: Reporter, evaluator: Evaluator | None, referee: Referee | None
-) -> tuple[RunDir, dict[str, Any]]:
+) -> tuple[RunDir, Summary]:
     name = plans.run_name(request.scenario)
     directory, plan = None, None
     try:

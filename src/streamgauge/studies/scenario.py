@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
+from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, TypeVar
@@ -15,7 +16,7 @@ from pydantic.fields import FieldInfo
 from streamgauge import registry
 from streamgauge.contracts import Engine, Workload
 from streamgauge.errors import Unsupported, UsageError
-from streamgauge.model import JobFile, LoadPlan, Scenario
+from streamgauge.model import QUIET_S, JobFile, LoadPlan, Scenario
 from streamgauge.shapes import Arrivals, ShapeName
 
 PROFILES = ("laptop", "paper")
@@ -55,6 +56,9 @@ class Values(Strict):
     )
     drain_deadline_s: Annotated[float, Field(ge=1, le=WEEK_S)] = Field(
         description="longest wait for results after the load"
+    )
+    quiet_s: Annotated[float, Field(ge=0.5, le=3600)] = Field(
+        default=QUIET_S, description="shortest silence that ends the wait for results"
     )
     shape: ShapeName = Field(default="constant", description="how the rate changes over the run")
     arrivals: Arrivals = Field(default="even", description="even, or at random as a Poisson process")
@@ -155,6 +159,7 @@ def names() -> list[str]:
     return sorted(scenarios)
 
 
+@cache
 def describe(name: str) -> _File:
     """The scenario file ``study/scenario``, checked."""
     if name not in names():
@@ -276,6 +281,7 @@ def resolve(
         ),
         partitions=checked.partitions,
         drain_deadline_s=checked.drain_deadline_s,
+        quiet_s=checked.quiet_s,
         sustained=None if checked.sustained == "none" else checked.sustained,
         seed=checked.seed,
         broker_port=checked.broker_port,

@@ -16,6 +16,7 @@ from pydantic.fields import FieldInfo
 
 from streamgauge import registry
 from streamgauge.model import Scenario
+from streamgauge.model.capacity import Searched
 from streamgauge.studies.pinned import pinned
 from streamgauge.studies.scenario import Values, parse_literal, resolve
 
@@ -43,10 +44,15 @@ class SearchAxis:
         return cls(name, directions[name])
 
     @classmethod
-    def of_file(cls, content: Mapping[str, Any]) -> SearchAxis:
-        """What a ``capacity.json`` was searched over. In early files all but the rate was a resource."""
-        name = content.get("over", RATE)
-        return cls(name, content.get("harder") or ("more" if name == RATE else "less"))
+    def of_settings(cls, settings: Mapping[str, Any]) -> SearchAxis:
+        """What a search with these settings varies. In early files all but the rate was a resource."""
+        name = settings.get("over", RATE)
+        return cls(name, settings.get("harder") or ("more" if name == RATE else "less"))
+
+    @classmethod
+    def of_file(cls, capacity: Searched | None) -> SearchAxis:
+        """What a ``capacity.json`` was searched over; the rate where there is none yet."""
+        return RATE_AXIS if capacity is None else cls.of_settings(capacity.as_json())
 
     @property
     def more_is_harder(self) -> bool:

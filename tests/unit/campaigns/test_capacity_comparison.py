@@ -49,6 +49,7 @@ def write_search(path: Path, interval: Sequence[float | None], **more: Any) -> P
         "guess": 1,
         "seconds": 100.0,
         "probes": [],
+        "seconds_saved": 0.0,
         "settings": settings,
         **more,
     }

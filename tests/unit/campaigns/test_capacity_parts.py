@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import written_runs
 from typer.testing import CliRunner
 
 from streamgauge.campaigns import capacity
@@ -18,6 +19,8 @@ from streamgauge.campaigns.search import Answer
 from streamgauge.cli.main import app, main
 from streamgauge.errors import EngineFailed, UsageError
 from streamgauge.evaluate.metrics.arrival import BROKER_REASON
+from streamgauge.model.capacity import BestLatency, Capacity, CapacityProbe
+from streamgauge.model.summary import Summary
 from streamgauge.run.plan import Request
 from streamgauge.run.reporter import NullReporter
 from streamgauge.studies import scenario as scenarios
@@ -31,21 +34,12 @@ def capacity_search(
     return CapacitySearch(Request(scenario, out), resolution, SearchAxis.of(over, scenario))
 
 
-def summary(**changes: Any) -> dict[str, Any]:
-    return {
-        "verdict": "VALID",
-        "sustained": True,
-        "reasons": [],
-        "warnings": [],
-        "slo": [],
-        "backlog": {"slope_percent": 0.0},
-        "rate_per_s": {"offered": 1000.0},
-        **changes,
-    }
+def summary(**changes: Any) -> Summary:
+    return written_runs.summary(**{"sustained": True, "warnings": [], **changes})
 
 
-def row(value: int, verdict: str = "sustained", **changes: Any) -> dict[str, Any]:
-    return {
+def row(value: int, verdict: str = "sustained", **changes: Any) -> CapacityProbe:
+    content = {
         "value": value,
         "rate": value,
         "purpose": "bracket",
@@ -57,10 +51,11 @@ def row(value: int, verdict: str = "sustained", **changes: Any) -> dict[str, Any
         "directory": f"probes/01-{value}",
         "total_p50": 2.0,
         "total_p99": 5.0,
-        **changes,
     }
+    return CapacityProbe.model_validate({**content, **changes})
 
 
+BACKLOG = {"end": 0, "slope_per_s": 0.0}
 MISSED = {"slo": "latency.p99 < 2s", "value": 2400.0, "limit": 2000.0, "unit": "ms", "passed": False}
 
 
@@ -70,14 +65,14 @@ MISSED = {"slo": "latency.p99 < 2s", "value": 2400.0, "limit": 2000.0, "unit": "
         (summary(), "sustained", False),
         (summary(sustained=False, warnings=["x", "overloaded: the backlog grew"]), "not sustained", False),
         (summary(slo=[MISSED]), "not sustained", False),
-        (summary(sustained=None, backlog={"slope_percent": 0.9}), "sustained", True),
-        (summary(sustained=None, backlog={"slope_percent": 1.0}), "not sustained", True),
-        (summary(sustained=None, backlog={"slope_percent": None}), "undecided", True),
+        (summary(sustained=None, backlog=BACKLOG | {"slope_percent": 0.9}), "sustained", True),
+        (summary(sustained=None, backlog=BACKLOG | {"slope_percent": 1.0}), "not sustained", True),
+        (summary(sustained=None, backlog=BACKLOG | {"slope_percent": None}), "undecided", True),
         (summary(verdict="INVALID", sustained=False, reasons=["the generator was late"]), "invalid", False),
         (summary(verdict="FAILED", reasons=["3 results are wrong"]), "failed", False),
     ],
 )
-def test_what_a_probe_shows(found: dict[str, Any], verdict: str, weak: bool) -> None:
+def test_what_a_probe_shows(found: Summary, verdict: str, weak: bool) -> None:
     word, reason, is_weak = judge(found, "slope")
     assert (word, is_weak) == (verdict, weak)
     assert bool(reason) == (found != summary())
@@ -86,7 +81,7 @@ def test_what_a_probe_shows(found: dict[str, Any], verdict: str, weak: bool) -> 
 @pytest.mark.parametrize(("low", "verdict"), [(0.9, "invalid"), (1.0, "not sustained")])
 def test_a_broker_s_ceiling_is_not_the_engine_s_unless_it_fell_behind_too(low: float, verdict: str) -> None:
     reasons = ["30 records of the measured interval could not be delivered", f"{BROKER_REASON}: it fell behind"]
-    backlog = {"slope_percent": 2.0, "slope_percent_ci": [low, 3.0]}
+    backlog = BACKLOG | {"slope_percent": 2.0, "slope_percent_ci": [low, 3.0]}
     word, reason, _ = judge(summary(verdict="INVALID", sustained=False, reasons=reasons, backlog=backlog), "slope")
     assert word == verdict
     assert BROKER_REASON in reason
@@ -108,7 +103,7 @@ def test_the_reason_of_a_probe_that_was_given_up_is_the_referee_s() -> None:
     found = summary(sustained=False, warnings=["busy machine", "the lag grew"])
     assert judge(found, "slope", "the lag grew") == ("not sustained", "the lag grew", False)
     assert judge(found, "slope", "it may have grown", True) == ("not sustained", "it may have grown", True)
-    assert judge({**found, "verdict": "INVALID", "reasons": ["late"]}, "slope", "the lag grew")[0] == "invalid"
+    assert judge(found.with_changes(verdict="INVALID", reasons=["late"]), "slope", "the lag grew")[0] == "invalid"
 
 
 def test_without_a_rule_the_objectives_alone_decide() -> None:
@@ -210,7 +205,7 @@ def test_a_file_without_a_direction_is_resumed(tmp_path: Path, over: str, engine
     del content["harder"], content["settings"]["harder"]
     (tmp_path / "capacity.json").write_text(json.dumps(content))
     assert CapacityFile.open(tmp_path, wanted.settings()).guess == 7
-    assert SearchAxis.of_file(content) == wanted.axis
+    assert SearchAxis.of_settings(content) == wanted.axis
 
 
 def test_a_search_goes_on_only_with_the_same_settings(tmp_path: Path) -> None:
@@ -220,7 +215,7 @@ def test_a_search_goes_on_only_with_the_same_settings(tmp_path: Path) -> None:
     begun.add(row(909))
     again = CapacityFile.open(tmp_path, settings)
     assert again.guess == 1000
-    assert again.probes == begun.probes
+    assert list(again.probes) == list(begun.probes)
     assert again.next_number == 2
     with pytest.raises(UsageError, match=r"another resolution(.|\n)*got: 0.05(.|\n)*expected: 0.1"):
         CapacityFile.open(tmp_path, capacity_search(tmp_path, resolution=0.05).settings())
@@ -270,6 +265,7 @@ def test_every_setting_that_changes_a_result_is_compared(tmp_path: Path) -> None
         "partitions": "3",
         "out_of_order_ms": "7",
         "drain_deadline_s": "9.0",
+        "quiet_s": "2.0",
         "arrivals": "poisson",
         "keys": "zipf",
         "generators": "2",
@@ -299,12 +295,12 @@ def test_a_finished_search_is_shown_and_not_run_again(tmp_path: Path) -> None:
     before = (tmp_path / "capacity.json").read_bytes()
     shown: list[Any] = []
     content = find_capacity(wanted, NullReporter(), shown.append)
-    assert content["interval"] == [909, 1000]
-    assert content["best_latency_ms"] == {"p50": 3.0, "p99": 7.0}
-    assert content["seconds"] == 120.0
+    assert content.interval == (909, 1000)
+    assert content.best_latency_ms == BestLatency(p50=3.0, p99=7.0)
+    assert content.seconds == 120.0
     assert len(shown) == 3
     assert (tmp_path / "capacity.json").read_bytes() == before
-    assert json.loads(before) == content
+    assert json.loads(before) == json.loads(json.dumps(content.as_json()))
 
 
 def test_a_system_that_failed_is_noted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -336,7 +332,7 @@ def test_a_search_is_validated_where_its_probes_are(
 
 @pytest.mark.parametrize(("outcome", "code"), [("found", 0), ("ceiling", 0), ("missed", 1), ("invalid", 3)])
 def test_exit_codes(outcome: str, code: int) -> None:
-    assert exit_code({"outcome": outcome}) == code
+    assert exit_code(Capacity.model_construct(outcome=outcome)) == code
 
 
 @pytest.mark.parametrize("content", ['{"format": 1, "pro', '{"format": 2}'])

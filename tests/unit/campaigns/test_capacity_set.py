@@ -8,7 +8,6 @@ import statistics
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -18,6 +17,7 @@ from streamgauge.campaigns.capacity_file import CapacityFile
 from streamgauge.campaigns.capacity_set import GOLDEN, find_capacities
 from streamgauge.campaigns.search import Answer, Next, Probe, Target, advance
 from streamgauge.errors import EngineFailed, UsageError
+from streamgauge.model.capacity import Capacity, CapacityProbe, read
 from streamgauge.report.capacity import headline
 from streamgauge.run.plan import Request
 from streamgauge.run.reporter import NullReporter
@@ -40,7 +40,7 @@ def script(monkeypatch: pytest.MonkeyPatch) -> Script:
     def play(*answers: Answer | BaseException, validated: bool = True) -> list[str]:
         left, made = list(answers), []
 
-        def search(capacity_search: CapacitySearch, *_: object) -> dict[str, Any]:
+        def search(capacity_search: CapacitySearch, *_: object) -> Capacity:
             file = CapacityFile.open(capacity_search.request.out, capacity_search.settings())
             if not file.finished:
                 made.append(capacity_search.request.out.name)
@@ -58,20 +58,20 @@ def script(monkeypatch: pytest.MonkeyPatch) -> Script:
     return play
 
 
-def _row(value: int, validated: bool) -> dict[str, Any]:
-    return {
-        "value": value,
-        "verdict": "sustained",
-        "validated": validated,
-        "seconds": 40.0,
-        "seconds_saved": 0.0,
-        "purpose": "confirm",
-        "reason": "",
-        "weak": False,
-        "directory": "probes/01",
-        "total_p50": 5.0,
-        "total_p99": 9.0,
-    }
+def _row(value: int, validated: bool) -> CapacityProbe:
+    return CapacityProbe(
+        value=value,
+        verdict="sustained",
+        validated=validated,
+        seconds=40.0,
+        seconds_saved=0.0,
+        purpose="confirm",
+        reason="",
+        weak=False,
+        directory="probes/01",
+        total_p50=5.0,
+        total_p99=9.0,
+    )
 
 
 def test_the_searches_are_put_together(capacity_search: CapacitySearch, script: Script) -> None:
@@ -79,11 +79,11 @@ def test_the_searches_are_put_together(capacity_search: CapacitySearch, script: 
     assert script(*answers) == []
     content = find_capacities(capacity_search, 3, NullReporter())
     out = capacity_search.request.out
-    assert content == json.loads((out / "capacity.json").read_text())
-    assert (content["outcome"], content["median"], content["runs"]) == ("found", 1000, 3)
-    assert content["interval"] == {"best": [950.0, 1040.0], "seed": 1}
-    assert (content["confirmed"], content["validated"], content["seconds"]) == (True, True, 120.0)
-    assert [row["interval"] for row in content["searches"]] == [[1000, 1100], [950, 1050], [1040, 1140]]
+    assert json.loads(json.dumps(content.as_json())) == json.loads((out / "capacity.json").read_text())
+    assert (content.outcome, content.median, content.runs) == ("found", 1000, 3)
+    assert content.interval.as_json() == {"best": (950.0, 1040.0), "seed": 1}
+    assert (content.confirmed, content.validated, content.seconds) == (True, True, 120.0)
+    assert [row.interval for row in content.searches] == [(1000, 1100), (950, 1050), (1040, 1140)]
     assert headline(content) == (
         "FOUND",
         "1,000 records/s sustained, median of 3 searches, 95 % interval 950 to 1,040 (confirmed, validated)",
@@ -102,7 +102,7 @@ def test_the_searches_are_put_together(capacity_search: CapacitySearch, script: 
 def test_two_searches_give_no_interval(capacity_search: CapacitySearch, script: Script) -> None:
     script(FOUND, FOUND)
     content = find_capacities(capacity_search, 2, NullReporter())
-    assert content["interval"]["best"] is None
+    assert content.interval.best is None
     assert "interval" not in headline(content)[1]
 
 
@@ -121,7 +121,7 @@ def test_the_worst_search_decides(
     content = find_capacities(capacity_search, 3, NullReporter())
     assert headline(content)[0] == word
     assert exit_code(content) == code
-    assert content["note"].startswith("search 2: ")
+    assert content.note.startswith("search 2: ")
     if word == "FOUND":
         assert headline(content)[1].startswith("at least 1,000 records/s")
 
@@ -129,9 +129,9 @@ def test_the_worst_search_decides(
 def test_unvalidated_searches_say_so(capacity_search: CapacitySearch, script: Script) -> None:
     script(FOUND, FOUND, FOUND, validated=False)
     content = find_capacities(capacity_search, 3, NullReporter())
-    assert content["validated"] is False
+    assert content.validated is False
     assert headline(content)[1].endswith("(confirmed, unvalidated: no reference)")
-    one = json.loads((capacity_search.request.out / "1" / "capacity.json").read_text())
+    one = read(capacity_search.request.out / "1" / "capacity.json")
     assert headline(one)[1].endswith("1,100 not (confirmed, unvalidated: no reference)")
 
 
@@ -139,11 +139,11 @@ def test_it_goes_on_where_it_stopped_and_takes_more_searches(capacity_search: Ca
     made = script(FOUND, EngineFailed("it died"), FOUND, FOUND, FOUND)
     with pytest.raises(EngineFailed):
         find_capacities(capacity_search, 3, NullReporter())
-    content = json.loads((capacity_search.request.out / "capacity.json").read_text())
+    content = read(capacity_search.request.out / "capacity.json")
     assert headline(content) == ("UNFINISHED", "1 of 3 searches have come to their end")
-    assert find_capacities(capacity_search, 3, NullReporter())["outcome"] == "found"
+    assert find_capacities(capacity_search, 3, NullReporter()).outcome == "found"
     assert made == ["1", "2", "2", "3"]
-    assert find_capacities(capacity_search, 4, NullReporter())["runs"] == 4
+    assert find_capacities(capacity_search, 4, NullReporter()).runs == 4
     assert made[4:] == ["4"]
     with pytest.raises(UsageError, match=r"more searches(.|\n)*--runs 4 or more"):
         find_capacities(capacity_search, 3, NullReporter())

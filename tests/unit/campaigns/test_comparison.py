@@ -16,6 +16,7 @@ from streamgauge.campaigns.comparison import IGNORED, compare
 from streamgauge.campaigns.repetition import write_set
 from streamgauge.errors import UsageError
 from streamgauge.rundir import RunDir
+from streamgauge.stored import write_json
 
 
 def write_repetitions(path: Path, values_ms: Sequence[float], **look: Any) -> Path:
@@ -101,7 +102,7 @@ def test_every_differing_key_is_named_with_both_values(base: Path, tmp_path: Pat
 
 CHECKED = [
     name
-    for name in identity.ignoring(identity.of_manifest(RunDir(GOLDEN).manifest()), IGNORED)
+    for name in identity.ignoring(identity.of_manifest(RunDir(GOLDEN).manifest().as_json()), IGNORED)
     if not name.startswith(("scenario.load.", "transport.topic_settings."))
 ]
 
@@ -119,11 +120,11 @@ def test_each_checked_key_counts(base: Path, tmp_path: Path, key: str) -> None:
     if key == "shared_cores":
         other.write_outcome(other.outcome().model_copy(update={"shared_cores": False}))
     else:
-        manifest = other.manifest()
+        manifest = other.manifest().as_json()
         *parts, last = key.split(".")
         section = reduce(lambda place, part: place[part], parts, manifest)
         section[last] = "another"
-        other.write_manifest({name: value for name, value in manifest.items() if name != "format"})
+        write_json(other.manifest_path, manifest)
     with pytest.raises(UsageError, match=key):
         compare(base, other.path)
 

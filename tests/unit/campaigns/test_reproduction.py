@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from written_runs import capacity, summary
 
 from streamgauge import report
 from streamgauge.campaigns import reproduction_runner
@@ -28,6 +29,7 @@ from streamgauge.campaigns.search import Answer
 from streamgauge.errors import EngineFailed, Interrupted, UsageError
 from streamgauge.machine import description as machine
 from streamgauge.model import Verdict
+from streamgauge.model.capacity import Capacity
 from streamgauge.run.reporter import NullReporter, Reporter
 
 ECHO = ("echo",)
@@ -68,8 +70,8 @@ class Script:
             raise Interrupted("interrupted", where=directory)
         reasons = [] if verdict == "VALID" else ["why"]
         if planned.experiment.purpose == "capacity":
-            return AttemptResult(Verdict(verdict), reasons, capacity={"outcome": "found"})
-        return AttemptResult(Verdict(verdict), reasons, summary={"verdict": verdict, "sustained": False})
+            return AttemptResult(Verdict(verdict), reasons, capacity=capacity())
+        return AttemptResult(Verdict(verdict), reasons, summary=summary(verdict=verdict, sustained=False))
 
 
 @pytest.fixture(autouse=True)
@@ -192,7 +194,7 @@ def test_an_interrupted_search_goes_on_in_its_own_directory(campaign: Callable[.
     script = Script("INVALID", "VALID")
     content = reproduce(search, Onlooker(), script)
     assert script.done == ["throughput-tumbling-built-in-spark", "throughput-tumbling-built-in-spark-2"]
-    assert rows(content)["throughput-tumbling-built-in"]["capacity"] == {"outcome": "found"}
+    assert rows(content)["throughput-tumbling-built-in"]["capacity"]["outcome"] == "found"
 
 
 def test_an_invalid_run_is_repeated_once_and_both_are_told(campaign: Callable[..., ReproductionRequest]) -> None:
@@ -328,7 +330,7 @@ def search(
     planned = next(planned for planned in plan(asked) if planned.chosen)
 
     def carry_out(ends: Callable[[CapacitySearch], None]) -> AttemptResult:
-        def find_capacity(capacity_search: CapacitySearch, reporter: Reporter) -> dict[str, Any]:
+        def find_capacity(capacity_search: CapacitySearch, reporter: Reporter) -> Capacity:
             file = CapacityFile.open(capacity_search.request.out, capacity_search.settings())
             ends(capacity_search)
             file.finish(Answer("invalid", None, None, confirmed=False, note="the clock stepped"))
@@ -348,7 +350,7 @@ def test_a_search_that_cannot_be_trusted(
     found = search(lambda capacity_search: None)
     assert (found.verdict, found.reasons) == (Verdict.INVALID, ["the clock stepped"])
     assert found.capacity is not None
-    assert found.capacity["outcome"] == "invalid"
+    assert found.capacity.outcome == "invalid"
     assert (campaign().out / "runs" / "throughput-tumbling-built-in-spark" / "report.html").is_file()
 
 
@@ -360,4 +362,4 @@ def test_a_search_whose_engine_fails_is_a_finding(search: Callable[..., AttemptR
     assert found.verdict is Verdict.FAILED
     assert found.reasons == ["the system under test failed at 100 records/s: it died"]
     assert found.capacity is not None
-    assert found.capacity["outcome"] is None
+    assert found.capacity.outcome is None

@@ -42,7 +42,7 @@ class Written:
             raise Interrupted("interrupted", where=directory)
         verdict, p50_ms = (end, None) if isinstance(end, str) else ("VALID", end)
         summary = write_run(directory, p50_ms, verdict=verdict).summary()
-        return AttemptResult(Verdict(verdict), summary["reasons"], summary=summary)
+        return AttemptResult(Verdict(verdict), summary.reasons, summary=summary)
 
 
 @pytest.fixture

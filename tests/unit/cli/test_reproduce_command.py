@@ -77,7 +77,25 @@ def test_how_an_experiment_ended() -> None:
     assert outcome_line(row("VALID", summary={"latency_ms": unknown})) == "VALID: latest p50 9.0 ms, p99 10.0 ms"
     assert outcome_line(row("INVALID", "FAILED")) == "FAILED (first attempt INVALID): why 2"
     assert outcome_line(row(state="not run", reason="it cannot")) == "not run: it cannot"
-    found = {"interval": [100, 110], "unit": "records/s", "outcome": "found", "confirmed": True}
+    found = {
+        "scenario": "s/n",
+        "engine": "echo",
+        "rule": None,
+        "slo": [],
+        "resolution": 0.1,
+        "over": "rate_per_s",
+        "unit": "records/s",
+        "outcome": "found",
+        "interval": [100, 110],
+        "confirmed": True,
+        "note": "",
+        "best_latency_ms": None,
+        "guess": 1,
+        "probes": [],
+        "seconds": 1.0,
+        "seconds_saved": 0.0,
+        "settings": {},
+    }
     assert outcome_line(row("VALID", capacity=found)) == "VALID: 100 records/s sustained, 110 not (confirmed)"
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from written_runs import summary
 
 from streamgauge.cli.stages import Stages, build_stages, first_that_applies, line
 from streamgauge.engines.echo import Echo
@@ -62,5 +63,5 @@ def test_the_first_exit_code_that_applies() -> None:
 
 def test_a_line_for_each_stage() -> None:
     latencies = {"total": {"p50": 12.34, "p99": 1234.5}, "latest": {"p50": 9, "p99": None}}
-    said = line({"verdict": "VALID", "latency_ms": latencies})
+    said = line(summary(latency_ms=latencies))
     assert said == "VALID, total p50 12.3, total p99 1,234.5, latest p50 9.0, latest p99 – ms"

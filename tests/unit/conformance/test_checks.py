@@ -7,6 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from written_runs import summary
 
 from streamgauge import registry
 from streamgauge.conformance import checks, suite
@@ -32,7 +33,7 @@ def observed(**changes: Any) -> Observed:
         engine=registry.engine("echo"),
         workload="traffic/ingest",
         delivery="exactly-once",
-        summary={"verdict": changes.get("verdict", "VALID"), "reasons": ["a reason"], "results": results},
+        summary=summary(verdict=changes.get("verdict", "VALID"), reasons=["a reason"], results=results),
         outcome=Outcome.blank(),
         listening=frozenset({"127.0.0.1:1234", "::1:99", "::ffff:127.0.0.1:5"}),
         ended=(Ended("engine", 0, killed=False),),

@@ -13,12 +13,12 @@ def make_job(engine: str, options: dict[str, Any], **others: Any) -> Job:
     """The job of a stage with state; ``options`` as the command line gives them."""
     fields: dict[str, Any] = {
         "run": "run",
-        "pipeline": "ospbench/tumbling",
+        "workload": "traffic/tumbling",
         "parameters": {"join_bound_ms": 1000, "out_of_order_ms": 500},
         "transport": "kafka",
         "endpoints": {"bootstrap": "127.0.0.1:9"},
         "inputs": {"flow": "f", "speed": "s"},
-        "output": "o",
+        "outputs": {"output": "o"},
         "partitions": 2,
         "checkpoint_dir": Path("/run/checkpoint"),
         "work_dir": Path("/run"),

@@ -1,33 +1,94 @@
 import json
 from collections.abc import Callable
 from statistics import median
+from typing import Any, ClassVar
 
+import pytest
+
+from streamgauge import registry
+from streamgauge.codec import JsonField, Message, MessageKey, Place
 from streamgauge.engines.echo import EchoOptions
-from streamgauge.engines.echo.program import CREDIT_S, MOST_AT_ONCE, Pace, broken_copies, delay_of
+from streamgauge.engines.echo.program import CREDIT_S, MOST_AT_ONCE, Pace, _publish, altered, broken_copies, delay_of
+
+TRAFFIC = JsonField("n_seq")
 
 
 def record(n_seq: int) -> bytes:
     return b'{"n_seq":%10d,"flow": 12,"lon_e6": 4123459}' % n_seq
 
 
+def traffic(n_seq: int) -> Message:
+    return Message(b"point", record(n_seq))
+
+
+def search(n_seq: int) -> Message:
+    return Message(b"%d" % n_seq, b"user\tsome words\tat noon\t\t")
+
+
 def options(**changes: object) -> dict[str, object]:
     return EchoOptions.model_validate(changes).model_dump()
 
 
-def test_breaks_exactly_what_it_is_told_to() -> None:
-    copies = broken_copies(options(drop_every=10, alter_every=15, duplicate_every=7))
-    published = [copies(record(n)) for n in range(2100)]
+@pytest.mark.parametrize(("place", "message"), [(TRAFFIC, traffic), (MessageKey(), search)])
+def test_breaks_exactly_what_it_is_told_to(place: Place, message: Callable[[int], Message]) -> None:
+    copies = broken_copies(options(drop_every=10, alter_every=15, duplicate_every=7), place)
+    published = [copies(message(n)) for n in range(2100)]
     dropped = [n for n, out in enumerate(published) if not out]
-    altered = [n for n, out in enumerate(published) if len(out) == 1 and out[0] != record(n)]
+    changed = [n for n, out in enumerate(published) if len(out) == 1 and out[0] != message(n).value]
     doubled = [n for n, out in enumerate(published) if len(out) == 2]
     assert dropped == list(range(9, 2100, 10))
-    assert altered == [n for n in range(14, 2100, 15) if n not in dropped]
-    assert doubled == [n for n in range(6, 2100, 7) if n not in dropped and n not in altered]
+    assert changed == [n for n in range(14, 2100, 15) if n not in dropped]
+    assert doubled == [n for n in range(6, 2100, 7) if n not in dropped and n not in changed]
+
+
+def test_what_has_no_number_is_left_alone() -> None:
+    copies = broken_copies(options(drop_every=1), TRAFFIC)
+    assert copies(search(0)) == [search(0).value]
 
 
 def test_an_altered_record_keeps_its_number() -> None:
-    (altered,) = broken_copies(options(alter_every=1))(record(41))
-    assert json.loads(altered) == {"n_seq": 41, "flow": 12, "lon_e6": 4123450}
+    (changed,) = broken_copies(options(alter_every=1), TRAFFIC)(traffic(41))
+    assert json.loads(changed or b"") == {"n_seq": 41, "flow": 12, "lon_e6": 4123450}
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (b"a 19 b", b"a 10 b"),
+        (b"some words", b"some wordx"),
+        (b"tax", b"tay"),
+        ("Fluß".encode(), b"Flux"),
+        (b"no rank\t\t", b"no rank\tx"),
+        (b"", b"x"),
+    ],
+)
+def test_altered_in_the_last_digit_or_character(value: bytes, expected: bytes) -> None:
+    assert altered(value) == expected
+
+
+def test_waits_for_a_full_queue() -> None:
+    class Queue:
+        held = 2
+        published: ClassVar[list[tuple[str, bytes, bytes]]] = []
+
+        def produce(self, topic: str, *, value: bytes, key: bytes) -> None:
+            if self.held == 2:
+                raise BufferError
+            self.published.append((topic, key, value))
+
+        def poll(self, timeout_s: float) -> None:
+            self.held -= 1
+
+    queue: Any = Queue()
+    _publish(queue, "o", b"k", b"v")
+    assert queue.published == [("o", b"k", b"v")]
+
+
+def test_every_workload_is_run_or_has_a_reason_why_not() -> None:
+    traits = registry.engine("echo").traits
+    assert traits.workloads == {"traffic/ingest", "traffic/parse", "streambench/identity", "streambench/sink"}
+    assert traits.workloads | set(traits.gaps) == set(registry.names("workloads"))
+    assert not traits.workloads & set(traits.gaps)
 
 
 def test_delays_are_known() -> None:

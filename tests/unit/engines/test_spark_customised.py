@@ -8,8 +8,8 @@ from typing import Any
 from pyspark.sql import Row
 from pyspark.sql.streaming.tws_tester import TwsTester
 
-from streamgauge.engines.spark.customised import PointProcessor
-from streamgauge.engines.spark.point import IDLE_MS, Stage
+from streamgauge.engines.spark.workloads.traffic.customised import PointProcessor
+from streamgauge.engines.spark.workloads.traffic.point import IDLE_MS, Stage
 
 BOUND_MS = 1000
 

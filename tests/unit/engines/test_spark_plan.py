@@ -10,7 +10,8 @@ from engine_jobs import make_job
 
 from streamgauge import registry
 from streamgauge.engines.spark.program import consumed
-from streamgauge.engines.spark.queries import query_of
+from streamgauge.engines.spark.sinks import output_mode, write
+from streamgauge.engines.spark.sources import read
 from streamgauge.errors import Unsupported
 from streamgauge.studies import scenario as scenarios
 
@@ -86,9 +87,121 @@ def test_what_spark_takes_is_taken(changes: dict[str, str]) -> None:
     assert changes.items() <= dict(resolved.engine_options).items()
 
 
-def test_every_pipeline_has_a_query() -> None:
-    for pipeline in registry.engine("spark").traits.pipelines:
-        assert callable(query_of(pipeline, "built-in"))
+@pytest.mark.parametrize("workload", ["wordcount", "distinctcount", "statistics"])
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ({"output_mode": "append"}, "STREAMING_OUTPUT_MODE.UNSUPPORTED_OPERATION"),
+        ({"realtime": True}, "ALLOWLIST"),
+        ({"implementation": "customised"}, "one implementation"),
+    ],
+)
+def test_what_spark_refuses_of_running_results(workload: str, options: dict[str, Any], reason: str) -> None:
+    (refused,) = refusals(f"streambench/{workload}", options)
+    assert reason in refused
+
+
+@pytest.mark.parametrize("workload", ["identity", "sample", "projection", "grep", "sink"])
+def test_what_spark_refuses_of_results_without_state(workload: str) -> None:
+    assert (
+        refusals(f"streambench/{workload}", {}) == refusals(f"streambench/{workload}", {"output_mode": "update"}) == []
+    )
+    assert len(refusals(f"streambench/{workload}", {"realtime": True})) == (workload == "sink")
+    (reason,) = refusals(f"streambench/{workload}", {"implementation": "customised"})
+    assert "keeps no state" in reason
+
+
+def refusals(workload: str, options: dict[str, Any]) -> list[str]:
+    engine = registry.engine("spark")
+    resolved = engine.options.model_validate(options).model_dump()
+    return [limit.reason for limit in engine.traits.limits if limit.applies(workload, resolved)]
+
+
+@pytest.mark.parametrize(
+    ("workload", "options", "mode"),
+    [
+        ("traffic/ingest", {}, "append"),
+        ("traffic/sliding", {}, "append"),
+        ("traffic/tumbling", {"output_mode": "update"}, "update"),
+        ("streambench/sink", {}, "append"),
+        ("streambench/wordcount", {}, "update"),
+        ("streambench/statistics", {"output_mode": "append"}, "append"),
+        ("traffic/ingest", {"realtime": True}, "update"),
+        ("traffic/ingest", {"realtime": True, "output_mode": "append"}, "update"),
+    ],
+)
+def test_the_output_mode_suits_the_results_unless_one_is_set(workload: str, options: dict[str, Any], mode: str) -> None:
+    assert output_mode(make_job("spark", options, workload=workload).as_json()) == mode
+
+
+def test_a_script_gets_the_output_mode_of_a_final_result() -> None:
+    script = {"copy": "job.py", "path": "job.py"}
+    job = make_job("spark", {}, workload="streambench/wordcount", own_job=script)
+    assert output_mode(job.as_json()) == "append"
+
+
+@pytest.mark.parametrize(
+    ("outputs", "expected"),
+    [
+        ({}, {"format": "noop"}),
+        ({"output": "o"}, {"format": "kafka", "topic": "o", "kafka.bootstrap.servers": "127.0.0.1:9"}),
+    ],
+)
+def test_results_go_to_the_output_or_nowhere(outputs: dict[str, str], expected: dict[str, str]) -> None:
+    made: dict[str, Any] = {}
+
+    class Writer:
+        def format(self, name: str) -> Writer:
+            made["format"] = name
+            return self
+
+        def option(self, key: str, value: Any) -> Writer:
+            made[key] = value
+            return self
+
+        def outputMode(self, mode: str) -> Writer:
+            return self
+
+        def trigger(self, **_: str) -> Writer:
+            return self
+
+    results: Any = SimpleNamespace(writeStream=Writer())
+    write(results, make_job("spark", {}, workload="streambench/sink", outputs=outputs).as_json())
+    assert made == {"checkpointLocation": "/run/checkpoint", **expected}
+
+
+@pytest.mark.parametrize(
+    ("options", "limit"),
+    [({}, None), ({"batch_records": 500}, 500), ({"batch_records": 500, "realtime": True}, None)],
+)
+def test_only_micro_batches_are_limited(options: dict[str, Any], limit: int | None) -> None:
+    made: dict[str, Any] = {}
+
+    class Reader:
+        def format(self, _: str) -> Reader:
+            return self
+
+        def option(self, key: str, value: Any) -> Reader:
+            made[key] = value
+            return self
+
+        def load(self) -> None:
+            pass
+
+    spark: Any = SimpleNamespace(readStream=Reader())
+    read(spark, make_job("spark", options).as_json(), "speed")
+    assert (made["subscribe"], made.get("maxOffsetsPerTrigger")) == ("s", limit)
+
+
+@pytest.mark.parametrize(
+    ("options", "interval_s", "batches"),
+    [({}, 0.0, True), ({"trigger_ms": 1500}, 1.5, True), ({"realtime": True, "trigger_ms": 1500}, 0.0, False)],
+)
+def test_micro_batches_are_declared(options: dict[str, Any], interval_s: float, batches: bool) -> None:
+    spark, resolved = registry.engine("spark"), make_job("spark", options).options
+    assert (spark.batch_interval_s(resolved), spark.micro_batches(resolved)) == (interval_s, batches)
+    echo = registry.engine("echo")
+    assert (echo.batch_interval_s({}), echo.micro_batches({})) == (0.0, False)
 
 
 @pytest.mark.parametrize(

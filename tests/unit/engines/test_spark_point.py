@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamgauge.engines.spark.point import IDLE_MS, Message, Point, Result, Stage
+from streamgauge.engines.spark.workloads.traffic.point import IDLE_MS, Message, Point, Result, Stage
 
 BOUND_MS = 1000
 

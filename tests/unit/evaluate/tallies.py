@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from written_runs import manifest
 
 from streamgauge.evaluate.facts import Facts, Moments
 from streamgauge.evaluate.tally import LOST, MATCHED, MEASURED, TAIL, UNFINISHED, WARMUP, WRONG, Tally
@@ -76,4 +77,4 @@ def facts(*, rate_per_s: int = 1000, measured_s: float = 10.0) -> tuple[Facts, M
     at_s = (0.0, 1.0, 1.0 + measured_s, 2.0 + measured_s, 7.0 + measured_s)
     moments = Moments(*(START_NS + round(second * NS_PER_S) for second in at_s))
     streams = (Stream("flow", "flow", 1, "input"), Stream("output", "output", 1, "output"))
-    return Facts(manifest={}, outcome=Outcome.blank(), plan=plan, streams=streams, moments=moments), moments
+    return Facts(manifest=manifest(), outcome=Outcome.blank(), plan=plan, streams=streams, moments=moments), moments

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tallies import START_NS, facts
+from written_runs import manifest
 
 from streamgauge.evaluate.facts import Facts, Moments
 from streamgauge.evaluate.metrics import arrival, generator
@@ -31,11 +32,11 @@ def generated(known: Facts, moments: Moments, slowed_by: float = 0.0) -> generat
 
 
 def measured(
-    taken_share: float, slowed_by: float = 0.0, stalled: range = range(0), **manifest: Any
+    taken_share: float, slowed_by: float = 0.0, stalled: range = range(0), **known_as: Any
 ) -> arrival.Shortfall | None:
     """A broker that takes that share of the rate, and nothing in the seconds ``stalled``, which it makes up for."""
     known, moments = facts(rate_per_s=RATE, measured_s=MEASURED_S)
-    known = dataclasses.replace(known, **manifest)
+    known = dataclasses.replace(known, **known_as)
     seconds = np.arange(moments.seconds)
     level = np.minimum(RATE * taken_share * (seconds + 0.5), known.plan.records)
     level[stalled.start : stalled.stop] = RATE * stalled.start
@@ -105,10 +106,10 @@ def test_the_time_of_a_broker_s_fault_is_exempt() -> None:
         why_not=None,
     )
     outcome = Outcome.blank().with_changes(faults=[fault])
-    processes = {"processes": [{"role": "broker", "group": "broker"}]}
+    processes = manifest(processes=[{"role": "broker", "group": "broker"}])
     found = measured(1.0, stalled=stalled, outcome=outcome, manifest=processes)
     assert found is not None and (found.reasons(), found.warnings()) == ([], [])
-    other = {"processes": [{"role": "broker", "group": "engine"}]}
+    other = manifest(processes=[{"role": "broker", "group": "engine"}])
     found = measured(1.0, stalled=stalled, outcome=outcome, manifest=other)
     assert found is not None and found.slope.high > 10, "a fault of the engine excuses nothing"
 

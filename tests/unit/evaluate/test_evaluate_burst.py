@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tallies import START_NS, row, tally
+from written_runs import manifest
 
 from streamgauge.evaluate.facts import Facts, Moments
 from streamgauge.evaluate.metrics import burst
@@ -24,7 +25,7 @@ def facts_of(plan: LoadPlan, **outcome: Any) -> tuple[Facts, Moments]:
     at_s = (0.0, plan.warmup_s, plan.warmup_s + plan.measured_s, plan.duration_s, plan.duration_s + 5)
     moments = Moments(*(START_NS + round(second * NS_PER_S) for second in at_s))
     return Facts(
-        manifest={}, outcome=Outcome.blank().with_changes(**outcome), plan=plan, streams=(), moments=moments
+        manifest=manifest(), outcome=Outcome.blank().with_changes(**outcome), plan=plan, streams=(), moments=moments
     ), moments
 
 
@@ -76,10 +77,10 @@ def test_latency_around_a_burst() -> None:
     # 25 results a second are too few for a p99; only the second of the first burst has more.
     assert [each.p99_peak_ms for each in (first, second, last)] == [300.0, None, None]
     figures = periodic(EVERY_TEN, medians_ms=medians_ms).figures()
-    assert {name: figures[name] for name in ("kind", "wide", "elevated_s", "p99_peak_ms")} == {
+    assert {name: figures.as_json()[name] for name in ("kind", "wide", "elevated_s", "p99_peak_ms")} == {
         "kind": "periodic", "wide": 0, "elevated_s": 2.0, "p99_peak_ms": 300.0
     }  # fmt: skip
-    assert figures["bursts"][0] == {
+    assert figures.bursts[0].as_json() == {
         "start_s": 19.8, "width_ms": 199.524, "wide": False, "p50_before_ms": 115.0, "p50_peak_ms": 500.0,
         "p99_peak_ms": 300.0, "elevated_s": 3,
     }  # fmt: skip
@@ -104,7 +105,7 @@ def test_a_generator_too_slow_for_its_bursts_makes_the_run_invalid() -> None:
     assert two.reasons() == []
     assert two.warnings() == ["2 of 11 bursts took longer than 250 ms to send, the longest 259.0 ms"]
     three = periodic(ELEVEN_BURSTS, {0: late_ms + 1, 5: late_ms + 9, 7: late_ms + 2})
-    assert three.figures()["wide"] == 3
+    assert three.figures().wide == 3
     assert three.reasons() == [
         "3 of 11 bursts took longer than 250 ms to send, the longest 259.0 ms; the limit is 20 % of them"
     ]
@@ -140,7 +141,7 @@ def test_first_output_and_catch_up_count_from_the_engines_start() -> None:
         row(answered_ms=at_ms(9.0)),  # of the base rate: catching up does not wait for it
     )
     found = single(results, first_output_ms=at_ms(3.5))
-    assert found.figures() == {"kind": "single", "records": 5000, "first_output_s": 1.25, "caught_up_s": 4.25}
+    assert found.figures().as_json() == {"kind": "single", "records": 5000, "first_output_s": 1.25, "caught_up_s": 4.25}
     assert found.reasons() == []
     assert len(found.warnings()) == 1, "that the latencies hold a wait"
 

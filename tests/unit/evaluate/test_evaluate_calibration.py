@@ -5,11 +5,15 @@ from __future__ import annotations
 import pytest
 
 from streamgauge.evaluate.calibration import warnings
+from streamgauge.model.calibration import Calibration
 
-CALIBRATION = {
+CONTENT = {
+    "scenario": "a/b",
+    "at": "2026-01-01",
     "floor_ms": {"total": {"p50": 5.0, "p99": 9.0}, "latest": {"p50": 3.0, "p99": None}},
     "ceiling_per_s": 100_000.0,
 }
+CALIBRATION = Calibration.model_validate(CONTENT)
 
 
 @pytest.mark.parametrize(
@@ -34,5 +38,6 @@ def test_a_machine_without_calibration() -> None:
 
 
 def test_a_floor_that_is_not_known() -> None:
-    unknown = {"floor_ms": {kind: {"p50": None, "p99": None} for kind in ("total", "latest")}, "ceiling_per_s": 1e5}
+    floors = {kind: {"p50": None, "p99": None} for kind in ("total", "latest")}
+    unknown = Calibration.model_validate({**CONTENT, "floor_ms": floors})
     assert warnings(unknown, total_p50_ms=1.0, latest_p50_ms=1.0, rate_per_s=10.0) == []

@@ -12,6 +12,7 @@ from streamgauge.evaluate.facts import Moments
 from streamgauge.evaluate.metrics import consumed
 from streamgauge.evaluate.metrics.trend import Series
 from streamgauge.model import NS_PER_S
+from streamgauge.model.summary import JobUsed
 
 START_NS = 1_767_225_600 * NS_PER_S
 MOMENTS = Moments(START_NS, START_NS + NS_PER_S, *(START_NS + second * NS_PER_S for second in (3, 4, 5)))
@@ -46,5 +47,5 @@ def test_without_latencies_the_backlog_decides(growth: float, held: bool) -> Non
 
 def test_only_a_job_without_reference_is_unvalidated() -> None:
     assert own.is_validated(None)
-    assert own.is_validated({"reference": "1a2b"})
-    assert not own.is_validated({"reference": None})
+    assert own.is_validated(JobUsed(name="my.py", sha256="1a2b", reference="1a2b"))
+    assert not own.is_validated(JobUsed(name="my.py", sha256="1a2b"))

@@ -10,12 +10,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from run_files import change
+from run_files import change, content
 from streamgauge.errors import UsageError
 from streamgauge.evaluate import evaluate
 from streamgauge.evaluate.facts import Facts
 from streamgauge.evaluate.record import check_recorded
 from streamgauge.rundir import RunDir
+from streamgauge.stored import write_json
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "format-1"
 
@@ -74,9 +75,9 @@ def test_a_partition_without_its_file_is_refused(run: RunDir) -> None:
 def test_transactions_leave_gaps_in_the_output_alone(
     run: RunDir, engine: dict[str, Any], scenario: dict[str, Any]
 ) -> None:
-    manifest = run.manifest()
+    manifest = content(run.manifest_path)
     changed = {"engine": manifest["engine"] | engine, "scenario": manifest["scenario"] | scenario}
-    run.write_manifest({**manifest, **changed})
+    write_json(run.manifest_path, {**manifest, **changed})
     rewrite(run, "output", lambda table: table.slice(3))
     check(run)
     rewrite(run, "flow", lambda table: table.slice(3))
@@ -93,6 +94,6 @@ def test_a_run_of_which_no_ends_are_known_is_not_checked(run: RunDir) -> None:
 def test_what_was_noted_while_it_ran_is_a_warning_of_the_summary(run: RunDir) -> None:
     from streamgauge.evaluate import evaluate_without_spark
 
-    run.write_manifest({**run.manifest(), "warnings": ["another run was active"]})
+    change(run.manifest_path, warnings=["another run was active"])
     change(run.outcome_path, warnings=["the guardian died"])
-    assert evaluate_without_spark(run)["warnings"][:2] == ["another run was active", "the guardian died"]
+    assert evaluate_without_spark(run).warnings[:2] == ["another run was active", "the guardian died"]

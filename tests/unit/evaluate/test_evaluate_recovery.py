@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tallies import START_NS, facts, row, tally
+from written_runs import manifest
 
 from run_files import change
 from streamgauge.evaluate import evaluation
@@ -20,6 +21,7 @@ from streamgauge.evaluate.metrics import recovery
 from streamgauge.evaluate.metrics.recovery import Recovery, Seen, longest_gap_after, longest_gap_before, recover
 from streamgauge.model import NS_PER_MS, NS_PER_S
 from streamgauge.model.outcome import Outcome
+from streamgauge.model.summary import FaultFigures
 from streamgauge.rundir import RunDir
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "format-1"
@@ -240,7 +242,7 @@ def with_faults(*records: dict[str, Any]) -> Facts:
     return dataclasses.replace(
         facts(measured_s=MEASURED_S)[0],
         outcome=Outcome.blank().with_changes(faults=records),
-        manifest={"processes": processes},
+        manifest=manifest(processes=processes),
     )
 
 
@@ -281,15 +283,15 @@ def test_a_fault_without_effect_has_no_figures() -> None:
     found = with_faults(record(), record(took_effect=False, acted_ns=None, ended_ns=None, why_not="it was gone"))
     of = seen(outputs((1, 6), (8.1, 26)), {}, {})
     first, second = recovery.measure(found, found.moments, of)
-    assert (first["planned_s"], first["acted_s"], first["ended_s"]) == (5.0, 5.001, 7.003)
-    assert first["outage_s"] == 2.2 and first["latency"] == "total"
-    assert second["why_not"] == "it was gone" and second["outage_s"] is None and second["acted_s"] is None
+    assert (first.planned_s, first.acted_s, first.ended_s) == (5.0, 5.001, 7.003)
+    assert first.outage_s == 2.2 and first.latency == "total"
+    assert second.why_not == "it was gone" and second.outage_s is None and second.acted_s is None
 
 
 def test_a_run_whose_load_never_started() -> None:
     found = with_faults(record(planned_ns=None, acted_ns=None, ended_ns=None, took_effect=False, why_not="over"))
     (only,) = recovery.measure(found, None, None)
-    assert (only["planned_s"], only["outage_s"], only["took_effect"]) == (None, None, False)
+    assert (only.planned_s, only.outage_s, only.took_effect) == (None, None, False)
 
 
 def test_without_faults_nothing_is_said() -> None:
@@ -315,8 +317,8 @@ def drifting() -> Any:
 
 def test_the_summary_of_a_run_without_faults_does_not_speak_of_them(golden: RunDir) -> None:
     summary = evaluation._evaluate(golden, Facts.read(golden), drifting(), recorded=True)
-    assert summary["state"] == "drifting"
-    assert "faults" not in summary
+    assert summary.state == "drifting"
+    assert "faults" not in summary.as_json()
 
 
 def test_a_run_with_faults_is_not_called_drifting(golden: RunDir) -> None:
@@ -326,14 +328,14 @@ def test_a_run_with_faults_is_not_called_drifting(golden: RunDir) -> None:
     acted = record(planned_ns=begin_ns + NS_PER_S, acted_ns=begin_ns + NS_PER_S, ended_ns=begin_ns + 2 * NS_PER_S)
     change(golden.outcome_path, faults=[acted])
     summary = evaluation._evaluate(golden, Facts.read(golden), drifting(), recorded=True)
-    assert (summary["verdict"], summary["state"]) == ("VALID", "steady")
-    assert any("drift is not judged" in warning for warning in summary["warnings"])
-    assert not any("--warmup" in warning for warning in summary["warnings"])
-    (only,) = summary["faults"]
-    assert (only["acted_s"], only["ended_s"]) == (1.0, 2.0)
-    assert only["outage_s"] > 0
-    assert (only["partitions"], only["partitions_judged"]) == (2, 2)
-    assert only["outage_worst_s"] >= only["outage_s"]
+    assert (summary.verdict, summary.state) == ("VALID", "steady")
+    assert any("drift is not judged" in warning for warning in summary.warnings)
+    assert not any("--warmup" in warning for warning in summary.warnings)
+    (only,) = summary.faults
+    assert (only.acted_s, only.ended_s) == (1.0, 2.0)
+    assert only.outage_s > 0
+    assert (only.partitions, only.partitions_judged) == (2, 2)
+    assert only.outage_worst_s >= only.outage_s
     again = evaluation._evaluate(golden, Facts.read(golden), drifting(), recorded=True)
     assert again == summary
 
@@ -341,14 +343,14 @@ def test_a_run_with_faults_is_not_called_drifting(golden: RunDir) -> None:
 def test_a_fault_without_effect_spoils_the_run(golden: RunDir) -> None:
     change(golden.outcome_path, faults=[record(took_effect=False, acted_ns=None, why_not="gone")])
     summary = evaluation._evaluate(golden, Facts.read(golden), drifting(), recorded=True)
-    assert summary["verdict"] == "INVALID"
-    assert summary["reasons"] == ["the fault 'pause engine for 2s at 5s' did not take effect: gone"]
+    assert summary.verdict == "INVALID"
+    assert summary.reasons == ["the fault 'pause engine for 2s at 5s' did not take effect: gone"]
 
 
-def silent(**changes: Any) -> dict[str, Any]:
+def silent(**changes: Any) -> FaultFigures:
     """What the summary says of a fault after which nothing came out."""
-    plain = {"fault": "kill engine at 5s", "took_effect": True, "acted_s": 5.0, "latency": "total"}
-    return {**plain, "first_output_s": None, **changes}
+    plain = {"fault": "kill engine at 5s", "verb": "kill", "role": "engine", "took_effect": True, "why_not": None}
+    return FaultFigures.model_validate({**plain, "acted_s": 5.0, "latency": "total", "first_output_s": None, **changes})
 
 
 def test_a_system_that_stays_silent_has_failed() -> None:

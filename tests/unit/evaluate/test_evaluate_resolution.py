@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from tallies import row, tally
 
+from run_files import change, content
 from streamgauge.evaluate import evaluation
 from streamgauge.evaluate.facts import Facts
 from streamgauge.evaluate.metrics import resolution
@@ -83,20 +84,20 @@ def test_the_summary_of_a_run(tmp_path: Path, total_ms: int, warned: bool) -> No
     run = RunDir.open(tmp_path / "run")
     rows = [row(second=second, answered=second, total=total_ms, latest=1) for second in range(2, 10) for _ in range(4)]
     summary = evaluation._evaluate(run, Facts.read(run), tally(*rows), recorded=True)
-    assert summary["resolution_ms"]["total"] == {"stamp": 1.0, "visible_p50": 0.0, "visible_max": 0.0, "clock": 1.971}
-    assert summary["resolution_ms"]["latest"]["clock"] == 0.0
-    assert any("known only to within 2.0 ms" in said for said in summary["warnings"]) == warned
+    assert summary.resolution_ms["total"] == {"stamp": 1.0, "visible_p50": 0.0, "visible_max": 0.0, "clock": 1.971}
+    assert summary.resolution_ms["latest"]["clock"] == 0.0
+    assert any("known only to within 2.0 ms" in said for said in summary.warnings) == warned
 
 
 @pytest.mark.parametrize("shape", ["constant", "unlimited"])
 def test_the_total_of_a_load_without_a_schedule_is_marked(tmp_path: Path, shape: str) -> None:
     shutil.copytree(Path(__file__).parents[2] / "golden" / "format-1", tmp_path / "run")
     run = RunDir.open(tmp_path / "run")
-    scenario = run.manifest()["scenario"]
-    run.write_manifest({**run.manifest(), "scenario": {**scenario, "load": {**scenario["load"], "shape": shape}}})
+    scenario = content(run.manifest_path)["scenario"]
+    change(run.manifest_path, scenario={**scenario, "load": {**scenario["load"], "shape": shape}})
     summary = evaluation._evaluate(run, Facts.read(run), tally(row()), recorded=True)
-    assert summary["closed_loop"] == (shape == "unlimited")
-    assert any(said.startswith("closed loop: ") for said in summary["warnings"]) == (shape == "unlimited")
+    assert summary.closed_loop == (shape == "unlimited")
+    assert any(said.startswith("closed loop: ") for said in summary.warnings) == (shape == "unlimited")
 
 
 def test_a_summary_has_it_rounded() -> None:

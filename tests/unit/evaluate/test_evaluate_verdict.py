@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 from tallies import row, tally
+from written_runs import summary as summary_with
 
+from run_files import write_manifest
 from streamgauge import registry
 from streamgauge.errors import EngineFailed, EnvironmentProblem
 from streamgauge.evaluate import evaluate, evaluate_without_spark, needs_spark, process
@@ -111,20 +113,24 @@ def test_a_dead_process_is_a_failure() -> None:
     ]
 
 
+def objective(*, passed: bool) -> dict[str, Any]:
+    return {"slo": "results.lost == 0", "value": 0, "limit": 0, "unit": "", "passed": passed}
+
+
 @pytest.mark.parametrize(
     ("changes", "code"),
     [
         ({}, 0),
         ({"sustained": True}, 0),
         ({"sustained": False}, 1),
-        ({"slo": [{"passed": True}, {"passed": False}]}, 1),
+        ({"slo": [objective(passed=True), objective(passed=False)]}, 1),
         ({"verdict": "FAILED", "sustained": False}, 4),
         ({"verdict": "INVALID", "sustained": False}, 3),
         ({"verdict": "INVALID", "interrupted": True}, 130),
     ],
 )
 def test_exit_codes(changes: dict[str, Any], code: int) -> None:
-    assert exit_code({"verdict": "VALID", "sustained": None, "slo": [], **changes}) == code
+    assert exit_code(summary_with(**{"sustained": None, **changes})) == code
 
 
 def unstarted(path: Path, **outcome: Any) -> RunDir:
@@ -132,7 +138,8 @@ def unstarted(path: Path, **outcome: Any) -> RunDir:
     run = RunDir.create(path)
     load = {"rate_per_s": 10, "warmup_s": 1.0, "measured_s": 2.0, "tail_s": 1.0}
     scenario = {"study": "s", "name": "n", "profile": "p", "stage": "i", "pipeline": "ospbench/ingest", "load": load}
-    run.write_manifest(
+    write_manifest(
+        run,
         {
             "run": "r",
             "scenario": {**scenario, "sustained": "slope"},
@@ -140,7 +147,7 @@ def unstarted(path: Path, **outcome: Any) -> RunDir:
             "transport": {"name": "kafka", "own": True},
             "streams": [{"name": "flow", "topic": "t", "partitions": 1, "role": "input"}],
             "command": "streamgauge run s/n",
-        }
+        },
     )
     ended = [{"exit_code": 1, "log_tail": "", **process} for process in outcome.pop("ended", ())]
     write_json(run.outcome_path, {**Outcome.blank().as_json(), "ended": ended, **outcome})
@@ -164,10 +171,10 @@ def test_a_run_without_load_needs_no_spark(
     assert not needs_spark(run)
     summary = evaluate(_no_spark, run)
     assert summary == run.summary() == evaluate_without_spark(run)
-    assert summary["verdict"] == verdict
-    assert summary["reasons"][0].startswith(reason)
-    assert (summary["state"], summary["sustained"], exit_code(summary)) == (None, None, code)
-    assert not any(summary["results"].values())
+    assert summary.verdict == verdict
+    assert summary.reasons[0].startswith(reason)
+    assert (summary.state, summary.sustained, exit_code(summary)) == (None, None, code)
+    assert not any(summary.results.values())
 
 
 def _no_spark() -> Any:

@@ -13,12 +13,13 @@ import pyarrow.parquet as pq
 import pytest
 from tallies import START_NS, facts
 
-from run_files import change
+from run_files import change, content
 from streamgauge.evaluate import evaluation
 from streamgauge.evaluate.facts import Facts
 from streamgauge.evaluate.tally import Tally
 from streamgauge.evaluate.visible import NEVER, OFFSETS_MAX, Visible, output_stamps_ms, unused_places
 from streamgauge.model import NS_PER_MS
+from streamgauge.model.summary import Summary
 from streamgauge.rundir import RunDir
 
 START_MS = START_NS // NS_PER_MS
@@ -43,7 +44,8 @@ def visible(tmp_path: Path) -> Any:
         run = RunDir.create(tmp_path / "run")
         run.append_samples("visible", lines)
         made, _ = facts()
-        return Visible.read(run, replace(made, manifest={"engine": {"transactional": transactional}}))
+        engine = made.manifest.engine.with_changes(transactional=transactional)
+        return Visible.read(run, replace(made, manifest=made.manifest.with_changes(engine=engine)))
 
     return read
 
@@ -107,7 +109,7 @@ def with_marks(tmp_path: Path) -> Any:
     def make(name: str = "command", **outcome: Any) -> RunDir:
         shutil.copytree(GOLDEN, tmp_path / "run")
         run = RunDir.open(tmp_path / "run")
-        run.write_manifest({**run.manifest(), "engine": {**run.manifest()["engine"], "name": name}})
+        change(run.manifest_path, engine={**content(run.manifest_path)["engine"], "name": name})
         change(run.outcome_path, **outcome)
         directory = run.recorded("output")
         table = pq.read_table(directory)
@@ -121,7 +123,7 @@ def with_marks(tmp_path: Path) -> Any:
     return make
 
 
-def summary_of(run: RunDir) -> dict[str, Any]:
+def summary_of(run: RunDir) -> Summary:
     return evaluation._evaluate(run, Facts.read(run), Tally.empty(), recorded=True)
 
 
@@ -132,8 +134,8 @@ def test_undeclared_transactions_that_nobody_watched_are_no_measurement(
     with_marks: Any, name: str, option: str
 ) -> None:
     summary = summary_of(with_marks(name))
-    assert summary["verdict"] == "INVALID"
-    (reason,) = (reason for reason in summary["reasons"] if "transactions" in reason)
+    assert summary.verdict == "INVALID"
+    (reason,) = (reason for reason in summary.reasons if "transactions" in reason)
     assert reason.startswith(f"{name} writes in transactions without declaring it (")
     assert reason.endswith(f" and nobody saw when its results became visible{option}")
 
@@ -147,9 +149,9 @@ def test_undeclared_transactions_are_stamped_when_visible(with_marks: Any) -> No
         "visible", [{"t_ns": t_ns, "since_ns": t_ns - 7, "partition": p, "end": end} for p, end in ends.items()]
     )
     summary = summary_of(run)
-    assert any("results count from when their transaction was committed" in said for said in summary["warnings"])
-    assert not any("transactions" in reason for reason in summary["reasons"])
-    assert summary["visible_resolution_ms"]["max"] == 0.0
+    assert any("results count from when their transaction was committed" in said for said in summary.warnings)
+    assert not any("transactions" in reason for reason in summary.reasons)
+    assert summary.visible_resolution_ms["max"] == 0.0
     seconds = pq.read_table(run.measures("seconds")).column("output").to_pylist()
     assert [count for count in seconds if count] == [sum(ends.values()) // 2], "all became visible at once"
 
@@ -162,8 +164,8 @@ def test_a_program_without_transactions_keeps_the_broker_s_stamps(tmp_path: Path
     assert unused_places(run, Facts.read(run)) == 0
     assert Visible.read(run, Facts.read(run)) is None
     summary = summary_of(run)
-    assert "visible_resolution_ms" not in summary
-    assert not any("transaction" in said for said in [*summary["warnings"], *summary["reasons"]])
+    assert "visible_resolution_ms" not in summary.as_json()
+    assert not any("transaction" in said for said in [*summary.warnings, *summary.reasons])
 
 
 def test_the_mark_behind_the_last_record_is_found(tmp_path: Path) -> None:
@@ -181,10 +183,9 @@ def test_a_transaction_that_is_never_committed_is_a_warning(tmp_path: Path) -> N
     change(run.outcome_path, hidden=12)
     summary = summary_of(run)
     assert (
-        "12 places of the output were behind a transaction that was still open when the run ended"
-        in summary["warnings"]
+        "12 places of the output were behind a transaction that was still open when the run ended" in summary.warnings
     )
-    assert not any("transactions" in reason for reason in summary["reasons"])
+    assert not any("transactions" in reason for reason in summary.reasons)
 
 
 def test_a_run_without_output_has_no_resolution(visible: Any) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from run_files import change
 from streamgauge import report
 from streamgauge.cli.result import print_result
 from streamgauge.errors import UsageError
@@ -130,7 +131,7 @@ def judged_run(tmp_path: Path) -> RunDir:
     run = RunDir.open(tmp_path / "run")
     slow = SUMMARY | {"latency_ms": {"total": {"p99": 2004.0}}}
     texts = ("results.wrong == 0", "latency.p99 < 2s", "latency.p999 < 3s")
-    run.write_summary(run.summary() | {"slo": [judged(text, slow) for text in texts]})
+    change(run.summary_path, slo=[judged(text, slow) for text in texts])
     return run
 
 

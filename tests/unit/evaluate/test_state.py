@@ -11,11 +11,12 @@ from typing import Any
 import pytest
 from tallies import row, tally
 
-from run_files import change
+from run_files import change, content, write_manifest
 from streamgauge.evaluate import evaluation
 from streamgauge.evaluate.facts import Facts
 from streamgauge.evaluate.metrics import resources
 from streamgauge.evaluate.tally import Tally
+from streamgauge.model.summary import Summary, Trend
 from streamgauge.rundir import RunDir
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "format-1"
@@ -35,16 +36,16 @@ def results(total_ms: Callable[[int], int]) -> Tally:
 
 
 @pytest.fixture
-def judged(tmp_path: Path) -> Callable[..., dict[str, Any]]:
+def judged(tmp_path: Path) -> Callable[..., Summary]:
     def judge(
         found: Tally, *, shape: str = "constant", outcome: dict[str, Any] | None = None, **manifest: Any
-    ) -> dict[str, Any]:
+    ) -> Summary:
         shutil.copytree(GOLDEN, tmp_path / "run")
         run = RunDir.open(tmp_path / "run")
-        changed = run.manifest()
+        changed = content(run.manifest_path)
         changed["scenario"] |= manifest.pop("scenario", {})
         changed["engine"] |= manifest.pop("engine", {})
-        run.write_manifest(changed | manifest)
+        write_manifest(run, changed | manifest)
         change(run.outcome_path, **(outcome or {}))
         facts = Facts.read(run)
         facts = dataclasses.replace(facts, plan=dataclasses.replace(facts.plan, shape=shape))
@@ -55,31 +56,31 @@ def judged(tmp_path: Path) -> Callable[..., dict[str, Any]]:
 
 def test_steady(judged: Any) -> None:
     summary = judged(results(lambda second: 100), scenario={"sustained": "sustainable"})
-    assert (summary["state"], summary["sustained"]) == ("steady", True)
-    assert summary["trend"] == {"total_ms_per_s": 0.0, "total_ci": [0.0, 0.0]}
+    assert (summary.state, summary.sustained) == ("steady", True)
+    assert summary.trend == Trend(total_ms_per_s=0.0, total_ci=(0.0, 0.0))
 
 
 def test_overloaded(judged: Any) -> None:
     summary = judged(results(lambda second: 100 + 500 * second), scenario={"sustained": "sustainable"})
-    assert (summary["state"], summary["sustained"]) == ("overloaded", False)
-    assert summary["trend"] == {"total_ms_per_s": 500.0, "total_ci": [500.0, 500.0]}
-    assert any(text.startswith("overloaded: the latency rose throughout") for text in summary["warnings"])
+    assert (summary.state, summary.sustained) == ("overloaded", False)
+    assert summary.trend == Trend(total_ms_per_s=500.0, total_ci=(500.0, 500.0))
+    assert any(text.startswith("overloaded: the latency rose throughout") for text in summary.warnings)
 
 
 def test_drifting_is_judged_where_the_rate_is_constant(judged: Any) -> None:
     summary = judged(results(lambda second: 100 + 8 * second), scenario={"sustained": "sustainable"})
-    assert (summary["state"], summary["sustained"]) == ("drifting", True)
+    assert (summary.state, summary.sustained) == ("drifting", True)
 
 
 def test_a_load_that_rises_may_take_the_latency_with_it(judged: Any) -> None:
     summary = judged(results(lambda second: 100 + 8 * second), shape="ramp")
-    assert summary["state"] == "steady"
+    assert summary.state == "steady"
 
 
 def test_too_short_for_a_trend(judged: Any) -> None:
     few = results(lambda second: 100)
     few = dataclasses.replace(few, second=few.second.clip(max=5))
-    assert judged(few)["trend"] == {"total_ms_per_s": None, "total_ci": None}
+    assert judged(few).trend == Trend(total_ms_per_s=None, total_ci=None)
 
 
 @pytest.mark.parametrize(
@@ -98,8 +99,8 @@ def test_ospbench_asks_for_the_engines_own_cores(
     """Earlier versions assumed it in the manifest."""
     scenario = {"sustained": "ospbench"}
     summary = judged(results(lambda second: 100), scenario=scenario, shared_cores=assumed, outcome=seen)
-    assert (summary["state"], summary["sustained"]) == ("steady", True)
-    assert [text for text in summary["warnings"] if "not applied" in text] == (
+    assert (summary.state, summary.sustained) == ("steady", True)
+    assert [text for text in summary.warnings if "not applied" in text] == (
         [f"the limit of the rule ospbench on the engine's CPU was {note}"] if note else []
     )
 
@@ -110,14 +111,14 @@ def test_the_engines_share_is_of_the_cores_that_it_was_allowed(judged: Any, monk
     monkeypatch.setattr(resources, "by_group", lambda _: used)
     seen = {"shared_cores": False, "cores": {"engine": [3], "load": [0], "broker": [1]}}
     summary = judged(results(lambda second: 100), scenario={"sustained": "ospbench"}, outcome=seen)
-    assert summary["sustained"] is False
-    assert any("the engine used 90 % of its cores" in text for text in summary["warnings"])
+    assert summary.sustained is False
+    assert any("the engine used 90 % of its cores" in text for text in summary.warnings)
 
 
 def test_ospbench_sees_results_that_come_late(judged: Any) -> None:
     summary = judged(results(lambda second: 100 if second else 9500 + 10_000), scenario={"sustained": "ospbench"})
-    assert summary["sustained"] is False
-    assert any("the last result came 12 s after the load's end" in text for text in summary["warnings"])
+    assert summary.sustained is False
+    assert any("the last result came 12 s after the load's end" in text for text in summary.warnings)
 
 
 @pytest.mark.parametrize(
@@ -128,9 +129,9 @@ def test_results_that_come_in_bursts_are_known_by_what_the_engine_declares(
     judged: Any, engine: dict[str, Any], warned: bool
 ) -> None:
     summary = judged(results(lambda second: 100), scenario={"sustained": "scalability"}, engine=engine)
-    assert any("micro-batches" in text for text in summary["warnings"]) is warned
+    assert any("micro-batches" in text for text in summary.warnings) is warned
 
 
 def test_objectives_of_a_whole_run(judged: Any) -> None:
     found = judged(results(lambda second: 100), scenario={"slo": ["latency.p50 <= 0.1s", "results.matched == 100 %"]})
-    assert [(entry["value"], entry["passed"]) for entry in found["slo"]] == [(0.1, True), (100, True)]
+    assert [(entry.value, entry.passed) for entry in found.slo] == [(0.1, True), (100, True)]

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 DEADLINE_S = 60.0
+WORKER = "import sys; from streamgauge.load import worker; worker.ANSWER_S = 1.0; sys.exit(worker.main(sys.argv[1:]))"
 
 
 @pytest.fixture
@@ -42,7 +43,7 @@ def silent_server() -> Iterator[str]:
 
 def run_worker(*arguments: object) -> tuple[int, list[dict[str, Any]], str]:
     done = subprocess.run(
-        [sys.executable, "-m", "streamgauge.load.worker", *map(str, arguments)],
+        [sys.executable, "-c", WORKER, *map(str, arguments)],
         stdin=subprocess.PIPE,
         capture_output=True,
         text=True,

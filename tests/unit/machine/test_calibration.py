@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
+from written_runs import summary
 
 from streamgauge.errors import EngineFailed, EnvironmentProblem, InvalidMeasurement, UsageError
 from streamgauge.machine import calibration
 from streamgauge.model import Scenario
+from streamgauge.model.calibration import Calibration
+from streamgauge.model.summary import Summary
 from streamgauge.studies import scenario as scenarios
 
 
@@ -28,23 +30,19 @@ class Machine:
         self.stalls = stalls
         self.asked: list[int] = []
 
-    def run(self, scenario: Scenario) -> Mapping[str, Any]:
+    def run(self, scenario: Scenario) -> Summary:
         rate = scenario.load.rate_per_s
         self.asked.append(rate)
-        summary: dict[str, Any] = {
-            "verdict": "VALID",
-            "reasons": [],
-            "sustained": True,
-            "latency_ms": {
-                "total": {"p50": 4.0, "p99": 9.0, "max": 20.0},
-                "latest": {"p50": 2.0, "p99": None, "max": 18.0},
-            },
-            "rate_per_s": {"output": rate - 0.5},
+        latencies = {
+            "total": {"p50": 4.0, "p99": 9.0, "max": 20.0},
+            "latest": {"p50": 2.0, "p99": None, "max": 18.0},
         }
+        rates = {"offered": rate, "achieved": rate, "output": rate - 0.5}
+        kept_up = summary(sustained=True, latency_ms=latencies, rate_per_s=rates)
         if self.stalls:
             self.stalls -= 1
-            return {**summary, "verdict": "INVALID", "reasons": ["late"]}
-        return summary if rate <= self.most_per_s else {**summary, **self.beyond}
+            return kept_up.with_changes(verdict="INVALID", reasons=["late"])
+        return kept_up if rate <= self.most_per_s else kept_up.with_changes(**self.beyond)
 
 
 @pytest.fixture
@@ -56,34 +54,34 @@ def test_floor_and_ceiling(echo: Scenario) -> None:
     machine = Machine(10_000)
     found = calibration.calibrate(echo, machine.run)
     assert machine.asked == [echo.load.rate_per_s, 2000, 4000, 8000, 16_000]
-    assert found["floor_ms"] == {"total": {"p50": 4.0, "p99": 9.0}, "latest": {"p50": 2.0, "p99": None}}
-    assert found["ceiling_per_s"] == 7999.5
-    assert found["ceiling_because"] == "16,000/s: not sustained"
+    assert found.floor_ms.as_json() == {"total": {"p50": 4.0, "p99": 9.0}, "latest": {"p50": 2.0, "p99": None}}
+    assert found.ceiling_per_s == 7999.5
+    assert found.ceiling_because == "16,000/s: not sustained"
 
 
 def test_a_stall_is_no_ceiling_but_two_are(echo: Scenario) -> None:
     machine = Machine(3000, beyond={"verdict": "INVALID", "reasons": ["late"]}, stalls=1)
     found = calibration.calibrate(echo, machine.run)
     assert machine.asked == [echo.load.rate_per_s] * 2 + [2000, 4000, 4000]
-    assert found["ceiling_per_s"] == 1999.5
-    assert "INVALID: late" in found["ceiling_because"]
-    assert [(attempt["rate_per_s"], attempt["reasons"]) for attempt in found["repeated"]] == [
+    assert found.ceiling_per_s == 1999.5
+    assert "INVALID: late" in found.ceiling_because
+    assert [(attempt["rate_per_s"], attempt["reasons"]) for attempt in found.repeated] == [
         (echo.load.rate_per_s, ["late"]),
         (4000, ["late"]),
     ]
-    assert (found["repeated"][0]["total_p50"], found["repeated"][1]["rate_output"]) == (4.0, 3999.5)
+    assert (found.repeated[0]["total_p50"], found.repeated[1]["rate_output"]) == (4.0, 3999.5)
 
 
 def test_a_machine_without_room_ends_the_search(echo: Scenario) -> None:
     machine = Machine(10**9)
 
-    def run(scenario: Scenario) -> Mapping[str, Any]:
+    def run(scenario: Scenario) -> Summary:
         if scenario.load.rate_per_s > 4000:
             raise EnvironmentProblem("too little disk for this run")
         return machine.run(scenario)
 
     found = calibration.calibrate(echo, run)
-    assert (found["ceiling_per_s"], found["ceiling_because"]) == (3999.5, "8,000/s: too little disk for this run")
+    assert (found.ceiling_per_s, found.ceiling_because) == (3999.5, "8,000/s: too little disk for this run")
 
 
 @pytest.mark.parametrize(("verdict", "error"), [("INVALID", InvalidMeasurement), ("FAILED", EngineFailed)])
@@ -93,9 +91,10 @@ def test_without_a_floor_there_is_no_calibration(echo: Scenario, verdict: str, e
         calibration.calibrate(echo, machine.run)
 
 
-def kept(ceiling_per_s: float) -> dict[str, Any]:
+def kept(ceiling_per_s: float) -> Calibration:
     floor_ms = {kind: {"p50": 2.0, "p99": 5.0} for kind in ("total", "latest")}
-    return {"scenario": "a/b", "at": "2026-01-01", "floor_ms": floor_ms, "ceiling_per_s": ceiling_per_s}
+    content = {"scenario": "a/b", "at": "2026-01-01", "floor_ms": floor_ms, "ceiling_per_s": ceiling_per_s}
+    return Calibration.model_validate(content)
 
 
 def test_kept_per_machine(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -68,9 +68,9 @@ def test_java_is_probed_without_the_options(monkeypatch) -> None:
 def test_one_warning_names_what_was_removed_and_no_value(tmp_path) -> None:
     run = write_run(tmp_path / "run", 100.0, changes={"environment": {"removed": ["SPARK_HOME", "_JAVA_OPTIONS"]}})
     summary = evaluate_without_spark(run)
-    (warning,) = [text for text in summary["warnings"] if "environment" in text]
+    (warning,) = [text for text in summary.warnings if "environment" in text]
     assert "SPARK_HOME, _JAVA_OPTIONS" in warning and "your own program" not in warning
-    assert "environment" not in json.dumps(evaluate_without_spark(write_run(tmp_path / "clean", 100.0))["warnings"])
+    assert "environment" not in json.dumps(evaluate_without_spark(write_run(tmp_path / "clean", 100.0)).warnings)
 
 
 def test_the_live_view_names_them_at_the_start(monkeypatch, capsys) -> None:

@@ -29,8 +29,10 @@ import json, sys, time
 from pathlib import Path
 sys.path.insert(0, sys.argv[1])
 from children import FAMILY, UNTIL_STDIN_ENDS, python, DEADLINE_S
+from streamgauge.processes import supervisor
 from streamgauge.processes.supervisor import Supervisor, signals_as_interrupt
 from streamgauge.model import Stop
+supervisor._LEFTOVER_GRACE_S = 0.2  # the family ignores SIGTERM
 def tell(role, event):
     if event["event"] == "asked": print("asked", flush=True)
 try:

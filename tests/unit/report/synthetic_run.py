@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from run_files import change, write_manifest
 from streamgauge.model import NS_PER_MS, NS_PER_S
 from streamgauge.rundir import RunDir
 from streamgauge.stored import write_json
@@ -21,12 +22,12 @@ START_NS = 1_794_737_700 * NS_PER_S
 def write_valid(path: Path) -> RunDir:
     """A steady run with one warning."""
     run = RunDir.create(path)
-    run.write_manifest(manifest())
+    write_manifest(run, manifest())
     write_json(run.outcome_path, outcome())
     total, late = latencies_ms()
     write_measures(run, total, late)
     write_samples(run, from_s=-12, to_s=LOAD_S + DRAIN_S)
-    run.write_summary(summary(total))
+    write_json(run.summary_path, summary(total))
     return run
 
 
@@ -47,7 +48,7 @@ def write_invalid(path: Path) -> RunDir:
         "warnings": ["the machine was busy before the run: load 1.9 on 2 cores"],
     }
     content["generator"] |= {"late_max_ms": float(late.max()), "late_p99_ms": 318.2}
-    run.write_summary(content)
+    write_json(run.summary_path, content)
     return run
 
 
@@ -56,7 +57,7 @@ def write_bursts(path: Path, burst: dict[str, Any] | None = None) -> RunDir:
     run = write_valid(path)
     content = manifest()
     content["scenario"]["load"] |= {"burst_records": 4000, "burst_s": 0.175, "burst_every_s": 10.0}
-    run.write_manifest(content)
+    write_manifest(run, content)
     write_json(run.outcome_path, {**outcome(), "engine_start_ns": START_NS + 11 * NS_PER_S})
     figures = {"p50_before_ms": 410.0, "p50_peak_ms": 1250.0, "p99_peak_ms": None, "elevated_s": 3}
     bursts = [
@@ -64,7 +65,7 @@ def write_bursts(path: Path, burst: dict[str, Any] | None = None) -> RunDir:
         {"start_s": 29.825, "width_ms": 312.4, "wide": True, **figures},
     ]
     periodic = {"kind": "periodic", "bursts": bursts, "wide": 1, "elevated_s": 3, "p99_peak_ms": None}
-    run.write_summary({**run.summary(), "burst": burst or periodic})
+    change(run.summary_path, burst=burst or periodic)
     return run
 
 
@@ -100,14 +101,14 @@ def write_faults(path: Path) -> RunDir:
         {**{key: deed[key] for key in ("fault", "verb", "role", "took_effect", "why_not")}, "latency": "total", **found}
         for deed, found in zip(deeds, figures, strict=True)
     ]
-    run.write_summary({**run.summary(), "faults": described})
+    change(run.summary_path, faults=described)
     return run
 
 
 def write_failed(path: Path) -> RunDir:
     """A run whose engine died before the load could start."""
     run = RunDir.create(path)
-    run.write_manifest(manifest())
+    write_manifest(run, manifest())
     nothing = dict.fromkeys(("load_start_ns", "measured_start_ns", "measured_end_ns", "load_end_ns", "drain_end_ns"))
     log_tail = "java.lang.OutOfMemoryError: Java heap space\n\tat org.example.Main.main(Main.java:7)"
     ended = {"role": "engine", "group": "engine", "exit_code": 137, "log_tail": log_tail}
@@ -116,7 +117,8 @@ def write_failed(path: Path) -> RunDir:
         {**nothing, "drain": None, "interrupted": False, "ends": {}, "ended": [ended], "load_error": None},
     )
     write_samples(run, from_s=0, to_s=6)
-    run.write_summary(
+    write_json(
+        run.summary_path,
         {
             **{key: summary(np.ones(1))[key] for key in ("format", "run", "study", "scenario", "profile", "engine")},
             "verdict": "FAILED",
@@ -133,7 +135,7 @@ def write_failed(path: Path) -> RunDir:
             "repetitions": [],
             "slo": [],
             "report": "report.html",
-        }
+        },
     )
     return run
 

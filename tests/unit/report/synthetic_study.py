@@ -9,6 +9,8 @@ from typing import Any
 import synthetic_run
 from synthetic_run import LOAD_S, START_NS
 
+from run_files import content as read_json
+from run_files import write_manifest
 from streamgauge.model import NS_PER_S
 from streamgauge.rundir import RunDir, write_json
 from streamgauge.studies.description import Experiment, Study
@@ -83,7 +85,7 @@ def row(out: Path, experiment: Experiment, engine: str = "spark", verdict: str =
         attempts = [{"directory": directory, "verdict": verdict, "reasons": []}]
         return content | {"attempts": attempts, "capacity": found}
     run = write_run(out / directory, experiment, engine, verdict)
-    summary = run.summary()
+    summary = read_json(run.summary_path)
     attempts = [{"directory": directory, "verdict": verdict, "reasons": summary["reasons"]}]
     return content | {"attempts": attempts, "summary": summary}
 
@@ -117,7 +119,7 @@ def write_run(path: Path, experiment: Experiment, engine: str, verdict: str = "V
     content["scenario"] |= {"study": study, "name": scenario, "stage": experiment.stage}
     content["scenario"]["load"] |= {"rate_per_s": rate, "shape": "constant"}
     content["engine"] |= {"name": engine, "options": {"cores": 2, "implementation": experiment.variant}}
-    run.write_manifest(content)
+    write_manifest(run, content)
     # The engine of a single burst is started when the burst is in the broker.
     write_json(run.outcome_path, {**synthetic_run.outcome(), "engine_start_ns": START_NS + 2 * NS_PER_S})
     total, late = synthetic_run.latencies_ms()
@@ -134,7 +136,7 @@ def write_run(path: Path, experiment: Experiment, engine: str, verdict: str = "V
         summary["burst"] = SINGLE
     if scenario == "periodic-burst":
         summary["burst"] = PERIODIC
-    run.write_summary(summary)
+    write_json(run.summary_path, summary)
     return run
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from streamgauge.model.capacity import Capacity
 from streamgauge.report.capacity import headline, latency_against_value, render, write_capacity
 
 
@@ -28,7 +29,7 @@ def probe(value: int, verdict: str, p50: float | None, **changes: Any) -> dict[s
     }
 
 
-def capacity(**changes: Any) -> dict[str, Any]:
+def content(**changes: Any) -> dict[str, Any]:
     return {
         "format": 1,
         "scenario": "ospbench/throughput",
@@ -55,6 +56,10 @@ def capacity(**changes: Any) -> dict[str, Any]:
         "settings": {"stage": "parse", "profile": "laptop"},
         **changes,
     }
+
+
+def capacity(**changes: Any) -> Capacity:
+    return Capacity.model_validate(content(**changes))
 
 
 def test_the_answer_comes_first_and_every_probe_is_there() -> None:
@@ -126,7 +131,7 @@ def test_every_way_to_end_has_its_words(changes: dict[str, Any], word: str, says
 
 
 def test_the_page_is_written_beside_the_file(tmp_path: Path) -> None:
-    (tmp_path / "capacity.json").write_text(json.dumps(capacity()))
+    (tmp_path / "capacity.json").write_text(json.dumps(content()))
     assert write_capacity(tmp_path) == tmp_path / "report.html"
     first = (tmp_path / "report.html").read_bytes()
     write_capacity(tmp_path)

@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from written_runs import manifest, summary
 
+from run_files import change
 from streamgauge.model import NS_PER_S
 from streamgauge.model.outcome import Outcome
 from streamgauge.report import figures
@@ -19,9 +21,9 @@ from streamgauge.rundir import RunDir
 
 def source(**parts: Any) -> Source:
     empty: Mapping[str, Any] = {
-        "manifest": {},
+        "manifest": manifest(),
         "outcome": Outcome.blank().with_changes(load_start_ns=0),
-        "summary": {},
+        "summary": summary(latency_ms={}),
         "seconds": {},
         "latency": {},
         "resources": (),
@@ -72,8 +74,7 @@ def test_clock_steps_are_moves_against_the_monotonic_clock() -> None:
 
 
 def test_slope_goes_through_the_middle_of_the_measured_backlog(valid: RunDir) -> None:
-    content = valid.summary()
-    valid.write_summary({**content, "backlog": {"end": 1, "slope_per_s": 2.0, "slope_ci": [1.0, 3.0]}})
+    change(valid.summary_path, backlog={"end": 1, "slope_per_s": 2.0, "slope_ci": [1.0, 3.0]})
     loaded = read(valid)
     drawn = figures.backlog(loaded)
     assert drawn is not None
@@ -102,8 +103,8 @@ def test_latency_figures_share_one_scale(invalid: RunDir) -> None:
 
 def test_lateness_limits_are_those_of_the_verdict() -> None:
     generator = {"late_max_limit_ms": 500.0, "late_p99_limit_ms": 100.0}
-    assert figures.late_limits_ms(source(summary={"generator": generator})) == (500.0, 100.0)
-    assert figures.late_limits_ms(source(summary={})) == (None, None)
+    assert figures.late_limits_ms(source(summary=summary(generator=generator))) == (500.0, 100.0)
+    assert figures.late_limits_ms(source(summary=summary(generator=None))) == (None, None)
 
 
 def test_more_roles_than_colours_stay_apart() -> None:

@@ -12,10 +12,11 @@ import pytest
 import synthetic_run
 from typer.testing import CliRunner
 
-from run_files import change
+from run_files import change, content
 from streamgauge.cli.main import app
 from streamgauge.errors import UsageError
 from streamgauge.report.history import find, render, write
+from streamgauge.stored import write_json
 
 HOSTILE = "</script><img src=x onerror=alert(1)>\"'&<b>"
 
@@ -30,9 +31,9 @@ def runs(tmp_path: Path) -> Path:
     change(later.outcome_path, load_start_ns=synthetic_run.START_NS + 86_400 * 10**9)
     synthetic_run.write_failed(root / "failed")
     other = synthetic_run.write_valid(root / "other")
-    manifest = other.manifest()
+    manifest = content(other.manifest_path)
     manifest["scenario"] |= {"name": "burst"}
-    other.write_manifest({key: value for key, value in manifest.items() if key != "format"})
+    write_json(other.manifest_path, manifest)
     (root / "broken").mkdir()
     (root / "broken" / "manifest.json").write_text("{")
     (root / "cut-off").mkdir()
@@ -75,9 +76,9 @@ def test_plots_valid_runs_only(runs: Path) -> None:
 
 def test_runs_that_were_set_otherwise_are_not_one_line(runs: Path) -> None:
     real_time = synthetic_run.write_valid(runs / "real-time")
-    manifest = real_time.manifest()
+    manifest = content(real_time.manifest_path)
     manifest["engine"]["options"] = {**manifest["engine"]["options"], "realtime": True}
-    real_time.write_manifest({key: value for key, value in manifest.items() if key != "format"})
+    write_json(real_time.manifest_path, manifest)
     drawn = figures(render(*find(runs, "ospbench/latency")))
     names = {trace["name"] for trace in drawn["0-p50"]["data"]}
     assert names == {f"spark · ingest · 400/s · realtime {word}" for word in ("yes", "no")}
@@ -96,9 +97,9 @@ def test_whatever_identifies_a_measurement_draws_a_line(
     runs: Path, section: str, key: str, value: object, names: set[str]
 ) -> None:
     other = synthetic_run.write_valid(runs / "otherwise")
-    manifest = other.manifest()
+    manifest = other.manifest().as_json()
     manifest[section][key] = value
-    other.write_manifest({key: value for key, value in manifest.items() if key != "format"})
+    write_json(other.manifest_path, manifest)
     drawn = figures(render(*find(runs, "ospbench/latency")))
     assert {trace["name"] for trace in drawn["0-p50"]["data"]} == names
 
@@ -119,9 +120,9 @@ def test_one_section_per_scenario(runs: Path) -> None:
 
 def test_nothing_breaks_out(runs: Path) -> None:
     run = synthetic_run.write_valid(runs / "hostile")
-    manifest = run.manifest()
+    manifest = content(run.manifest_path)
     manifest["engine"]["name"] = manifest["scenario"]["stage"] = HOSTILE
-    run.write_manifest({key: value for key, value in manifest.items() if key != "format"})
+    write_json(run.manifest_path, manifest)
     page = render(*find(runs))
     assert HOSTILE not in page
     assert "<img src=x" not in page

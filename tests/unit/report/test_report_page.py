@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from run_files import content
+from run_files import change, content
 from streamgauge import report
 from streamgauge.cli.report import report as report_command
 from streamgauge.errors import UsageError
@@ -68,12 +68,12 @@ class Page(HTMLParser):
 
 
 def change_summary(run: RunDir, **changes: Any) -> None:
-    run.write_summary({**run.summary(), **changes})
+    change(run.summary_path, **changes)
 
 
 def test_valid_run_leads_with_verdict_and_headlines(valid: RunDir) -> None:
     page = Page(valid)
-    total = valid.summary()["latency_ms"]["total"]
+    total = valid.summary().latency("total")
     for words in (
         "VALID",
         "state: steady",
@@ -120,7 +120,7 @@ def test_invalid_run_keeps_its_numbers_under_a_banner(invalid: RunDir) -> None:
     page = Page(invalid)
     for words in ("INVALID", "a record was 327 ms late", "Do not use these numbers", "over the limit", "drifting"):
         assert words in page.text, words
-    assert f"p50 {invalid.summary()['latency_ms']['total']['p50']:.0f} ms" in page.text
+    assert f"p50 {invalid.summary().latency_ms['total']['p50']:.0f} ms" in page.text
     assert page.text.index("Do not use these numbers") < page.text.index("p50")
     assert ("body", {"class": "unusable"}) in page.tags
 
@@ -172,8 +172,8 @@ def test_null_percentile_is_a_dash_with_a_note(valid: RunDir) -> None:
 
 def test_a_figure_that_missing_results_leave_unknown_has_its_lower_bound(valid: RunDir) -> None:
     content = valid.summary()
-    total = {**content["latency_ms"]["total"], "missing": 400, "p99": None, "p99_at_least": 60_000.0}
-    change_summary(valid, latency_ms={**content["latency_ms"], "total": total})
+    total = {**content.latency_ms["total"], "missing": 400, "p99": None, "p99_at_least": 60_000.0}
+    change_summary(valid, latency_ms={**content.latency_ms, "total": total})
     text = Page(valid).text
     assert "p99 ≥ 60,000 ms" in text, "in the headline"
     row = re.search(r"total [\d,]+ (\S+) [\d.,]+ [\d.,]+ (≥ [\d.,]+) ", text)
@@ -181,9 +181,7 @@ def test_a_figure_that_missing_results_leave_unknown_has_its_lower_bound(valid: 
 
 
 def test_the_headline_counts_every_kind_of_failed_answer(valid: RunDir) -> None:
-    change_summary(
-        valid, results={**valid.summary()["results"], "lost": 1, "wrong": 2, "unfinished": 3, "duplicates": 4}
-    )
+    change_summary(valid, results={**valid.summary().results, "lost": 1, "wrong": 2, "unfinished": 3, "duplicates": 4})
     assert "answers lost 1 wrong 2 unfinished 3 duplicates 4" in Page(valid).text
 
 
@@ -212,7 +210,9 @@ def test_every_latency_has_its_resolution(valid: RunDir) -> None:
     assert " 1 stamp + 1.1 clock bound " in text
     assert " 1 stamp + 20.6 visibility polling (25.3 at worst) " in text
     assert " 1 stamp + – visibility polling (– at worst) + – clock bound " in text
-    change_summary(valid, resolution_ms=None)
+    found = content(valid.summary_path)
+    del found["resolution_ms"]
+    write_json(valid.summary_path, found)
     assert "clock bound" not in Page(valid).text, "a run of an earlier version"
 
 
@@ -223,30 +223,35 @@ def test_results_of_transactions_are_said_to_count_when_visible(valid: RunDir) -
 
 
 def test_every_word_for_a_result_is_shown_and_explained(valid: RunDir) -> None:
-    results = {name: 1000 * (position + 1) + 7 for position, name in enumerate(valid.summary()["results"])}
+    results = {name: 1000 * (position + 1) + 7 for position, name in enumerate(valid.summary().results)}
     change_summary(valid, results=results)
     text = Page(valid).text
     for name, count in results.items():
         assert re.search(rf"{name} {count:,} [\d.]+ % \w+", text), name
 
 
+def repetition(run: str, p50_ms: float) -> dict[str, Any]:
+    shown = {"run": run, "directory": run, "verdict": "VALID", "state": "steady", "reasons": []}
+    return {**shown, "total_p50": p50_ms, "total_p99": None, "rate_output": 400.0}
+
+
 def test_objectives_and_repetitions_only_when_there_are_any(valid: RunDir) -> None:
     assert not {"slo", "repetitions"} & {attrs.get("id") for _, attrs in Page(valid).tags}
     change_summary(
         valid,
-        slo=[{"name": "p99 of total", "value": 710.2, "limit": 1000, "met": True}],
-        repetitions=[{"run": "a", "p50": 454.0}, {"run": "b", "p50": 460.5}],
+        slo=[{"slo": "latency.p99 < 1s", "value": 710.2, "limit": 1000, "unit": "ms", "passed": True}],
+        repetitions=[repetition("a", 454.0), repetition("b", 460.5)],
     )
     page = Page(valid)
     assert {"slo", "repetitions"} <= {attrs.get("id") for _, attrs in page.tags}
-    for words in ("p99 of total 710.20 1,000 yes", "2 runs", "460.50"):
+    for words in ("latency.p99 < 1s 710.20 1,000 ms yes", "2 runs", "460.50"):
         assert words in page.text, words
 
 
 def test_manifest_is_whole(valid: RunDir) -> None:
     text = Page(valid).text
     for words in (
-        valid.manifest()["command"],
+        content(valid.manifest_path)["command"],
         "message.timestamp.type LogAppendTime",
         "org.apache.kafka:kafka_2.13 4.1.0",
         "python -m job 'with space' job.json",
@@ -357,7 +362,7 @@ def test_write_imports_no_spark(valid: RunDir) -> None:
 
 
 def test_provenance_is_shown_collapsed_once(valid: RunDir) -> None:
-    manifest = valid.manifest()
+    manifest = content(valid.manifest_path)
     manifest["provenance"] = {
         "date": "2026-11-16T09:00:00+00:00",
         "git": {"commit": "c" * 40, "dirty": True},
@@ -365,7 +370,7 @@ def test_provenance_is_shown_collapsed_once(valid: RunDir) -> None:
     }
     manifest["environment"] = {"removed": ["_JAVA_OPTIONS"]}
     manifest["machine"] |= {"governor": "powersave", "container": "docker"}
-    valid.write_manifest({key: value for key, value in manifest.items() if key != "format"})
+    write_json(valid.manifest_path, manifest)
     page = report.write(valid).read_text(encoding="utf-8")
     section = page[page.index('<section id="provenance">') : page.index('<section id="manifest">')]
     assert "<details><summary>" in section

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from streamgauge.model import QUIET_S
 from streamgauge.run.drain import QuietDetector
 
 
@@ -15,7 +16,7 @@ def fed(
 
 
 def test_five_seconds_at_least() -> None:
-    quiet = QuietDetector(trigger_s=0.0)
+    quiet = QuietDetector(QUIET_S)
     fed(quiet, 20)
     assert quiet.quiet_s == 5.0
     assert not quiet.is_quiet(23.9, behind=False)
@@ -23,20 +24,32 @@ def test_five_seconds_at_least() -> None:
     assert not quiet.is_quiet(100.0, behind=True)
 
 
+def test_a_shorter_quiet_time_is_that_short_only_where_no_gap_was_seen() -> None:
+    """Output at every look a second apart, give or take; then at every second one."""
+    quiet = QuietDetector(1.0)
+    for second in (0.0, 1.3, 2.0, 3.4, 4.0):
+        quiet.see(second, {0: round(10 * second) + 1}, lag=None, done=None, judged=True)
+    assert quiet.quiet_s == 1.0
+    assert not quiet.is_quiet(4.9, behind=False)
+    assert quiet.is_quiet(5.0, behind=False)
+    quiet.see(6.0, {0: 100}, lag=None, done=None, judged=True)
+    assert quiet.quiet_s == 6.0
+
+
 def test_three_triggers() -> None:
-    assert QuietDetector(trigger_s=4.0).quiet_s == 12.0
+    assert QuietDetector(QUIET_S, trigger_s=4.0).quiet_s == 12.0
 
 
 def test_three_times_the_longest_gap_of_any_partition() -> None:
     """Partition 0 moves every second, partition 1 every four."""
-    quiet = QuietDetector(trigger_s=0.0)
+    quiet = QuietDetector(QUIET_S)
     for second in range(30):
         quiet.see(second, {0: second, 1: second // 4}, lag=None, done=None, judged=True)
     assert quiet.quiet_s == 12.0
 
 
 def test_gaps_of_a_cold_start_do_not_count() -> None:
-    quiet = QuietDetector(trigger_s=0.0)
+    quiet = QuietDetector(QUIET_S)
     quiet.see(0, {0: 1}, lag=None, done=None, judged=False)
     quiet.see(20, {0: 2}, lag=None, done=None, judged=False)
     quiet.see(21, {0: 3}, lag=None, done=None, judged=True)
@@ -45,7 +58,7 @@ def test_gaps_of_a_cold_start_do_not_count() -> None:
 
 def test_the_longest_wait() -> None:
     """1,000 records a second are taken, and 8,000 wait."""
-    quiet = QuietDetector(trigger_s=0.0)
+    quiet = QuietDetector(QUIET_S)
     for second in range(1, 20):
         quiet.see(second, {0: second}, lag=8000, done=1000 * second, judged=True)
     assert quiet.quiet_s == 8.0
@@ -53,7 +66,7 @@ def test_the_longest_wait() -> None:
 
 def test_an_engine_that_has_stopped_does_not_wait_ever_longer() -> None:
     """It took 1,000 a second for ten seconds, 2,000 waited, and then nothing moves while load goes on arriving."""
-    quiet = QuietDetector(trigger_s=0.0)
+    quiet = QuietDetector(QUIET_S)
     for second in range(1, 60):
         done = 1000 * min(second, 10)
         quiet.see(second, {0: done}, lag=2000 + 1000 * max(second - 10, 0), done=done, judged=True)
@@ -62,14 +75,14 @@ def test_an_engine_that_has_stopped_does_not_wait_ever_longer() -> None:
 
 def test_a_cold_start_does_not_make_a_wait_of_minutes() -> None:
     """Its first looks show hardly any speed: 1, 60, 900 and then 1,000 a second, with 2,000 waiting."""
-    quiet = QuietDetector(trigger_s=0.0)
+    quiet = QuietDetector(QUIET_S)
     for second, done in enumerate([1, 60, 900, *range(1900, 60_000, 1000)]):
         quiet.see(second, {0: done}, lag=2000, done=done, judged=True)
     assert quiet.quiet_s == 5.0
 
 
 def test_silence_before_the_end_of_the_load_does_not_end_the_drain() -> None:
-    quiet = QuietDetector(trigger_s=0.0)
+    quiet = QuietDetector(QUIET_S)
     fed(quiet, 60)
     quiet.begin_drain(66.0)
     assert not quiet.is_quiet(66.0, behind=False)
@@ -77,7 +90,7 @@ def test_silence_before_the_end_of_the_load_does_not_end_the_drain() -> None:
 
 
 def test_without_an_answer_the_silence_begins_anew() -> None:
-    quiet = QuietDetector(trigger_s=0.0)
+    quiet = QuietDetector(QUIET_S)
     fed(quiet, 10)
     quiet.unknown()
     assert not quiet.is_quiet(30.0, behind=False)
@@ -87,6 +100,6 @@ def test_without_an_answer_the_silence_begins_anew() -> None:
 
 
 def test_without_outputs_all_input_must_be_consumed() -> None:
-    quiet = QuietDetector(trigger_s=0.0, has_output=False)
+    quiet = QuietDetector(QUIET_S, has_output=False)
     assert not quiet.is_quiet(0.0, behind=True)
     assert quiet.is_quiet(0.0, behind=False)

@@ -28,5 +28,5 @@ def test_the_report_follows_the_new_summary(tmp_path: Path) -> None:
     run.write_outcome(Outcome.blank())
     assert not run.report_path.exists()
     summary = evaluate_again(run, "local[*]", NullReporter())
-    assert summary["verdict"] != "VALID"
-    assert summary["verdict"] in run.report_path.read_text(encoding="utf-8")
+    assert summary.verdict != "VALID"
+    assert summary.verdict in run.report_path.read_text(encoding="utf-8")

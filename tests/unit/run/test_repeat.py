@@ -53,7 +53,7 @@ def test_a_manifest_of_an_early_version_is_enough(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run", 10.0)
     request = request_of(run, tmp_path / "again")
     assert (request.out, request.master, request.bootstrap) == (tmp_path / "again", "local[*]", None)
-    assert request.scenario.load.rate_per_s == run.manifest()["scenario"]["load"]["rate_per_s"]
+    assert request.scenario.load.rate_per_s == run.manifest().scenario.load.rate_per_s
     assert request.scenario.engine_options["alter_every"] == 90
     plans.draw(request, "run", tmp_path / "work")
 
@@ -61,7 +61,7 @@ def test_a_manifest_of_an_early_version_is_enough(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
-        ({"scenario.partitions": "three"}, "partitions: Input should be a valid integer"),
+        ({"scenario.profile": 3}, "scenario.profile is 3"),
         ({"scenario.newer": 1}, "unknown: newer"),
         ({"engine.options": {"no_such": 1}}, "no_such"),
         ({"engine.name": "none-such"}, "none-such"),
@@ -78,7 +78,7 @@ def test_what_cannot_be_repeated(changes: dict[str, Any], says: str, tmp_path: P
 
 def test_a_manifest_without_a_value_is_refused(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run", 10.0)
-    content = run.manifest()
+    content = run.manifest().as_json()
     del content["scenario"]["seed"]
     run.manifest_path.write_text(json.dumps(content))
     with pytest.raises(UsageError, match="seed: Field required"):

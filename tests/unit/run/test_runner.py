@@ -11,6 +11,7 @@ import pytest
 
 from run_files import content
 from streamgauge.errors import EnvironmentProblem, Interrupted, PortTaken, UsageError
+from streamgauge.model.summary import Summary
 from streamgauge.run import runner
 from streamgauge.run.plan import Request, RunPlan
 from streamgauge.run.reporter import NullReporter
@@ -53,7 +54,7 @@ class ScriptedRunner:
         monkeypatch.setattr(runner.plans, "check_room", lambda plan: None)
         monkeypatch.setattr(runner, "remove_topics", lambda plan, reporter: self.removed.append(plan))
 
-    def run(self, out: Path, *courses: Measure, bootstrap: str | None = None) -> tuple[RunDir, dict[str, Any]]:
+    def run(self, out: Path, *courses: Measure, bootstrap: str | None = None) -> tuple[RunDir, Summary]:
         self.courses += courses
         scenario = scenarios.resolve("ospbench/latency", engine="echo")
         return run_scenario(Request(scenario, out, bootstrap=bootstrap), self.reporter)
@@ -68,7 +69,7 @@ def scripted(monkeypatch, tmp_path):
 def write(plan: RunPlan, outcome: dict[str, Any], recorded: tuple[str, ...] = ()) -> None:
     run = RunDir(plan.request.out)
     golden = RunDir(GOLDEN)
-    run.write_manifest(golden.manifest())
+    write_json(run.manifest_path, content(golden.manifest_path))
     write_json(run.outcome_path, content(golden.outcome_path) | outcome)
     run.log("engine").write_text("last words")
     for stream in recorded:
@@ -95,14 +96,14 @@ def port_taken(plan: RunPlan) -> dict[str, Any]:
 
 def well(plan: RunPlan) -> dict[str, Any]:
     write(plan, {})
-    RunDir(plan.request.out).write_summary({**RunDir(GOLDEN).summary(), "verdict": "VALID", "reasons": []})
+    RunDir(plan.request.out).write_summary(RunDir(GOLDEN).summary().with_changes(verdict="VALID", reasons=[]))
     return RunDir(plan.request.out).summary()
 
 
 def test_a_run_ends_with_its_report(scripted, tmp_path):
     directory, summary = scripted.run(tmp_path / "run", well)
     assert directory.path == tmp_path / "run"
-    assert summary["verdict"] == "VALID"
+    assert summary.verdict == "VALID"
     assert "VALID" in directory.report_path.read_text(encoding="utf-8")
 
 
@@ -158,7 +159,7 @@ def test_a_taken_port_is_tried_again_with_others(scripted, tmp_path):
         return well(plan)
 
     run, summary = scripted.run(tmp_path / "run", lambda plan: plans.append(plan) or port_taken(plan), keep)
-    assert summary["verdict"] == "VALID"
+    assert summary.verdict == "VALID"
     assert run.path.is_dir()
     assert not set(plans[0].broker_ports) & set(plans[1].broker_ports)
     assert len(scripted.reporter.warnings) == 1
@@ -183,7 +184,7 @@ def broker_without_port(outcome: dict[str, Any]) -> Measure:
 
 def test_a_broker_without_its_port_is_started_again(scripted, tmp_path):
     _, summary = scripted.run(tmp_path / "run", broker_without_port({"load_start_ns": None}), well)
-    assert summary["verdict"] == "VALID"
+    assert summary.verdict == "VALID"
 
 
 def test_what_was_measured_is_not_thrown_away_for_the_words_of_a_log(scripted, tmp_path):
@@ -212,7 +213,7 @@ def test_interrupted_while_it_is_recorded(scripted, tmp_path):
     with pytest.raises(Interrupted) as warning:
         scripted.run(tmp_path / "run", interrupt({}, STREAMS[:1]))
     assert warning.value.hint is None
-    assert "the run was interrupted" in RunDir(tmp_path / "run").summary()["reasons"]
+    assert "the run was interrupted" in RunDir(tmp_path / "run").summary().reasons
 
 
 def fail_to_record(plan: RunPlan) -> dict[str, Any]:

@@ -33,6 +33,7 @@ def test_every_value_can_be_set() -> None:
         "measured_s": "7.5",
         "partitions": "4",
         "drain_deadline_s": "20",
+        "quiet_s": "2",
         "sustained": "none",
         "seed": "9",
         "broker_port": "12345",
@@ -56,7 +57,7 @@ def test_every_value_can_be_set() -> None:
     assert (found.partitions, found.seed, found.broker_port, found.sustained) == (4, 9, 12345, None)
     assert (found.load.shape, found.load.arrivals, found.load.burst_records) == ("periodic-burst", "poisson", 100)
     assert (found.load.burst_s, found.load.burst_every_s, found.load.seed) == (0.5, 3.0, 9)
-    assert (found.parameters, found.generators) == ({"keys": "zipf"}, 2)
+    assert (found.parameters, found.generators, found.quiet_s) == ({"keys": "zipf"}, 2, 2.0)
     for shape, key in (("steps", "steps_per_s"), ("fluctuating", "to_per_s")):
         load = scenarios.resolve("ospbench/latency", changes={"shape": shape, key: others[key]}).load
         assert getattr(load, key) == ((100, 200) if shape == "steps" else 50)

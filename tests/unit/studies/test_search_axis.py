@@ -64,4 +64,4 @@ def test_a_value_out_of_bounds_is_refused() -> None:
     ],
 )
 def test_a_file_says_which_way_or_is_an_early_one(content: dict[str, Any], harder: str) -> None:
-    assert SearchAxis.of_file(content).harder == harder
+    assert SearchAxis.of_settings(content).harder == harder

@@ -29,14 +29,6 @@ def test_all_records_are_there_before_the_engine_starts(profile: str, records: i
     assert checked.rate_per_s == checked.warmup_s == checked.measured_s == 0
 
 
-@pytest.mark.parametrize("profile", ["laptop", "paper"])
-@pytest.mark.parametrize("engine", ["spark", "flink", "kafka-streams"])
-def test_each_engine_knows_its_options(profile: str, engine: str) -> None:
-    file = scenarios.describe(NAME)
-    options = file.common.engines.get(engine, {}) | getattr(file, profile).engines[engine]
-    registry.engine(engine).options.model_validate(options)
-
-
 def test_the_study_is_described() -> None:
     assert "streambench" in registry.names("studies")
     assert streambench.STUDY.title == streambench.title

@@ -32,7 +32,7 @@ class Command(Engine):
     name: ClassVar[str] = "command"
     title: ClassVar[str] = "Your own program, given after --"
     traits: ClassVar[Traits] = Traits(
-        # Which of them the program can do is its author's to know.
+        # Which ones the program runs is up to its author.
         workloads=frozenset(registry.names("workloads")),
         delivery="at-least-once",
         # What is declared. Whether it is so is seen in the output, which is watched in either case.
@@ -50,7 +50,7 @@ class Command(Engine):
         if not job.program:
             raise UsageError(
                 "the engine `command` needs a program",
-                expected="it stands after --, and gets the path of job.json as its last argument",
+                expected="your program after --; its last argument is the path of job.json, which names the workload",
                 hint="streamgauge run ospbench/latency --engine command -- python my_engine.py",
             )
         program, *arguments = job.program

@@ -168,8 +168,9 @@ def run(job: Mapping[str, Any]) -> None:
             heapq.heappush(waiting, (now + hold(message.value or b""), taken, message))
         while waiting and waiting[0][0] <= time.monotonic():
             message = heapq.heappop(waiting)[-1]
-            for value in copies(message) if output else ():
-                producer.produce(output, value=value, key=message.key)
+            if output is not None:
+                for value in copies(message):
+                    _publish(producer, output, message.key, value)
         producer.poll(0)
         if failures:
             raise RuntimeError(f"a result could not be published: {failures[0]}")
@@ -179,6 +180,17 @@ def run(job: Mapping[str, Any]) -> None:
     producer.flush(10)
     consumer.close()
     emit("stopped")
+
+
+def _publish(producer: Producer, topic: str, key: bytes | None, value: bytes | None) -> None:
+    """Waits while the queue is full: of input that was there before, more may be read than the broker takes."""
+    while True:
+        try:
+            producer.produce(topic, value=value, key=key)
+        except BufferError:
+            producer.poll(LOOK_S)
+        else:
+            return
 
 
 def _more(consumer: Consumer, count: int) -> list[Any]:

@@ -14,19 +14,22 @@ from streamgauge.contracts import Engine
 from streamgauge.engines import java
 from streamgauge.engines.flink import cluster
 from streamgauge.engines.flink.options import FlinkOptions
-from streamgauge.engines.stages import NOTHING_TO_CUSTOMISE, STATEFUL, STATELESS
+from streamgauge.engines.programs import java_workloads, nothing_to_customise, one_implementation
 from streamgauge.model import Job, ProcessSpec, Ready, Stop, Traits
 
 SOURCES = Path(__file__).parent / "java"
+
+_WORKLOADS = java_workloads(SOURCES, cluster.JAVA_PACKAGE)
+_CUSTOMISED = java_workloads(SOURCES, cluster.JAVA_PACKAGE, "Customised")
 
 
 class Flink(Engine):
     name: ClassVar[str] = "flink"
     title: ClassVar[str] = "Apache Flink"
     traits: ClassVar[Traits] = Traits(
-        workloads=STATELESS | STATEFUL,
+        workloads=_WORKLOADS,
         delivery="at-least-once",
-        limits=(NOTHING_TO_CUSTOMISE,),
+        limits=(nothing_to_customise(_WORKLOADS), one_implementation(_WORKLOADS, _CUSTOMISED)),
         jar_groups=("java", "flink"),
         extras={cluster.PACKAGE: "flink"},
         ports=2,

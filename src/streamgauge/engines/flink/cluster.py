@@ -21,11 +21,11 @@ from streamgauge.jvm.java import find_java
 from streamgauge.model import Job, ProcessSpec, Ready, Stop
 
 PACKAGE = "apache-flink-libraries"
+JAVA_PACKAGE = "streamgauge.flink"
 LOOPBACK = "127.0.0.1"
 
 _ENTRY_POINT = "org.apache.flink.container.entrypoint.StandaloneApplicationClusterEntryPoint"
 _TASK_MANAGER = "org.apache.flink.runtime.taskexecutor.TaskManagerRunner"
-_MAIN = "streamgauge.flink.Main"
 _REGISTERED = "Successful registration at resource manager"
 
 # The DataStream API needs these alone: no planner, no table API.
@@ -122,7 +122,7 @@ def job_manager(job: Job, classes: Path) -> ProcessSpec:
             "--configDir",
             str(conf_dir),
             "--job-classname",
-            _MAIN,
+            f"{JAVA_PACKAGE}.Main",
             str(job.file),
         ],
         env=_env(job),

@@ -1,4 +1,4 @@
-"""What engines written in Java share: classes for the job, the messages and the protocol, and the way to compile them.
+"""What engines written in Java share: classes for the job, the protocol and the workloads, and the way to compile them.
 
 Sources are part of the package and are compiled once per user, by a compiler that is a jar itself: a Java runtime is
 enough. What was compiled is found by a hash of everything that went into it.

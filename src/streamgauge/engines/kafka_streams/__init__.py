@@ -12,8 +12,8 @@ from streamgauge import jars
 from streamgauge.contracts import Engine
 from streamgauge.engines.java import classes, compile_java
 from streamgauge.engines.job_file import job_file
+from streamgauge.engines.programs import java_workloads, nothing_to_customise, one_implementation
 from streamgauge.engines.settings import gather_conf, has_dot
-from streamgauge.engines.stages import NOTHING_TO_CUSTOMISE, STATEFUL, STATELESS
 from streamgauge.jvm.java import find_java
 from streamgauge.model import Job, ProcessSpec, Ready, Stop, Traits
 
@@ -21,7 +21,9 @@ OUTSIDE_HEAP_MB = 200
 """What an instance needs besides its heap."""
 
 _SOURCES = Path(__file__).parent / "java"
-_MAIN = "streamgauge.kafkastreams.Main"
+_PACKAGE = "streamgauge.kafkastreams"
+_WORKLOADS = java_workloads(_SOURCES, _PACKAGE)
+_CUSTOMISED = java_workloads(_SOURCES, _PACKAGE, "Customised")
 
 # The log back end of the jar group is slf4j-simple: standard error, set by system properties.
 _LOGGING = (
@@ -90,9 +92,9 @@ class KafkaStreams(Engine):
     name: ClassVar[str] = "kafka-streams"
     title: ClassVar[str] = "Kafka Streams"
     traits: ClassVar[Traits] = Traits(
-        workloads=STATELESS | STATEFUL,
+        workloads=_WORKLOADS,
         delivery="at-least-once",
-        limits=(NOTHING_TO_CUSTOMISE,),
+        limits=(nothing_to_customise(_WORKLOADS), one_implementation(_WORKLOADS, _CUSTOMISED)),
         jar_groups=("java", "kafka-streams"),
         transactional=True,
         # State goes to its changelog as it changes, offsets with the commit.
@@ -124,7 +126,7 @@ class KafkaStreams(Engine):
             *_LOGGING,
             "-cp",
             ":".join(map(str, class_path)),
-            _MAIN,
+            f"{_PACKAGE}.Main",
         ]
         roles = [f"streams-{number}" for number in range(1, job.options["instances"] + 1)]
         return [

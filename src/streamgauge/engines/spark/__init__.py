@@ -42,7 +42,7 @@ class SparkOptions(BaseModel):
         5000, description="how often real-time mode checkpoints; Spark refuses less than 5 s"
     )
     implementation: Literal["built-in", "customised"] = Field(
-        "built-in", description="of the stages with state: Spark's own operators, or transformWithState in Python"
+        "built-in", description="of workloads with state: Spark's own operators, or transformWithState in Python"
     )
     output_mode: Literal["auto", "append", "update"] = Field(
         "auto",

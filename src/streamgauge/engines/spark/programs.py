@@ -1,4 +1,4 @@
-"""Finds the program of a workload: a function in this engine's folder, or in another package (docs/howto)."""
+"""Finds the program of a workload: a function in this engine's folder, or in another package."""
 
 from __future__ import annotations
 

@@ -18,6 +18,7 @@ def read(spark: SparkSession, job: Mapping[str, Any], *streams: str) -> DataFram
         .option("subscribe", ",".join(topics))
         .option("startingOffsets", "earliest")
     )
-    if most := job["options"]["batch_records"]:
+    # Real-time mode has no micro-batches to limit.
+    if (most := job["options"]["batch_records"]) and not job["options"]["realtime"]:
         reader = reader.option("maxOffsetsPerTrigger", most)
     return reader.load()

@@ -81,10 +81,9 @@ def _offered_level(facts: Facts, moments: Moments, ahead_ns: int = 0) -> Floats:
 
 def _under_broker_faults(facts: Facts, moments: Moments) -> set[int]:
     """Seconds in which a fault kept the broker from its work, and as long again, in which it catches up."""
-    groups = {process["role"]: process["group"] for process in facts.manifest.get("processes", ())}
     found: set[int] = set()
     for record in recovery.acted(facts):
-        if groups.get(record.role) != "broker":
+        if facts.manifest.group_of(record.role) != "broker":
             continue
         acted_ns, ended_ns = recovery.acted_ns(record), record.ended_ns or moments.drain_end_ns
         caught_up_ns = ended_ns + (ended_ns - acted_ns)

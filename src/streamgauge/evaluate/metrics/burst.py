@@ -6,7 +6,6 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from statistics import median
-from typing import Any
 
 import numpy as np
 
@@ -16,6 +15,7 @@ from streamgauge.evaluate.metrics.generator import SENT_SHARE, Lateness
 from streamgauge.evaluate.metrics.throughput import Stamps
 from streamgauge.evaluate.tally import MATCHED, Tally
 from streamgauge.model import NS_PER_MS, NS_PER_S
+from streamgauge.model.summary import BurstFigures, OneBurst
 
 WIDE_MS, WIDER_MS = 250.0, 75.0
 """A burst is wide above the first, or when it took that much longer than planned if that is more."""
@@ -38,13 +38,13 @@ class SingleBurst:
     first_output_s: float | None
     caught_up_s: float | None
 
-    def figures(self) -> dict[str, Any]:
-        return {
-            "kind": "single",
-            "records": self.records,
-            "first_output_s": _round(self.first_output_s),
-            "caught_up_s": _round(self.caught_up_s),
-        }
+    def figures(self) -> BurstFigures:
+        return BurstFigures(
+            kind="single",
+            records=self.records,
+            first_output_s=_round(self.first_output_s),
+            caught_up_s=_round(self.caught_up_s),
+        )
 
     def reasons(self) -> list[str]:
         if self.in_broker >= SENT_SHARE * self.records:
@@ -91,17 +91,19 @@ class PeriodicBursts:
     def wide(self) -> int:
         return sum(burst.wide for burst in self.bursts)
 
-    def figures(self) -> dict[str, Any]:
-        return {
-            "kind": "periodic",
-            "bursts": [
-                {name: _round(value) if isinstance(value, float) else value for name, value in asdict(burst).items()}
+    def figures(self) -> BurstFigures:
+        return BurstFigures(
+            kind="periodic",
+            bursts=[
+                OneBurst.model_validate(
+                    {key: _round(value) if isinstance(value, float) else value for key, value in asdict(burst).items()}
+                )
                 for burst in self.bursts
             ],
-            "wide": self.wide,
-            "elevated_s": _median([burst.elevated_s for burst in self.bursts]),
-            "p99_peak_ms": _median([burst.p99_peak_ms for burst in self.bursts]),
-        }
+            wide=self.wide,
+            elevated_s=_median([burst.elevated_s for burst in self.bursts]),
+            p99_peak_ms=_median([burst.p99_peak_ms for burst in self.bursts]),
+        )
 
     def reasons(self) -> list[str]:
         if self.wide <= WIDE_SHARE * len(self.bursts):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -15,6 +15,7 @@ from streamgauge.evaluate.metrics.trend import LEAST_SECONDS, Series
 from streamgauge.evaluate.tally import Floats, Ints, Tally
 from streamgauge.model import NS_PER_MS, NS_PER_S
 from streamgauge.model.outcome import FaultRecord
+from streamgauge.model.summary import FaultFigures
 
 LATE_S = 1.0
 """A fault that acted later than this is not the one that was asked for."""
@@ -104,7 +105,6 @@ def acted_ns(record: FaultRecord) -> int:
 
 def reasons(facts: Facts) -> list[str]:
     """Why a fault spoils the measurement; empty when all did what they were meant to."""
-    groups = {process["role"]: process["group"] for process in facts.manifest.get("processes", ())}
     why = []
     for record in facts.faults:
         if not record.took_effect:
@@ -113,7 +113,7 @@ def reasons(facts: Facts) -> list[str]:
         late_s = (acted_ns(record) - (record.planned_ns or 0)) / NS_PER_S
         if late_s > LATE_S:
             why.append(f"the fault {record.fault!r} acted {late_s:.1f} s late; the limit is {LATE_S:g} s")
-        if record.verb == "kill" and groups.get(record.role, "engine") != "engine":
+        if record.verb == "kill" and facts.manifest.group_of(record.role) not in ("engine", None):
             why.append(f"the fault {record.fault!r} ended what is not under test: nothing is measured without it")
     return why
 
@@ -124,41 +124,41 @@ def warnings(facts: Facts) -> list[str]:
     return ["latencies, backlog and whether the rate was sustained are those of a run with faults; drift is not judged"]
 
 
-def silent_warnings(measured: Sequence[Mapping[str, Any]]) -> list[str]:
+def silent_warnings(measured: Sequence[FaultFigures]) -> list[str]:
     """Faults after which a part of the output stayed silent while the rest went on."""
     return [
-        f"{fault['partitions_silent']} of {fault['partitions']} output partitions produced no output any more after "
-        f"the fault {fault['fault']!r}"
+        f"{fault.partitions_silent} of {fault.partitions} output partitions produced no output any more after "
+        f"the fault {fault.fault!r}"
         for fault in measured
-        if fault["partitions_silent"] and fault["first_output_s"] is not None
+        if fault.partitions_silent and fault.first_output_s is not None
     ]
 
 
-def failures(measured: Sequence[Mapping[str, Any]], unfinished: int) -> list[str]:
+def failures(measured: Sequence[FaultFigures], unfinished: int) -> list[str]:
     """Why a system that neither died nor lost anything for certain did not take its faults: it stayed silent."""
     # Where nothing was measured (an interrupted run), nobody knows whether anything came out.
-    known = [fault for fault in measured if fault["took_effect"] and fault["latency"] is not None]
-    last = max(known, key=lambda fault: fault["acted_s"], default=None)
-    if last is None or last["first_output_s"] is not None or not unfinished:
+    known = [fault for fault in measured if fault.took_effect and fault.latency is not None]
+    last = max(known, key=lambda fault: fault.acted_s or 0.0, default=None)
+    if last is None or last.first_output_s is not None or not unfinished:
         return []
-    return [f"nothing came out any more after the fault {last['fault']!r}: {unfinished} results are unfinished"]
+    return [f"nothing came out any more after the fault {last.fault!r}: {unfinished} results are unfinished"]
 
 
-def measure(facts: Facts, moments: Moments | None, seen: Seen | None) -> list[dict[str, Any]]:
+def measure(facts: Facts, moments: Moments | None, seen: Seen | None) -> list[FaultFigures]:
     """What the summary says of each fault, in the order in which they were asked for."""
     return [
-        {
-            "fault": record.fault,
-            "verb": record.verb,
-            "role": record.role,
-            "planned_s": _since_measured_s(record.planned_ns, moments),
-            "acted_s": _since_measured_s(record.acted_ns, moments),
-            "ended_s": _since_measured_s(record.ended_ns, moments),
-            "took_effect": record.took_effect,
-            "why_not": record.why_not,
-            "latency": None if seen is None else seen.latency_kind,
+        FaultFigures(
+            fault=record.fault,
+            verb=record.verb,
+            role=record.role,
+            planned_s=_since_measured_s(record.planned_ns, moments),
+            acted_s=_since_measured_s(record.acted_ns, moments),
+            ended_s=_since_measured_s(record.ended_ns, moments),
+            took_effect=record.took_effect,
+            why_not=record.why_not,
+            latency=None if seen is None else seen.latency_kind,
             **{name: _round(value) for name, value in asdict(_recovery(record, facts, moments, seen)).items()},
-        }
+        )
         for record in facts.faults
     ]
 

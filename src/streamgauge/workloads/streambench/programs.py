@@ -190,8 +190,8 @@ class Wordcount(Running):
 class Total(Running):
     """One total over all records, whose key is the same in every result."""
 
-    key: ClassVar[tuple[str, ...]] = ("total",)
-    total: ClassVar[str]
+    key: ClassVar[tuple[str, ...]] = ("aggregate",)
+    aggregate: ClassVar[str]
     """The key."""
     fields: ClassVar[str]
     """Of the JSON object."""
@@ -200,7 +200,9 @@ class Total(Running):
         from pyspark.sql import functions as f
 
         parsed = f.from_json("value", self.fields).alias("parsed")
-        return output.select("*", f.col("key").alias("total"), parsed).select(*output.columns, "total", "parsed.*")
+        return output.select("*", f.col("key").alias("aggregate"), parsed).select(
+            *output.columns, "aggregate", "parsed.*"
+        )
 
 
 class Distinctcount(Total):
@@ -209,7 +211,7 @@ class Distinctcount(Total):
     name: ClassVar[str] = "streambench/distinctcount"
     title: ClassVar[str] = "distinctcount: number of different values of a field so far"
     parameters: ClassVar[type[BaseModel]] = DistinctFieldParameters
-    total: ClassVar[str] = "distinct"
+    aggregate: ClassVar[str] = "distinct"
     fields: ClassVar[str] = "n bigint"
 
     def contributions(self, inputs: Mapping[str, DataFrame], parameters: Mapping[str, Any]) -> DataFrame:
@@ -219,7 +221,7 @@ class Distinctcount(Total):
         stamps = f.struct(*in_order, *(name for name in INPUT_STAMPS if name not in in_order))
         by_value = inputs[STREAM].groupBy(_field(parameters["field"], SEARCHLOG_SEPARATOR))
         first = by_value.agg(f.min(stamps).alias("first"))
-        return first.select(f.lit(self.total).alias("total"), *(f"first.{name}" for name in INPUT_STAMPS))
+        return first.select(f.lit(self.aggregate).alias("aggregate"), *(f"first.{name}" for name in INPUT_STAMPS))
 
 
 class Statistics(Total):
@@ -228,7 +230,7 @@ class Statistics(Total):
     name: ClassVar[str] = "streambench/statistics"
     title: ClassVar[str] = "statistics: minimum, maximum, sum and mean of a field so far"
     parameters: ClassVar[type[BaseModel]] = NumberFieldParameters
-    total: ClassVar[str] = "statistics"
+    aggregate: ClassVar[str] = "statistics"
     fields: ClassVar[str] = "n bigint, min bigint, max bigint, sum bigint, mean double"
 
     def dataset(self, parameters: Mapping[str, Any], seed: int, load: LoadPlan) -> SeedRecords:
@@ -241,7 +243,7 @@ class Statistics(Total):
         from pyspark.sql import functions as f
 
         number = _field(parameters["field"], PACKET_SEPARATOR).cast("bigint").alias("number")
-        return inputs[STREAM].select(f.lit(self.total).alias("total"), number, *INPUT_STAMPS)
+        return inputs[STREAM].select(f.lit(self.aggregate).alias("aggregate"), number, *INPUT_STAMPS)
 
     def aggregates(self, parameters: Mapping[str, Any]) -> Mapping[str, Column]:
         from pyspark.sql import functions as f

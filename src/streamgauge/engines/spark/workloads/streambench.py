@@ -5,16 +5,38 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from streamgauge.engines.programs import nothing_to_customise
+from streamgauge.engines.programs import nothing_to_customise, one_implementation
 from streamgauge.engines.spark.sources import read
+from streamgauge.model import Limit
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
+RUNNING = frozenset({"streambench/wordcount", "streambench/distinctcount", "streambench/statistics"})
 STATELESS = frozenset(f"streambench/{name}" for name in ("identity", "sample", "projection", "grep", "sink"))
-RUNNING = frozenset(f"streambench/{name}" for name in ("wordcount", "distinctcount", "statistics"))
 
-LIMITS = (nothing_to_customise(STATELESS),)
+LIMITS = (
+    nothing_to_customise(STATELESS),
+    one_implementation(RUNNING, customised=()),
+    Limit(
+        RUNNING,
+        {"output_mode": "append"},
+        "STREAMING_OUTPUT_MODE.UNSUPPORTED_OPERATION: Invalid streaming output mode: append. This output mode is not "
+        "supported for streaming aggregations without watermark on streaming DataFrames/DataSets.",
+    ),
+    Limit(
+        RUNNING,
+        {"realtime": True},
+        "STREAMING_REAL_TIME_MODE.OPERATOR_OR_SINK_NOT_IN_ALLOWLIST: The operator(s) HashAggregateExec, "
+        "ShuffleExchangeExec … are not in the operator allowlist for Real-Time Mode.",
+    ),
+    Limit(
+        frozenset({"streambench/sink"}),
+        {"realtime": True},
+        "STREAMING_REAL_TIME_MODE.OPERATOR_OR_SINK_NOT_IN_ALLOWLIST: The sink(s) NoopTable is not in the sink "
+        "allowlist for Real-Time Mode.",
+    ),
+)
 
 SEARCHLOG = "\t"
 PACKETS = " "
@@ -63,8 +85,9 @@ def distinctcount(spark: SparkSession, job: Mapping[str, Any]) -> DataFrame:
     from pyspark.sql import functions as f
 
     values = read(spark, job).select(_field(job, SEARCHLOG).alias("found")).dropDuplicates(["found"])
-    counts = values.groupBy().agg(f.count("*").alias("n"))
-    return counts.select(f.lit("distinct").alias("key"), f.to_json(f.struct("n")).alias("value"))
+    # In update mode, an aggregation without a key would publish its result again for a batch that adds nothing to it.
+    counts = values.groupBy(f.lit("distinct").alias("key")).agg(f.count("*").alias("n"))
+    return counts.select("key", f.to_json(f.struct("n")).alias("value"))
 
 
 def statistics(spark: SparkSession, job: Mapping[str, Any]) -> DataFrame:

@@ -4,7 +4,6 @@ import com.fasterxml.jackson.databind.JsonNode;
 import java.io.IOException;
 import java.io.Serializable;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -23,38 +22,56 @@ public final class Job implements Serializable {
     return new Job(Json.MAPPER.readTree(file.toFile()));
   }
 
-  /** Study and stage, such as {@code ospbench/parse}. */
-  public String pipeline() {
-    return json.required("pipeline").asText();
+  /** Family and name, such as {@code traffic/join}. */
+  public String workload() {
+    return json.required("workload").asText();
   }
 
-  public String stage() {
-    String pipeline = pipeline();
-    return pipeline.substring(pipeline.indexOf('/') + 1);
-  }
-
+  /** A parameter of the workload that is a whole number. */
   public long parameter(String name) {
-    return json.required("parameters").required(name).asLong();
+    return parameters(name).asLong();
+  }
+
+  /** A parameter of the workload that is a text. */
+  public String textParameter(String name) {
+    return parameters(name).asText();
+  }
+
+  /** A parameter of the workload that is a list of whole numbers. */
+  public int[] listParameter(String name) {
+    return parameters(name).valueStream().mapToInt(JsonNode::asInt).toArray();
+  }
+
+  private JsonNode parameters(String name) {
+    return json.required("parameters").required(name);
   }
 
   public String bootstrap() {
     return json.required("endpoints").required("bootstrap").asText();
   }
 
-  /** The topic of an input stream: {@code flow} or {@code speed}. */
+  /** The topic of an input stream. */
   public String input(String stream) {
     return json.required("inputs").required(stream).asText();
   }
 
   /** The topics of all input streams. */
   public List<String> inputs() {
-    List<String> topics = new ArrayList<>();
-    json.required("inputs").forEach(topic -> topics.add(topic.asText()));
-    return topics;
+    return topics("inputs");
   }
 
+  /** The topics of all output streams; there may be none. */
+  public List<String> outputs() {
+    return topics("outputs");
+  }
+
+  /** The topic of the only output stream. */
   public String output() {
     return json.required("output").asText();
+  }
+
+  private List<String> topics(String streams) {
+    return json.required(streams).valueStream().map(JsonNode::asText).toList();
   }
 
   public int partitions() {

@@ -10,22 +10,23 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 
 /** JSON objects as bytes. */
-final class Json {
+public final class Json {
   /** Field names of a message come from a fixed set: to intern them would cost a look-up and gain nothing. */
-  static final JsonFactory FACTORY = new JsonFactoryBuilder().disable(JsonFactory.Feature.INTERN_FIELD_NAMES).build();
+  public static final JsonFactory FACTORY =
+      new JsonFactoryBuilder().disable(JsonFactory.Feature.INTERN_FIELD_NAMES).build();
 
   static final ObjectMapper MAPPER = new ObjectMapper(FACTORY);
 
   private static final int USUAL_BYTES = 256;
 
   /** Writes the fields of one object. */
-  interface Fields {
+  public interface Fields {
     void write(JsonGenerator json) throws IOException;
   }
 
   private Json() {}
 
-  static byte[] object(Fields fields) {
+  public static byte[] object(Fields fields) {
     try (ByteArrayBuilder bytes = new ByteArrayBuilder(USUAL_BYTES)) {
       try (JsonGenerator json = FACTORY.createGenerator(bytes, JsonEncoding.UTF8)) {
         json.writeStartObject();

@@ -1,9 +1,6 @@
 package streamgauge.flink;
 
-import java.io.DataInput;
-import java.io.DataOutput;
 import java.io.IOException;
-import java.util.Map;
 import org.apache.flink.api.common.typeutils.TypeSerializer;
 import org.apache.flink.api.common.typeutils.TypeSerializerSchemaCompatibility;
 import org.apache.flink.api.common.typeutils.TypeSerializerSnapshot;
@@ -11,10 +8,7 @@ import org.apache.flink.core.memory.DataInputDeserializer;
 import org.apache.flink.core.memory.DataInputView;
 import org.apache.flink.core.memory.DataOutputSerializer;
 import org.apache.flink.core.memory.DataOutputView;
-import streamgauge.Message;
-import streamgauge.Pair;
-import streamgauge.Point;
-import streamgauge.Sums;
+import streamgauge.Form;
 
 /** Serialises by the compact form that the shared classes have. Flink by itself would look into them by reflection. */
 public final class Compact<T> extends TypeSerializer<T> {
@@ -22,31 +16,12 @@ public final class Compact<T> extends TypeSerializer<T> {
 
   private static final int USUAL_BYTES = 256;
 
-  private interface Writer<T> {
-    void write(T value, DataOutput out) throws IOException;
-  }
-
-  private interface Reader<T> {
-    T read(DataInput in) throws IOException;
-  }
-
-  private record Form<T>(Writer<T> writer, Reader<T> reader, boolean immutable) {}
-
-  private static final Map<Class<?>, Form<?>> FORMS = Map.of(Message.class,
-      new Form<>(Message::write, Message::read, true), Pair.class, new Form<>(Pair::write, Pair::read, true),
-      Sums.class, new Form<>(Sums::write, Sums::read, true), Point.class, new Form<>(Point::write, Point::read, false));
-
   private final Class<T> type;
   private transient Form<T> form;
 
   Compact(Class<T> type) {
     this.type = type;
-    this.form = formOf(type);
-  }
-
-  @SuppressWarnings("unchecked")
-  private static <T> Form<T> formOf(Class<T> type) {
-    return (Form<T>) FORMS.get(type);
+    this.form = Form.of(type);
   }
 
   /** Java's serialisation brings it to the tasks without its form. */

@@ -4,13 +4,13 @@ import org.apache.flink.api.common.serialization.SerializerConfig;
 import org.apache.flink.api.common.typeinfo.TypeInformation;
 import org.apache.flink.api.common.typeutils.TypeSerializer;
 
-/** A type of the shared classes that Flink moves and keeps in its compact form. */
-final class CompactType<T> extends TypeInformation<T> {
+/** A class that Flink moves and keeps in its compact form. */
+public final class CompactType<T> extends TypeInformation<T> {
   private static final long serialVersionUID = 1L;
 
   private final Class<T> type;
 
-  CompactType(Class<T> type) {
+  public CompactType(Class<T> type) {
     this.type = type;
   }
 

@@ -23,19 +23,19 @@ import org.apache.flink.util.Collector;
 import streamgauge.Job;
 
 /** How every job reads its inputs and publishes its results. A record is its key and its value, as bytes. */
-final class Topics {
-  static final TypeInformation<Tuple2<byte[], byte[]>> RECORD = new TupleTypeInfo<>(
+public final class Topics {
+  public static final TypeInformation<Tuple2<byte[], byte[]>> RECORD = new TupleTypeInfo<>(
       PrimitiveArrayTypeInfo.BYTE_PRIMITIVE_ARRAY_TYPE_INFO, PrimitiveArrayTypeInfo.BYTE_PRIMITIVE_ARRAY_TYPE_INFO);
 
   private Topics() {}
 
   /** All inputs in one stream, without event time. */
-  static DataStream<Tuple2<byte[], byte[]>> untimed(StreamExecutionEnvironment environment, Job job) {
+  public static DataStream<Tuple2<byte[], byte[]>> untimed(StreamExecutionEnvironment environment, Job job) {
     return environment.fromSource(source(job, job.inputs()), WatermarkStrategy.noWatermarks(), "input", RECORD);
   }
 
   /** One input. Its event time is its append time, set back; {@code behindMs} lets its watermark wait longer. */
-  static DataStream<Tuple2<byte[], byte[]>> timed(
+  public static DataStream<Tuple2<byte[], byte[]>> timed(
       StreamExecutionEnvironment environment, Job job, String input, long setBackMs, long behindMs) {
     Duration behind = Duration.ofMillis(job.parameter("out_of_order_ms") + behindMs);
     WatermarkStrategy<Tuple2<byte[], byte[]>> eventTime =
@@ -48,9 +48,9 @@ final class Topics {
         .setParallelism(Math.min(environment.getParallelism(), job.partitions()));
   }
 
-  /** A result of the measurement point. */
-  static Tuple2<byte[], byte[]> result(String id, byte[] json) {
-    return Tuple2.of(id.getBytes(StandardCharsets.UTF_8), json);
+  /** A result whose key is a text. */
+  public static Tuple2<byte[], byte[]> result(String key, byte[] value) {
+    return Tuple2.of(key.getBytes(StandardCharsets.UTF_8), value);
   }
 
   static KafkaSink<Tuple2<byte[], byte[]>> sink(Job job) {

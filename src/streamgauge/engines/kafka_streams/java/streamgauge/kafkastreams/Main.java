@@ -9,9 +9,9 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.streams.KafkaStreams;
 import org.apache.kafka.streams.KafkaStreams.State;
-import org.apache.kafka.streams.Topology;
 import org.apache.kafka.streams.errors.StreamsUncaughtExceptionHandler.StreamThreadExceptionResponse;
 import streamgauge.Job;
+import streamgauge.Programs;
 import streamgauge.Protocol;
 
 /** One instance of the application. Arguments: its own state directory, and the job file that all instances share. */
@@ -26,7 +26,8 @@ public final class Main {
 
   private Main(Job job, Path stateDir) {
     this.job = job;
-    this.streams = new KafkaStreams(topology(job), Settings.of(job, stateDir));
+    Program program = Programs.find(job, Program.class);
+    this.streams = new KafkaStreams(program.topology(job), Settings.of(job, stateDir, program.ordersTopics()));
   }
 
   public static void main(String[] args) throws IOException, InterruptedException {
@@ -41,20 +42,6 @@ public final class Main {
       Protocol.failed(rootOf(problem));
       System.exit(1);
     }
-  }
-
-  static Topology topology(Job job) {
-    if (job.text("implementation").equals("customised")) {
-      return Customised.topology(job);
-    }
-    return switch (job.stage()) {
-      case "ingest" -> Ingest.topology(job);
-      case "parse" -> Parse.topology(job);
-      case "join" -> Join.topology(job);
-      case "tumbling" -> Tumbling.topology(job);
-      case "sliding" -> Sliding.topology(job);
-      default -> throw new IllegalArgumentException("unknown pipeline: " + job.pipeline());
-    };
   }
 
   private void run() throws InterruptedException {

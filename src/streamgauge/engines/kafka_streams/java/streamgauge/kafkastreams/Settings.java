@@ -23,9 +23,6 @@ final class Settings {
   /** Kafka Streams' own; with longer ones between two commits it does not start. */
   private static final int TRANSACTION_TIMEOUT_MS = 10_000;
 
-  /** Where no message needs another one, their order does not matter. */
-  private static final Set<String> STATELESS = Set.of("ingest", "parse");
-
   private static final Map<String, Set<String>> CLIENTS = Map.of(StreamsConfig.MAIN_CONSUMER_PREFIX,
       ConsumerConfig.configNames(), StreamsConfig.RESTORE_CONSUMER_PREFIX, ConsumerConfig.configNames(),
       StreamsConfig.CONSUMER_PREFIX, ConsumerConfig.configNames(), StreamsConfig.PRODUCER_PREFIX,
@@ -34,7 +31,7 @@ final class Settings {
   private Settings() {}
 
   /** What the user set by its own name comes last. Throws UnknownSetting. */
-  static Properties of(Job job, Path stateDir) {
+  static Properties of(Job job, Path stateDir, boolean ordersTopics) {
     boolean exactlyOnce = job.text("delivery").equals("exactly-once");
     Properties settings = new Properties();
     settings.put(StreamsConfig.APPLICATION_ID_CONFIG, job.group());
@@ -46,7 +43,7 @@ final class Settings {
     settings.put(StreamsConfig.COMMIT_INTERVAL_MS_CONFIG, job.number("commit_ms"));
     settings.put(StreamsConfig.STATESTORE_CACHE_MAX_BYTES_CONFIG, job.number("cache_mb") * BYTES_PER_MB);
     settings.put(StreamsConfig.NUM_STANDBY_REPLICAS_CONFIG, (int) job.number("standby_replicas"));
-    if (!STATELESS.contains(job.stage())) {
+    if (ordersTopics) {
       settings.put(StreamsConfig.MAX_TASK_IDLE_MS_CONFIG, job.number("idle_ms"));
     }
     settings.put(StreamsConfig.REPLICATION_FACTOR_CONFIG, 1);

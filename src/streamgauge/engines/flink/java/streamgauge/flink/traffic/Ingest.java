@@ -1,0 +1,16 @@
+package streamgauge.flink.traffic;
+
+import org.apache.flink.api.java.tuple.Tuple2;
+import org.apache.flink.streaming.api.datastream.DataStream;
+import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
+import streamgauge.Job;
+import streamgauge.flink.Program;
+import streamgauge.flink.Topics;
+
+/** Every message as it is. */
+public final class Ingest implements Program {
+  @Override
+  public DataStream<Tuple2<byte[], byte[]>> results(StreamExecutionEnvironment environment, Job job) {
+    return Topics.untimed(environment, job);
+  }
+}

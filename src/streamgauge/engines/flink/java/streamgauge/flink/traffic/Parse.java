@@ -1,0 +1,19 @@
+package streamgauge.flink.traffic;
+
+import org.apache.flink.api.java.tuple.Tuple2;
+import org.apache.flink.streaming.api.datastream.DataStream;
+import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
+import streamgauge.Job;
+import streamgauge.flink.Program;
+import streamgauge.flink.Topics;
+import streamgauge.traffic.Message;
+
+/** The fields of every message. */
+public final class Parse implements Program {
+  @Override
+  public DataStream<Tuple2<byte[], byte[]>> results(StreamExecutionEnvironment environment, Job job) {
+    return Topics.untimed(environment, job)
+        .map(record -> Tuple2.of(record.f0, Message.parse(record.f1).toJson()), Topics.RECORD)
+        .name("parse");
+  }
+}

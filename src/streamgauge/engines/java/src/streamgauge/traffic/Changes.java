@@ -1,0 +1,41 @@
+package streamgauge.traffic;
+
+import com.fasterxml.jackson.core.JsonGenerator;
+import java.io.IOException;
+import java.util.Arrays;
+import streamgauge.Job;
+import streamgauge.Json;
+
+/** How flow and speed of a measurement point changed against some seconds before. */
+public final class Changes {
+  private Changes() {}
+
+  /** The seconds before it that a second is compared with, each once, in ascending order. */
+  public static int[] lookBacksS(Job job) {
+    return Arrays.stream(job.listParameter("lookbacks_s")).sorted().distinct().toArray();
+  }
+
+  /** {@code before} holds the sums of the seconds that {@code lookBacksS} names, null where there are none. */
+  public static byte[] toJson(String id, long windowEndMs, int[] lookBacksS, Sums now, Sums[] before) {
+    return Json.object(json -> {
+      json.writeStringField("id", id);
+      json.writeNumberField("window_end_ms", windowEndMs);
+      int n = now.n();
+      for (int i = 0; i < lookBacksS.length; i++) {
+        Sums then = before[i];
+        if (then != null) {
+          write(json, "flow_change_" + lookBacksS[i], now.flow(), then.flow());
+          write(json, "speed_change_" + lookBacksS[i], now.speed(), then.speed());
+          n += then.n();
+        }
+      }
+      json.writeNumberField("n", n);
+    });
+  }
+
+  private static void write(JsonGenerator json, String name, double now, double then) throws IOException {
+    if (then != 0) {
+      json.writeNumberField(name, (now - then) / then);
+    }
+  }
+}

@@ -1,0 +1,16 @@
+package streamgauge.kafkastreams.streambench;
+
+import java.nio.charset.StandardCharsets;
+import org.apache.kafka.streams.kstream.KStream;
+import streamgauge.Job;
+import streamgauge.kafkastreams.StreamProgram;
+import streamgauge.streambench.Text;
+
+/** Publishes the records that hold a text. */
+public final class Grep implements StreamProgram {
+  @Override
+  public KStream<byte[], byte[]> results(KStream<byte[], byte[]> records, Job job) {
+    byte[] pattern = job.textParameter("pattern").getBytes(StandardCharsets.UTF_8);
+    return records.filter((key, value) -> Text.contains(value, pattern));
+  }
+}

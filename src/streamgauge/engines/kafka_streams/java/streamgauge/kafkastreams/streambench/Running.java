@@ -1,0 +1,32 @@
+package streamgauge.kafkastreams.streambench;
+
+import org.apache.kafka.common.serialization.Serde;
+import org.apache.kafka.common.utils.Bytes;
+import org.apache.kafka.streams.kstream.KStream;
+import org.apache.kafka.streams.kstream.Materialized;
+import org.apache.kafka.streams.kstream.Repartitioned;
+import org.apache.kafka.streams.state.KeyValueStore;
+import streamgauge.Job;
+import streamgauge.kafkastreams.Binary;
+
+/** What the programs with a running result have in common. */
+final class Running {
+  /** A value of which only the key matters. Kafka Streams passes over records without a value. */
+  static final byte[] NOTHING = {};
+
+  private Running() {}
+
+  /** All records in one task, in the order in which they come to its topic. */
+  static KStream<byte[], byte[]> inOneTask(KStream<byte[], byte[]> records, String name) {
+    return records.repartition(Repartitioned.with(Binary.BYTES, Binary.BYTES).withName(name).withNumberOfPartitions(1));
+  }
+
+  /** Without a cache every update is published, with one those that are left at the next commit. */
+  static <T> Materialized<byte[], T, KeyValueStore<Bytes, byte[]>> store(String name, Serde<T> values, Job job) {
+    Materialized<byte[], T, KeyValueStore<Bytes, byte[]>> store =
+        Materialized.<byte[], T, KeyValueStore<Bytes, byte[]>>as(name)
+            .withKeySerde(Binary.BYTES)
+            .withValueSerde(values);
+    return job.number("cache_mb") > 0 ? store : store.withCachingDisabled();
+  }
+}

@@ -1,0 +1,127 @@
+"""``capacity.json``: what a capacity search, or a set of them, has found so far, and all that is needed to resume it.
+
+Format history
+--------------
+1   first; ``validated`` of a search and of a probe, ``rate`` of a probe and ``harder`` came later and may be missing. A
+    file with ``searches`` puts several searches together
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from streamgauge.stored import AtLeastOne, Number, Stored, parse, read_format, write_json
+
+FORMAT = 1
+NAME = "capacity.json"
+
+SearchOutcome = Literal["found", "ceiling", "missed", "invalid"]
+Purpose = Literal["bracket", "bisect", "repeat", "confirm"]
+Interval = tuple[Number | None, Number | None]
+"""The best sustained value, and the nearest one that was not."""
+
+
+class CapacityProbe(Stored):
+    """One run of a search."""
+
+    value: AtLeastOne
+    rate: AtLeastOne | None = None
+    purpose: Purpose
+    verdict: str
+    reason: str
+    weak: bool
+    """Judged by the point estimate, since the rule could not tell."""
+    validated: bool | None = None
+    seconds: Number
+    seconds_saved: Number
+    directory: str
+    total_p50: Number | None
+    total_p99: Number | None
+
+    def total(self, name: Literal["p50", "p99"]) -> float | None:
+        return self.total_p50 if name == "p50" else self.total_p99
+
+
+class BestLatency(Stored):
+    p50: Number | None
+    p99: Number | None
+
+
+class Searched(Stored):
+    """What a search and a set of them have in common."""
+
+    format: int = FORMAT
+    scenario: str
+    engine: str
+    rule: str | None
+    slo: Sequence[str]
+    resolution: Number
+    over: str
+    """What is searched, by its name; see studies/search_axis.py."""
+    harder: Literal["more", "less"] | None = None
+    """Which way it becomes harder to sustain; None in files of early versions."""
+    unit: str
+
+
+class Capacity(Searched):
+    """One search."""
+
+    outcome: SearchOutcome | None
+    """None while it is not finished."""
+    interval: Interval
+    confirmed: bool
+    validated: bool | None = None
+    note: str
+    best_latency_ms: BestLatency | None
+    guess: AtLeastOne | None
+    probes: Sequence[CapacityProbe]
+    seconds: Number
+    seconds_saved: Number
+    settings: Mapping[str, Any]
+
+
+class SearchRow(Stored):
+    """A search as its set lists it."""
+
+    directory: str
+    outcome: SearchOutcome | None
+    interval: Interval
+    confirmed: bool
+    validated: bool | None = None
+    note: str
+    best_latency_ms: BestLatency | None = None
+    guess: AtLeastOne | None = None
+    seconds: Number
+
+
+class MedianInterval(Stored):
+    best: tuple[Number, Number] | None
+    seed: int | None = None
+
+
+class CapacitySet(Searched):
+    """Several searches for the same capacity."""
+
+    runs: AtLeastOne
+    outcome: SearchOutcome | None
+    median: Number | None
+    interval: MedianInterval
+    confirmed: bool
+    validated: bool | None = None
+    note: str
+    searches: Sequence[SearchRow]
+    seconds: Number
+    settings: Mapping[str, Any]
+
+
+def read(path: Path) -> Capacity | CapacitySet:
+    """Raises UsageError when it is damaged or of another format, and FileNotFoundError."""
+    if "searches" in read_format(path, FORMAT):
+        return parse(path, path.read_bytes(), CapacitySet)
+    return parse(path, path.read_bytes(), Capacity)
+
+
+def write(path: Path, content: Capacity | CapacitySet) -> None:
+    write_json(path, content.as_json())

@@ -1,0 +1,200 @@
+"""``manifest.json``: what was asked for and what it ran on. Written before the load starts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal
+
+from pydantic import ConfigDict, Field
+
+from streamgauge.model import Delivery, Fault, JobFile, Stream
+from streamgauge.model.calibration import Calibration
+from streamgauge.shapes import Arrivals, LoadPlan, ShapeName
+from streamgauge.stored import AtLeastOne, Content, Count, Number, Stored, at_least_zero
+
+FORMAT = 1
+
+Rate = Annotated[int, Field(ge=0, le=10**9)]
+Seconds = Annotated[float, at_least_zero(1e7)]
+
+
+class Load(Stored):
+    """The fields of ``LoadPlan``. Another one would change the load in a way that this version does not know."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    rate_per_s: Rate
+    warmup_s: Seconds
+    measured_s: Seconds
+    tail_s: Seconds
+    shape: ShapeName = "constant"
+    arrivals: Arrivals = "even"
+    steps_per_s: Sequence[Rate] = ()
+    to_per_s: Rate = 0
+    burst_records: Rate = 0
+    burst_s: Seconds = 0.0
+    burst_every_s: Seconds = 0.0
+    rising_warmup: bool = False
+    preloaded: Annotated[int, Field(ge=0, le=10**10)] = 0
+    seed: Count = 0
+    poisson_blocks: Literal["drawn", "fixed"] = "drawn"
+
+    def plan(self) -> LoadPlan:
+        return LoadPlan.from_json(self.as_json())
+
+
+class ScenarioUsed(Stored):
+    """The scenario with every value resolved, but for the engine and its options."""
+
+    study: str
+    name: str
+    profile: str
+    title: str = ""
+    workload: str
+    choice: str = "stage"
+    chosen: str
+    load: Load
+    partitions: AtLeastOne | None = None
+    drain_deadline_s: Number | None = None
+    sustained: str | None
+    seed: int | None = None
+    generators: int = 1
+    slo: Sequence[str] = ()
+    parameters: Mapping[str, Any] = {}
+    scaled: Mapping[str, Any] = {}
+    job: JobFile | None = None
+    faults: Sequence[Fault] = ()
+    stage: str
+    """What the format has called the choice since before other scenarios had other words for it."""
+
+
+class EngineDescription(Stored):
+    name: str
+    title: str = ""
+    version: str
+    versions: Mapping[str, Any] = {}
+    delivery: Delivery
+    transactional: bool = False
+    recounts_after_failure: bool = False
+    batch_interval_s: Seconds = 0.0
+    micro_batches: bool = False
+    options: Mapping[str, Any]
+
+
+class TransportDescription(Stored):
+    """Besides, whatever the transport itself needs to be attached to."""
+
+    name: str
+    own: bool
+
+
+class StreamDescription(Stored):
+    model_config = ConfigDict(extra="forbid")
+
+    name: str
+    topic: str
+    partitions: AtLeastOne
+    role: Literal["input", "output"]
+
+
+class Git(Stored):
+    commit: str
+    dirty: bool
+
+
+class Provenance(Stored):
+    date: str | None = None
+    git: Git | None = None
+    packages: Mapping[str, str] = {}
+
+
+class MachineDescription(Stored):
+    system: str | None = None
+    kernel: str | None = None
+    cpu: str | None = None
+    cores: Number | None = None
+    memory_mb: Number | None = None
+    governor: str | None = None
+    container: str | None = None
+    load_at_start: Number | None = None
+
+
+class ProcessDescription(Stored):
+    role: str
+    group: str
+    argv: Sequence[str] = ()
+
+
+class Environment(Stored):
+    removed: Sequence[str] = ()
+    """Names of variables that were not passed on."""
+
+
+class EvaluatorDescription(Stored):
+    master: str = "local[*]"
+
+
+class Manifest(Stored):
+    format: int = FORMAT
+    run: str
+    tool: str | None = None
+    scenario: ScenarioUsed
+    engine: EngineDescription
+    transport: TransportDescription
+    streams: Sequence[StreamDescription]
+    versions: Mapping[str, Any] = {}
+    provenance: Provenance | None = None
+    machine: MachineDescription = MachineDescription()
+    calibration: Calibration | None = None
+    processes: Sequence[ProcessDescription] = ()
+    environment: Environment = Environment()
+    warnings: Sequence[str] = ()
+    program: Sequence[str] | None = None
+    """Of the engine *command*; None where an early version did not write it."""
+    evaluator: EvaluatorDescription = EvaluatorDescription()
+    command: str
+    """For people: a run is repeated from the values."""
+    shared_cores: bool | None = None
+    """What early versions assumed; later ones look, and write what they saw into the outcome."""
+
+    @property
+    def all_streams(self) -> tuple[Stream, ...]:
+        return tuple(Stream(one.name, one.topic, one.partitions, one.role) for one in self.streams)
+
+    def group_of(self, role: str) -> str | None:
+        """Of the process with that role; None where the manifest names none."""
+        return next((process.group for process in self.processes if process.role == role), None)
+
+
+def upgrade(content: Content) -> Content:
+    """A manifest as it is written today. What is damaged is left as it is."""
+    scenario, engine = content.get("scenario"), content.get("engine")
+    if isinstance(scenario, dict):
+        content = {**content, "scenario": _with_workload(scenario)}
+    if isinstance(engine, dict):
+        content = {**content, "engine": _with_batches(engine)}
+    return content
+
+
+def _with_workload(scenario: dict[str, Any]) -> dict[str, Any]:
+    """Early manifests name the pipeline of a study instead of a workload."""
+    if "workload" in scenario or "pipeline" not in scenario:
+        return scenario
+    study, _, stage = str(scenario["pipeline"]).partition("/")
+    known = scenario.get("parameters", {})
+    parameters: dict[str, Any] = {**(known if isinstance(known, dict) else {}), "keys": scenario.get("keys", "dataset")}
+    if stage == "sliding":
+        parameters["lookbacks_s"] = [4, 9] if study == "stage-latency" else [1, 2]
+    upgraded = {"workload": f"traffic/{stage}", "choice": "stage", "parameters": parameters}
+    return {**scenario, **upgraded, "chosen": scenario.get("stage")}
+
+
+def _with_batches(engine: dict[str, Any]) -> dict[str, Any]:
+    """Early manifests leave the engine's micro-batches to be guessed from its options."""
+    options = engine.get("options")
+    if "micro_batches" in engine or not isinstance(options, dict):
+        return engine
+    trigger_ms = options.get("trigger_ms")
+    interval_s = trigger_ms / 1000 if isinstance(trigger_ms, int | float) else 0.0
+    batches = interval_s > 0 or (engine.get("name") == "spark" and not options.get("realtime"))
+    return {**engine, "batch_interval_s": interval_s, "micro_batches": batches}

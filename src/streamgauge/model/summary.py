@@ -1,0 +1,199 @@
+"""``summary.json``: what a run showed (docs/reference/summary.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from streamgauge.stored import Figures, Number, Positive, Stored
+
+FORMAT = 1
+
+VerdictWord = Literal["VALID", "INVALID", "FAILED"]
+State = Literal["steady", "drifting", "overloaded"]
+Bounds = tuple[Number, Number]
+"""The ends of an interval."""
+
+
+class EngineUsed(Stored):
+    name: str
+    version: str
+    options: Mapping[str, Any] = {}
+
+
+class JobUsed(Stored):
+    """A reader's own job file."""
+
+    name: str
+    sha256: str
+    reference: str | None = None
+    """The sha256 of the file whose reference the answers were checked against."""
+
+
+class Rates(Stored):
+    offered: Number | None
+    achieved: Number | None
+    worst_second: Number | None = None
+    appended: Number | None = None
+    output: Number | None
+
+
+class GeneratorFigures(Stored):
+    late_p50_ms: Number | None = None
+    late_p99_ms: Number | None = None
+    late_max_ms: Number | None = None
+    late_p99_limit_ms: Positive | None = None
+    late_max_limit_ms: Positive | None = None
+    errors: Number | None = None
+
+
+class Backlog(Stored):
+    end: Number | None
+    slope_per_s: Number | None
+    slope_ci: Bounds | None = None
+    slope_percent: Number | None = None
+    slope_percent_ci: Bounds | None = None
+
+
+class Trend(Stored):
+    total_ms_per_s: Number | None = None
+    total_ci: Bounds | None = None
+
+
+class OneBurst(Stored):
+    """Of a periodic load."""
+
+    start_s: Number
+    width_ms: Number | None = None
+    wide: bool = False
+    p50_before_ms: Number | None = None
+    p50_peak_ms: Number | None = None
+    p99_peak_ms: Number | None = None
+    elevated_s: Number | None = None
+
+
+class BurstFigures(Stored):
+    """Of a single burst the first three below ``kind``, of periodic ones the others."""
+
+    kind: Literal["single", "periodic"]
+    records: Number | None = None
+    first_output_s: Number | None = None
+    caught_up_s: Number | None = None
+    bursts: Sequence[OneBurst] = ()
+    wide: Number | None = None
+    elevated_s: Number | None = None
+    p99_peak_ms: Number | None = None
+
+
+class ClockFigures(Stored):
+    step_max_ms: Number | None = None
+    broker_offset_ms: Bounds | None = None
+
+
+class SloResult(Stored):
+    run: str | None = None
+    """In a set of runs: which of them."""
+    slo: str
+    value: Number | None
+    at_least: Number | None = None
+    limit: Number
+    unit: str
+    passed: bool
+
+
+class FaultFigures(Stored):
+    """How a run took one of its faults."""
+
+    fault: str
+    verb: str
+    role: str
+    planned_s: Number | None = None
+    acted_s: Number | None = None
+    ended_s: Number | None = None
+    took_effect: bool
+    why_not: str | None
+    latency: str | None
+    outage_s: Number | None = None
+    gap_before_s: Number | None = None
+    first_output_s: Number | None = None
+    latency_limit_ms: Number | None = None
+    latency_back_s: Number | None = None
+    backlog_limit: Number | None = None
+    backlog_back_s: Number | None = None
+    outage_worst_s: Number | None = None
+    gap_before_worst_s: Number | None = None
+    partitions: Number | None = None
+    partitions_judged: Number | None = None
+    partitions_affected: Number | None = None
+    partitions_silent: Number | None = None
+
+
+class Repetition(Stored):
+    """One run of a set."""
+
+    run: str
+    directory: str
+    verdict: VerdictWord
+    state: State | None
+    total_p50: Number | None
+    total_p99: Number | None
+    rate_output: Number | None
+    reasons: Sequence[str]
+    invalid_attempts: Sequence[Repetition] = ()
+
+
+class MedianInterval(Stored):
+    total_p50: Bounds | None
+    seed: int
+
+
+class Summary(Stored):
+    format: int = FORMAT
+    run: str
+    study: str = ""
+    scenario: str = ""
+    profile: str = ""
+    engine: EngineUsed
+    job: JobUsed | None = None
+    verdict: VerdictWord
+    validated: bool | None = None
+    """False: the job file has no reference. None in files of versions without job files."""
+    state: State | None
+    state_reason: str | None = None
+    sustained: bool | None
+    closed_loop: bool = False
+    interrupted: bool = False
+    reasons: Sequence[str]
+    warnings: Sequence[str]
+    results: Figures
+    latency_ms: Mapping[str, Figures | None]
+    """By kind: count, missing, percentiles and their lower bounds (``p99_at_least``)."""
+    rate_per_s: Rates
+    generator: GeneratorFigures | None
+    backlog: Backlog | None
+    trend: Trend | None = None
+    burst: BurstFigures | None = None
+    clock: ClockFigures | None = None
+    resources: Mapping[str, Figures] = {}
+    """By group of processes."""
+    repetitions: Sequence[Repetition] = ()
+    slo: Sequence[SloResult]
+    report: str = "report.html"
+    resolution_ms: Mapping[str, Figures] = {}
+    visible_resolution_ms: Mapping[str, Number | None] = {}
+    faults: Sequence[FaultFigures] = ()
+    processing: Mapping[str, Number | None] = {}
+    interval: MedianInterval | None = None
+    """Of a set of runs, as is ``repeated``."""
+    repeated: Sequence[str] = ()
+
+    def latency(self, kind: str) -> Figures:
+        """Empty where the run has none of that kind."""
+        return self.latency_ms.get(kind) or {}
+
+    def percentile_ms(self, kind: str, name: str) -> float | None:
+        return self.latency(kind).get(name)
+
+    @property
+    def valid(self) -> bool:
+        return self.verdict == "VALID"

@@ -1,0 +1,59 @@
+"""Repeats runs that the machine spoilt, and counts them: where many are INVALID, a test that passes shows little."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+ATTEMPTS = 3
+MOST_INVALID = 0.2
+"""The share of runs that may be repeated in a session."""
+FEW = 2
+"""So many are always allowed: of a handful of runs, one is more than the share."""
+
+T = TypeVar("T")
+
+
+@dataclass
+class Runs:
+    """What was run in this session, and which tests had to repeat."""
+
+    total: int = 0
+    invalid: list[str] = field(default_factory=list)
+
+    def summary(self) -> str:
+        if not self.invalid:
+            return f"{self.total} runs, none was INVALID"
+        tests = ", ".join(sorted(set(self.invalid)))
+        return f"{self.total} runs, {len(self.invalid)} of them INVALID and repeated: {tests}"
+
+    def problem(self) -> str | None:
+        """Why the session must fail, if it must."""
+        if len(self.invalid) <= FEW or len(self.invalid) <= MOST_INVALID * self.total:
+            return None
+        return (
+            f"more than {MOST_INVALID:.0%} of the runs were INVALID: "
+            "run the tests with nothing else on the machine; if they still are, look for what became slower"
+        )
+
+
+RUNS = Runs()
+"""Of this session."""
+
+
+def until_valid(
+    run: Callable[[int], T], is_invalid: Callable[[T], bool], attempts: int = ATTEMPTS, runs: Runs = RUNS
+) -> T:
+    """What ``run`` returns, called with 0, 1, … until it is not INVALID; the last one where all were.
+
+    With one attempt only, an INVALID run is what the test is about.
+    """
+    for attempt in range(attempts):
+        runs.total += 1
+        returned = run(attempt)
+        if attempts == 1 or not is_invalid(returned):
+            break
+        runs.invalid.append(os.environ.get("PYTEST_CURRENT_TEST", "?").partition(" ")[0].rpartition("::")[2])
+    return returned

@@ -1,0 +1,103 @@
+"""Which programs Spark has, found by the names of workloads."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from importlib.metadata import EntryPoint, EntryPoints
+from pathlib import Path
+
+import pytest
+
+from streamgauge import registry
+from streamgauge.engines.spark import Spark, programs
+from streamgauge.engines.spark.workloads import streambench, traffic
+from streamgauge.errors import UsageError
+
+GAMES = """
+from streamgauge.codec import Codec, MessageKey
+from streamgauge.contracts import Workload
+from streamgauge.model import InputStream, ResultKind
+from streamgauge.workloads.parameters import Parameters
+
+class Tally(Workload):
+    name = "board-games/tally-up"
+    title = "tally up: an example"
+    kind = ResultKind.RUNNING
+    codec = Codec(n_seq=MessageKey())
+    inputs = (InputStream("records"),)
+    parameters = Parameters
+    def dataset(self, parameters, seed, load):
+        raise NotImplementedError
+
+def tally_up(spark, job):
+    return "the program"
+"""
+ENTRY_POINTS = """
+[streamgauge.workloads]
+board-games/tally-up = board_games:Tally
+[streamgauge.programs.spark]
+board-games/tally-up = board_games:tally_up
+another/unregistered = board_games:tally_up
+"""
+
+
+def test_every_workload_has_a_program() -> None:
+    assert Spark.traits.workloads == set(registry.names("workloads"))
+    assert Spark.traits.gaps == {}
+
+
+@pytest.mark.parametrize(
+    ("workload", "program"),
+    [("streambench/wordcount", streambench.wordcount), ("traffic/sliding", traffic.sliding)],
+)
+def test_a_program_is_found_by_name(workload: str, program: object) -> None:
+    assert programs.find(workload) is program
+
+
+@pytest.mark.parametrize("name", ["streambench/read", "traffic/_customised", "traffic/STATEFUL", "traffic/", "sliding"])
+def test_what_else_a_module_has_is_no_program(name: str) -> None:
+    with pytest.raises(UsageError, match="unknown workload"):
+        programs.find(name)
+
+
+def test_limits_name_programs_that_exist() -> None:
+    for limit in Spark.traits.limits:
+        assert limit.workloads and limit.workloads <= Spark.traits.workloads
+
+
+def test_other_packages_add_programs(tmp_path: Path) -> None:
+    """Seen by the traits, with neither pyspark nor the program imported; a program without its workload is not."""
+    (tmp_path / "board_games.py").write_text(GAMES)
+    metadata = tmp_path / "board_games-1.0.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: board-games\nVersion: 1.0\n")
+    (metadata / "entry_points.txt").write_text(ENTRY_POINTS)
+    code = f"""
+import sys
+sys.path.insert(0, {str(tmp_path)!r})
+from streamgauge.engines.spark import Spark, programs
+assert "board-games/tally-up" in Spark.traits.workloads
+assert "another/unregistered" not in Spark.traits.workloads
+assert not {{"pyspark", "board_games"}} & set(sys.modules)
+assert programs.find("board-games/tally-up")(None, {{}}) == "the program"
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+def entry_point(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
+    points = EntryPoints([EntryPoint(name, value, programs.GROUP)])
+    monkeypatch.setattr(programs, "entry_points", lambda **wanted: points.select(**wanted))
+
+
+@pytest.mark.parametrize("value", ["no_such_module_exists:program", "json:no_such_function"])
+def test_a_program_that_cannot_be_loaded_is_named(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
+    entry_point(monkeypatch, "games/tally", value)
+    with pytest.raises(UsageError, match="games/tally could not be loaded") as problem:
+        programs.find("games/tally")
+    assert value in problem.value.message()
+
+
+def test_other_packages_do_not_replace_our_programs(monkeypatch: pytest.MonkeyPatch) -> None:
+    entry_point(monkeypatch, "traffic/ingest", "json:loads")
+    assert programs.find("traffic/ingest") is traffic.ingest

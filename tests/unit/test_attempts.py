@@ -1,0 +1,31 @@
+"""Runs that the tests repeat are counted, and too many fail the session."""
+
+from __future__ import annotations
+
+import pytest
+
+from attempts import Runs, until_valid
+
+
+def invalid_until(valid: int, runs: Runs, attempts: int = 3) -> int:
+    return until_valid(lambda attempt: attempt, lambda attempt: attempt < valid, attempts, runs)
+
+
+def test_a_run_is_repeated_until_it_is_valid() -> None:
+    runs = Runs()
+    assert invalid_until(0, runs) == 0
+    assert (runs.total, runs.summary()) == (1, "1 runs, none was INVALID")
+    assert invalid_until(2, runs) == 2
+    assert (runs.total, len(runs.invalid)) == (4, 2)
+    assert runs.summary() == ("4 runs, 2 of them INVALID and repeated: test_a_run_is_repeated_until_it_is_valid")
+    assert invalid_until(9, runs) == 2, "the last one where all were INVALID"
+    assert (runs.total, len(runs.invalid)) == (7, 5)
+    assert invalid_until(9, runs, attempts=1) == 0
+    assert (runs.total, len(runs.invalid)) == (8, 5), "a test of an INVALID run"
+
+
+@pytest.mark.parametrize(
+    ("total", "invalid", "fails"), [(3, 2, False), (14, 3, True), (15, 3, False), (40, 8, False), (40, 9, True)]
+)
+def test_a_fifth_of_the_runs_and_never_less_than_three(total: int, invalid: int, fails: bool) -> None:
+    assert (Runs(total, ["test"] * invalid).problem() is not None) is fails
