@@ -71,6 +71,8 @@ MANIFEST = {
     "calibration?": OrNull(CALIBRATION),
     "environment?": {"removed?": [str]},
     "provenance?": {"date?": str, "git?": OrNull({"commit": str, "dirty": bool}), "packages?": MapOf(str)},
+    "program?": [str],
+    "evaluator?": {"master": str},
     "command": str,
 }
 _FIGURES = {f"{name}?": _NUMBER for name in ("count", "p50", "p90", "p99", "p999", "max", "mean")}
@@ -110,6 +112,7 @@ CAPACITY = {
     "slo": [str],
     "resolution": float,
     "over": str,
+    "harder?": OneOf("more", "less"),
     "unit": str,
     "outcome": OrNull(str),
     "interval": [_NUMBER, _NUMBER],

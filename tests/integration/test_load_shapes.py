@@ -16,7 +16,7 @@ from streamgauge.model import LoadPlan
 from streamgauge.model.summary import Summary
 from streamgauge.run import measurement as course
 from streamgauge.run.plan import Request
-from streamgauge.run.reporter import Call, NullReporter, Seen
+from streamgauge.run.reporter import LoadObservation, NullReporter, ProbeDecision
 from streamgauge.run.runner import run_scenario
 from streamgauge.rundir import RunDir
 from streamgauge.studies import scenario as scenarios
@@ -135,10 +135,10 @@ class EndsIt:
     """Calls the word when the measured interval is two seconds old."""
 
     def __init__(self, word: str) -> None:
-        self.word = word
+        self.action = word
 
-    def look(self, seen: Seen) -> Call | None:
-        return Call(self.word, "as agreed") if seen.measured_s >= 2 else None  # type: ignore[arg-type]
+    def look(self, observation: LoadObservation) -> ProbeDecision | None:
+        return ProbeDecision(self.action, "as agreed") if observation.measured_s >= 2 else None  # type: ignore[arg-type]
 
 
 def ended(shared: Bench, word: str) -> tuple[RunDir, Summary]:

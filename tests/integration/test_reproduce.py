@@ -51,7 +51,7 @@ def test_a_study_is_reproduced_also_after_an_interruption(shared: Bench, tmp_pat
     done = repeated(once)
     said, begun, page = interrupted[-1]
     out = tmp_path / str(len(interrupted) - 1)
-    assert f"--out {out} goes on" in said
+    assert f"pass --out {out} to resume" in said
     assert "Traceback" not in said
     assert [row["state"] for row in begun["experiments"]] == ["done", "pending", "not run", "not run", "not run"]
     assert "stages-ingest-built-in" in page

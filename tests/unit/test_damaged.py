@@ -18,7 +18,7 @@ from written_runs import write_run
 from streamgauge.campaigns.capacity import CapacitySearch
 from streamgauge.campaigns.capacity_file import CapacityFile
 from streamgauge.campaigns.repetition import write_set
-from streamgauge.campaigns.reproduction import Order
+from streamgauge.campaigns.reproduction import ReproductionRequest
 from streamgauge.campaigns.reproduction_file import ReproductionFile
 from streamgauge.campaigns.search import Answer
 from streamgauge.cli.main import app
@@ -106,16 +106,16 @@ def compare_capacities(path: Path) -> list[str]:
 
 
 def reproduce(path: Path) -> list[str]:
-    order = Order("ospbench", path / "run", ("echo",))
-    file = ReproductionFile.open(order.out, "ospbench", order.described(), order.settings())
+    campaign = ReproductionRequest("ospbench", path / "run", ("echo",))
+    file = ReproductionFile.open(campaign.out, "ospbench", campaign.described(), campaign.settings())
     summary = json.loads((GOLDEN / "summary.json").read_text())
     attempt = {"run": 1, "directory": "runs/a", "verdict": "VALID", "reasons": [], "p50_ms": {"total": 4.0}}
-    one = order.described().experiments[0]
+    one = campaign.described().experiments[0]
     row = {"name": one.name, "scenario": one.scenario, "stage": one.stage, "variant": one.variant, "purpose": "run"}
     row |= {"engine": "echo", "runs": 1, "state": "done", "reason": "", "attempts": [attempt], "verdict": "VALID"}
     file.content["experiments"] = [row | {"directory": "runs/a", "summary": summary, "capacity": None}]
     file.write()
-    return ["reproduce", "ospbench", "--engine", "echo", "--out", str(order.out), "--dry-run"]
+    return ["reproduce", "ospbench", "--engine", "echo", "--out", str(campaign.out), "--dry-run"]
 
 
 def doctor(path: Path) -> list[str]:

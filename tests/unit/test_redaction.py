@@ -9,12 +9,13 @@ import pytest
 
 from streamgauge import registry
 from streamgauge.campaigns.capacity import CapacitySearch
-from streamgauge.cli.compare import request_of
 from streamgauge.cli.request import build
 from streamgauge.errors import UsageError
 from streamgauge.redaction import REDACTED, redact_arguments, redact_options
 from streamgauge.run import manifest
 from streamgauge.run import plan as plans
+from streamgauge.run.repeat import request_of
+from streamgauge.rundir import RunDir
 from streamgauge.studies.scenario import Values
 
 SECRET = "hunter2"
@@ -82,10 +83,12 @@ def test_no_secret_reaches_manifest_or_command_and_the_engine_has_it(number: int
 
 
 @pytest.mark.parametrize("number", [0, 1])
-def test_a_redacted_command_is_refused(number: int, tmp_path: Path) -> None:
-    command = requests_with_secrets(tmp_path)[number].command
+def test_a_run_with_secrets_is_not_repeated(number: int, tmp_path: Path) -> None:
+    request = requests_with_secrets(tmp_path / "out")[number]
+    run = RunDir.create(request.out)
+    run.write_manifest(manifest.describe(plans.draw(request, "run", tmp_path / "work")))
     with pytest.raises(UsageError, match="secrets are not in the run directory"):
-        request_of(command, tmp_path)
+        request_of(run, tmp_path / "again")
 
 
 def test_a_placeholder_is_not_run(tmp_path: Path) -> None:

@@ -1,13 +1,12 @@
 """The capacity search: one probe after another, each an ordinary run, until the edge is known closely enough.
 
 ``OUT/probes/NN-VALUE`` are run directories, ``OUT/probes/00-drain`` is the run that gave the first guess,
-``OUT/capacity.json`` is written anew after every probe (docs/reference/capacity.md), so that an unfinished search
-goes on where it stopped.
+``OUT/capacity.json`` is rewritten after every probe (docs/reference/capacity.md), so that an unfinished search can be
+resumed.
 """
 
 from __future__ import annotations
 
-import os
 import secrets
 import shutil
 import time
@@ -16,27 +15,27 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
-from pydantic import ValidationError
-
-from streamgauge import registry, report
-from streamgauge.campaigns.capacity_file import CapacityFile
+from streamgauge import registry
+from streamgauge.campaigns.capacity_file import CapacityFile, identifying_settings
 from streamgauge.campaigns.referee import PROBE_S, STEPS, DrainReferee, ProbeReferee
-from streamgauge.campaigns.search import Answer, Next, Probe, Target, Word, advance
+from streamgauge.campaigns.search import Answer, Next, Probe, ProbeVerdict, Target, advance
 from streamgauge.errors import EXIT_MISSED, EXIT_OK, EngineFailed, InvalidMeasurement, UsageError
 from streamgauge.evaluate import sustained
 from streamgauge.evaluate.metrics.arrival import BROKER_REASON
 from streamgauge.evaluate.verdict import failures
 from streamgauge.model import Scenario, Verdict
-from streamgauge.model.capacity import RATE, Capacity, CapacityProbe, CapacitySet, Purpose, unit
+from streamgauge.model.capacity import Capacity, CapacityProbe, CapacitySet, Purpose
 from streamgauge.model.summary import SloResult, Summary
 from streamgauge.processes import directory_lock
-from streamgauge.redaction import redact_arguments, redact_options
+from streamgauge.redaction import redact_arguments
 from streamgauge.run.evaluation import Evaluator, kept_evaluator
 from streamgauge.run.plan import Request
 from streamgauge.run.reporter import Reporter
 from streamgauge.run.results import is_one_to_one
 from streamgauge.run.runner import run_scenario
 from streamgauge.rundir import RunDir
+from streamgauge.studies.scenario import RATE_MAX
+from streamgauge.studies.search_axis import RATE_AXIS, SearchAxis
 
 BACKLOG_S = 750
 """The backlog that is drained for the first guess, in seconds of the scenario's own rate."""
@@ -49,7 +48,6 @@ DRAIN_BATCH = 50_000
 DRAIN_WATCHED_S = 30.0
 DRAIN_GIVEN_UP_S = 60.0
 """Seconds without a result after which the scenario's own rate is the first guess."""
-MOST_OF_A_PARAMETER = 1000
 NOT_SUSTAINED = ("overloaded", "not sustained")
 """How the warning begins that says why a rate was not."""
 
@@ -58,11 +56,11 @@ Show = Callable[[CapacityProbe], None]
 
 @dataclass(frozen=True)
 class CapacitySearch:
-    """What is looked for: the highest rate, or the least of a parameter (``over``) that sustains the given rate."""
+    """Looks for the hardest value of the axis that is sustained: the highest rate, or the fewest cores."""
 
     request: Request
     resolution: float
-    over: str = RATE
+    axis: SearchAxis = RATE_AXIS
     shift: float = 0.0
     """By how many resolutions the first guess is raised, below 1: see capacity_set.py."""
 
@@ -80,124 +78,88 @@ class CapacitySearch:
     @property
     def start(self) -> int:
         """The scenario's own value of what is searched."""
-        scenario = self.request.scenario
-        if self.over == RATE:
-            return scenario.load.rate_per_s
-        known: dict[str, Any] = {"partitions": scenario.partitions, **scenario.engine_options}
-        whole = [key for key, value in known.items() if type(value) is int]
-        if self.over not in whole:
-            raise registry.unknown("whole number to search over", self.over, [*whole, RATE])
-        value: int = known[self.over]
-        return max(value, 1)
+        return self.axis.value(self.request.scenario)
 
     def target(self, guess: int) -> Target:
-        if self.over == RATE:
-            return Target(guess, self.resolution)
-        most = os.cpu_count() or 1 if self.over == "cores" else MOST_OF_A_PARAMETER
-        least, most = (self._accepted(guess, end) for end in (1, max(most, guess)))
-        return Target(guess, self.resolution, lowest=least, highest=most, more_helps=True)
+        bounds = 1, max(self.axis.most() or RATE_MAX, guess)
+        lowest, highest = (self._accepted(guess, bound) for bound in bounds)
+        return Target(guess, self.resolution, lowest, highest, self.axis.more_is_harder)
 
     def _accepted(self, inside: int, end: int) -> int:
-        """The value nearest to ``end`` that the engine takes; it takes ``inside``."""
+        """The value nearest to ``end`` that can be set; ``inside`` can."""
+        tried = end
         while inside != end:
-            # Between neighbours there is no middle.
-            tried = end if abs(end - inside) == 1 else (inside + end) // 2
             try:
                 self.scenario_at(tried)
             except UsageError:
                 end = tried - (1 if tried > inside else -1)
             else:
                 inside = tried
+            # Between neighbours there is no middle.
+            tried = end if abs(end - inside) == 1 else (inside + end) // 2
         return inside
 
     def scenario_at(self, value: int) -> Scenario:
-        """The scenario of a probe. Raises UsageError for a value that the engine refuses."""
-        scenario = self.request.scenario
-        if self.over == RATE:
-            return replace(scenario, load=replace(scenario.load, rate_per_s=value))
-        if self.over == "partitions":
-            return replace(scenario, partitions=value)
-        options = {**scenario.engine_options, self.over: value}
-        try:
-            checked = registry.engine(scenario.engine).options.model_validate(options)
-        except ValidationError as problem:
-            raise UsageError(f"{self.over} cannot be {value}", got=problem.errors()[0]["msg"]) from None
-        return replace(scenario, engine_options=checked.model_dump())
+        """The scenario of a probe. Raises UsageError for a value that the scenario or the engine refuses."""
+        return self.axis.set(self.request.scenario, value)
 
     def settings(self) -> dict[str, Any]:
-        """Everything that must be the same for a search to go on."""
+        """Everything that must be the same for a search to be resumed, as ``capacity.json`` has it."""
         request, scenario = self.request, self.request.scenario
-        load = scenario.load
         return {
+            **identifying_settings(scenario),
             "scenario": f"{scenario.study}/{scenario.name}",
-            "profile": scenario.profile,
-            "stage": scenario.chosen,
-            "engine": scenario.engine,
-            "options": redact_options(scenario.engine_options),
-            "rule": scenario.sustained,
-            "slo": list(scenario.slo),
             "resolution": self.resolution,
-            "over": self.over,
+            "over": self.axis.name,
+            "harder": self.axis.harder,
             "start": self.start,
-            "rate_per_s": load.rate_per_s,
-            "warmup_s": load.warmup_s,
-            "rising_warmup": load.rising_warmup,
-            "measured_s": load.measured_s,
-            "arrivals": load.arrivals,
-            "generators": scenario.generators,
-            "partitions": scenario.partitions,
-            "parameters": dict(scenario.parameters),
-            "drain_deadline_s": scenario.drain_deadline_s,
-            "quiet_s": scenario.quiet_s,
-            "seed": scenario.seed,
             "bootstrap": request.bootstrap,
             "program": redact_arguments(request.program),
-            "job": None if scenario.job is None else scenario.job.sha256,
         }
 
 
-def find_capacity(hunt: CapacitySearch, reporter: Reporter, show: Show = lambda row: None) -> Capacity:
-    """Search below ``hunt.request.out``; returns the content of ``capacity.json``. ``show`` gets every probe's row.
+def find_capacity(search: CapacitySearch, reporter: Reporter, show: Show = lambda row: None) -> Capacity:
+    """Search below ``search.request.out``; returns the content of ``capacity.json``. ``show`` gets every probe's row.
 
-    An unfinished search with the same settings goes on. Raises UsageError when the directory holds anything else or
+    An unfinished search with the same settings is resumed. Raises UsageError when the directory holds anything else or
     another command is using it, EngineFailed when the system under test failed, and whatever stops a single run; what
     was found until then stays.
     """
-    with directory_lock.hold(hunt.request.out):
-        return _find_capacity(hunt, reporter, show)
+    with directory_lock.hold(search.request.out):
+        return _find_capacity(search, reporter, show)
 
 
-def _find_capacity(hunt: CapacitySearch, reporter: Reporter, show: Show) -> Capacity:
-    file = CapacityFile.open(hunt.request.out, hunt.settings())
+def _find_capacity(search: CapacitySearch, reporter: Reporter, show: Show) -> Capacity:
+    file = CapacityFile.open(search.request.out, search.settings())
     for row in file.probes:
         show(row)
     if file.finished:
         return file.content
     try:
-        file.finish(_search(hunt, file, reporter, show))
+        file.finish(_search(search, file, reporter, show))
     except EngineFailed as failure:
         file.note_failure(f"{failure.what}: {failure.got}")
         raise
     return file.content
 
 
-def _search(hunt: CapacitySearch, file: CapacityFile, reporter: Reporter, show: Show) -> Answer:
+def _search(search: CapacitySearch, file: CapacityFile, reporter: Reporter, show: Show) -> Answer:
     """Probe until the answer is known. Raises EngineFailed when the system under test failed."""
-    out = hunt.request.out
+    out = search.request.out
     if file.guess is None:
-        file.set_guess(_first_guess(hunt, reporter))
-    target = hunt.target(file.guess or hunt.start)
-    load = hunt.request.scenario.load
-    records = round(target.guess * (load.warmup_s + load.measured_s)) if hunt.over == RATE else load.records
-    with kept_evaluator(f"capacity-{secrets.token_hex(4)}", out / "logs", hunt.request.master, records) as evaluator:
+        file.set_guess(_first_guess(search, reporter))
+    target = search.target(file.guess or search.start)
+    load = search.request.scenario.load
+    records = round(target.guess * (load.warmup_s + load.measured_s)) if search.axis.is_rate else load.records
+    with kept_evaluator(f"capacity-{secrets.token_hex(4)}", out / "logs", search.request.master, records) as evaluator:
         while isinstance(step := advance(target, _searched(file)), Next):
-            reporter.phase(f"probe {file.next_number}: {step.value:,} {unit(hunt.over)} ({step.purpose})")
-            row = _probe(hunt, step, file, reporter, evaluator)
+            reporter.phase(f"probe {file.next_number}: {step.value:,} {search.axis.unit} ({step.purpose})")
+            row = _probe(search, step, file, reporter, evaluator)
             file.add(row)
             show(row)
             if row.verdict == "failed":
                 raise EngineFailed(
-                    f"the system under test failed at {step.value:,} {unit(hunt.over)}",
+                    f"the system under test failed at {step.value:,} {search.axis.unit}",
                     where=out / row.directory,
                     got=row.reason,
                 )
@@ -214,17 +176,17 @@ def exit_code(capacity: Capacity | CapacitySet) -> int:
 def _searched(file: CapacityFile) -> list[Probe]:
     words = ("sustained", "not sustained", "undecided", "invalid")
     return [
-        Probe(row.value, cast(Word, row.verdict), row.purpose, row.reason.startswith(BROKER_REASON))
+        Probe(row.value, cast(ProbeVerdict, row.verdict), row.purpose, row.reason.startswith(BROKER_REASON))
         for row in file.probes
         if row.verdict in words
     ]
 
 
-def _first_guess(hunt: CapacitySearch, reporter: Reporter) -> int:
+def _first_guess(search: CapacitySearch, reporter: Reporter) -> int:
     """The rate at which a backlog drains; the scenario's own rate when that cannot be seen."""
-    if hunt.over != RATE:
-        return hunt.start
-    scenario = hunt.request.scenario
+    if not search.axis.is_rate:
+        return search.start
+    scenario = search.request.scenario
     load = scenario.load
     backlog = min(max(BACKLOG_S * load.rate_per_s, BACKLOG_LEAST), BACKLOG_MOST)
     burst_s = max(1.0, backlog / BACKLOG_PER_S)
@@ -245,20 +207,19 @@ def _first_guess(hunt: CapacitySearch, reporter: Reporter) -> int:
     if limit and not one_to_one:
         options[limit] = options[limit] or DRAIN_BATCH
     request = replace(
-        hunt.request,
+        search.request,
         scenario=replace(scenario, load=draining, engine_options=options, sustained=None, slo=()),
-        out=_fresh(hunt.request.out / "probes" / "00-drain"),
+        out=_fresh(search.request.out / "probes" / "00-drain"),
     )
     reporter.phase(f"draining a backlog of {backlog:,} records for a first guess")
     directory, summary = run_scenario(request, reporter, None, referee)
     _delete_records(directory)
     if why := _failures(directory, summary):
-        report.write(directory)
         raise EngineFailed(
             "the system under test failed while it drained a backlog", where=directory.path, got="; ".join(why)
         )
     guess_per_s = referee.rate_per_s() or load.rate_per_s
-    raised: float = guess_per_s * (1 + hunt.resolution) ** hunt.shift
+    raised: float = guess_per_s * (1 + search.resolution) ** search.shift
     return max(1, round(raised))
 
 
@@ -271,22 +232,21 @@ def _failures(run: RunDir, summary: Summary) -> Sequence[str]:
 
 
 def _probe(
-    hunt: CapacitySearch, step: Next, file: CapacityFile, reporter: Reporter, evaluator: Evaluator
+    search: CapacitySearch, step: Next, file: CapacityFile, reporter: Reporter, evaluator: Evaluator
 ) -> CapacityProbe:
     """One run at that value, and what it shows."""
-    scenario = hunt.scenario_at(step.value)
+    scenario = search.scenario_at(step.value)
     probe_s, least_s, longest_s = lengths_s(scenario.load.measured_s, step.purpose, scenario.sustained)
     load = replace(scenario.load, measured_s=longest_s)
     referee = ProbeReferee(is_one_to_one(scenario), probe_s, least_s, longest_s, scenario.sustained)
-    out = _fresh(hunt.request.out / "probes" / f"{file.next_number:02d}-{step.value}")
+    out = _fresh(search.request.out / "probes" / f"{file.next_number:02d}-{step.value}")
     request = replace(
-        hunt.request,
+        search.request,
         scenario=replace(scenario, load=load),
         out=out,
     )
     began = time.monotonic()
     directory, summary = run_scenario(request, reporter, evaluator, referee)
-    report.write(directory)
     _delete_records(directory)
     verdict, reason, weak = judge(summary, scenario.sustained, referee.given_up, referee.weak)
     return CapacityProbe(
@@ -299,14 +259,14 @@ def _probe(
         validated=summary.validated,
         seconds=round(time.monotonic() - began, 1),
         seconds_saved=round(referee.saved_s, 1),
-        directory=str(out.relative_to(hunt.request.out)),
+        directory=str(out.relative_to(search.request.out)),
         total_p50=summary.percentile_ms("total", "p50"),
         total_p99=summary.percentile_ms("total", "p99"),
     )
 
 
 def lengths_s(measured_s: float, purpose: Purpose, rule: str | None) -> tuple[float, float, float]:
-    """Of a probe: the length after which it is looked whether it tells, the least one and the longest."""
+    """Of a probe: the length after which its decision is first checked, the shortest one and the longest."""
     probe_s = min(measured_s, PROBE_S)
     longest_s = max(measured_s, STEPS * probe_s, sustained.least_s(rule))
     if purpose == "confirm":
@@ -345,8 +305,8 @@ def judge(
     slope_percent = None if summary.backlog is None else summary.backlog.slope_percent
     if slope_percent is None:
         return "undecided", "the rule had too little to go by", True
-    found = sustained.by_estimate(slope_percent / 100)
-    return "sustained" if found.held else "not sustained", found.why, True
+    estimate = sustained.by_estimate(slope_percent / 100)
+    return "sustained" if estimate.held else "not sustained", estimate.why, True
 
 
 def _engine_fell_behind(summary: Summary) -> bool:

@@ -14,19 +14,26 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from streamgauge.campaigns.comparison import CHECKED, DECIMALS, FORMAT, check_alike, job_notes
+from streamgauge.campaigns.capacity_file import completed
+from streamgauge.campaigns.comparison import DECIMALS, FORMAT, IGNORED, check_alike, job_notes
 from streamgauge.errors import UsageError
 from streamgauge.evaluate import comparison
+from streamgauge.identity import Ignored
 from streamgauge.model import capacity
-from streamgauge.model.capacity import NAME, RATE, Capacity
+from streamgauge.model.capacity import NAME, Capacity
 from streamgauge.rundir import RunDir
+from streamgauge.studies.search_axis import SearchAxis
 
-CHOSEN_BY_SEARCH = ("scenario.load",)
-"""A capacity search chooses the rates and the lengths of its probes itself."""
-SEARCHED_ALIKE = (
-    *("unit", "rule", "slo", "resolution", "warmup_s", "rising_warmup", "measured_s", "arrivals", "drain_deadline_s"),
-)
-"""Settings of all searches that must agree; and the rate, where it is not what is searched."""
+IGNORED_OF_PROBES: Ignored = {**IGNORED, "scenario.load": "a search chooses rates and lengths itself"}
+IGNORED_SETTINGS: Ignored = {
+    "engine": "engines and their options are what one compares",
+    "options": "as above",
+    "program": "is the engine",
+    "job": "another job in the stage's place may be compared with it",
+    "profile": "only presets values, which are compared themselves",
+    "start": "is the searched value of the scenario",
+    "bootstrap": "the transport is compared by what its probes ran on",
+}
 
 
 @dataclass(frozen=True)
@@ -35,6 +42,10 @@ class Search:
 
     path: Path
     content: Capacity
+
+    @property
+    def axis(self) -> SearchAxis:
+        return SearchAxis.of_file(self.content)
 
     @property
     def best(self) -> float:
@@ -47,9 +58,10 @@ class Search:
 
     @property
     def settings(self) -> dict[str, Any]:
-        found = self.content
-        known = {"unit": found.unit, "rule": found.rule, "slo": list(found.slo), "resolution": found.resolution}
-        return {**known, **found.settings}
+        """Everything that was asked for, and the unit."""
+        content = self.content
+        beside = {"unit": content.unit, "over": content.over, "rule": content.rule, "slo": list(content.slo)}
+        return completed({**beside, "resolution": content.resolution, **content.settings})
 
 
 def is_capacity(path: Path) -> bool:
@@ -69,11 +81,11 @@ def compare_capacities(a: Path, b: Path, seed: int = comparison.SEED) -> dict[st
     runs = [_any_run(search.path) for search in (*left, *right)]
     known = [run for run in runs if run is not None]
     if known:
-        check_alike(known[0], known[1:], [key for key in CHECKED if key not in CHOSEN_BY_SEARCH])
+        axis = left[0].axis.name
+        check_alike(known[0], known[1:], [*IGNORED_OF_PROBES, f"scenario.{axis}", f"scenario.parameters.{axis}"])
     of_a, of_b = ([search.best for search in side] for side in (left, right))
-    of_rates = left[0].content.of_rate
-    # A higher rate is the lower cost.
-    costs = (of_b, of_a) if of_rates else (of_a, of_b)
+    # To sustain more of what is harder is the lower cost.
+    costs = (of_b, of_a) if left[0].axis.more_is_harder else (of_a, of_b)
     searches = min(len(of_a), len(of_b))
     low, high = math.nan, math.nan
     if searches >= comparison.RUNS_MIN:
@@ -148,10 +160,11 @@ def _is_validated(search: Search) -> bool:
 
 def _check_searched_alike(searches: Sequence[Search]) -> None:
     first, *others = searches
-    keys = SEARCHED_ALIKE if first.content.of_rate else (*SEARCHED_ALIKE, RATE)
+    left = _comparable(first)
     for other in others:
-        left, right = first.settings, other.settings
-        differing = [key for key in keys if left.get(key) != right.get(key)]
+        right = _comparable(other)
+        # What only one of the two has was not known to the version that made the other.
+        differing = [key for key in left if key in right and left[key] != right[key]]
         if differing:
             raise UsageError(
                 "the capacities were not measured alike",
@@ -159,6 +172,15 @@ def _check_searched_alike(searches: Sequence[Search]) -> None:
                 got="; ".join(f"{key}: {left.get(key)!r} and {right.get(key)!r}" for key in differing),
                 expected="the same values on both sides",
             )
+
+
+def _comparable(search: Search) -> dict[str, Any]:
+    """The settings that must agree: not the value that was searched, whose start does not matter."""
+    settings = search.settings
+    named = {**settings, **settings["parameters"]}
+    return {
+        key: value for key, value in named.items() if key not in {*IGNORED_SETTINGS, "parameters", search.axis.name}
+    }
 
 
 def _searches_needed(costs: tuple[list[float], list[float]], low: float, high: float, seed: int) -> int | None:
@@ -172,9 +194,9 @@ def _searches_needed(costs: tuple[list[float], list[float]], low: float, high: f
 
 def _notes(left: Sequence[Search], right: Sequence[Search]) -> list[str]:
     runs = [_any_run(side[0].path) for side in (left, right)]
-    said = job_notes(*(run.summary() for run in runs if run is not None)) if None not in runs else []
+    notes = job_notes(*(run.summary() for run in runs if run is not None)) if None not in runs else []
     open_ended = [search for search in (*left, *right) if search.is_open]
-    return said + [f"{search.path}: the capacity may lie beyond {search.best:,.0f}" for search in open_ended]
+    return notes + [f"{search.path}: the capacity may lie beyond {search.best:,.0f}" for search in open_ended]
 
 
 def _described(path: Path, side: Sequence[Search]) -> dict[str, Any]:
@@ -192,5 +214,5 @@ def _described(path: Path, side: Sequence[Search]) -> dict[str, Any]:
 
 def _any_run(path: Path) -> RunDir | None:
     """A probe of the search, not one that was cut off: they differ in nothing but the load."""
-    found = sorted(path.glob("probes/*/summary.json"))
-    return RunDir.open(found[0].parent) if found else None
+    summaries = sorted(path.glob("probes/*/summary.json"))
+    return RunDir.open(summaries[0].parent) if summaries else None

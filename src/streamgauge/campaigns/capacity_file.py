@@ -1,16 +1,30 @@
-"""The ``capacity.json`` of a search that goes on: written whole after every change (model/capacity.py)."""
+"""The ``capacity.json`` of a search that can be resumed: written whole after every change (model/capacity.py)."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from streamgauge import identity
 from streamgauge.campaigns.resumable import check_same
 from streamgauge.campaigns.search import Answer
 from streamgauge.errors import UsageError
-from streamgauge.model import capacity
+from streamgauge.identity import Ignored
+from streamgauge.model import Scenario, capacity
 from streamgauge.model.capacity import FORMAT, NAME, BestLatency, Capacity, CapacityProbe, CapacitySet
+from streamgauge.redaction import redact_options
+from streamgauge.studies.search_axis import SearchAxis
+
+NAMED_OTHERWISE = (
+    *("scenario.study", "scenario.name", "scenario.chosen", "scenario.parameters", "scenario.sustained"),
+    *("scenario.job", "engine"),
+)
+"""In ``scenario``, ``stage``, ``parameters``, ``rule``, ``job``, ``engine`` and ``options``."""
+IGNORED: Ignored = {
+    "scenario.load.tail_s": "follows from the workload and the engine's trigger",
+}
 
 
 class CapacityFile:
@@ -37,7 +51,7 @@ class CapacityFile:
                     expected=f"--runs {content.runs} to resume them",
                     hint="the same command with --runs, or another --out",
                 )
-            check_same(path, content.settings, settings, "search")
+            check_resumable(path, content.settings, settings)
             return cls(path, content)
         if out.exists() and (not out.is_dir() or any(out.iterdir())):
             raise UsageError(
@@ -101,6 +115,40 @@ class CapacityFile:
         capacity.write(self._path, self.content)
 
 
+def identifying_settings(scenario: Scenario) -> dict[str, Any]:
+    """What identifies the measurement, by the names that this file has for it."""
+    identified = identity.ignoring(identity.of_scenario(scenario), [*NAMED_OTHERWISE, *IGNORED])
+    return {
+        "stage": scenario.chosen,
+        "parameters": json.loads(json.dumps(dict(scenario.parameters))),
+        "engine": scenario.engine,
+        "options": redact_options(scenario.engine_options),
+        "rule": scenario.sustained,
+        "job": None if scenario.job is None else scenario.job.sha256,
+        **{name.rpartition(".")[2]: value for name, value in identified.items()},
+    }
+
+
+def completed(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings of a file; what an earlier version did not write has the value that is the default now."""
+    missing = {**identity.defaults(), **identity.load_defaults(), "harder": SearchAxis.of_settings(settings).harder}
+    parameters = {name: settings[name] for name in identity.EARLY if name in settings} | settings.get("parameters", {})
+    return {**json.loads(json.dumps(missing)), **settings, "parameters": parameters}
+
+
+def check_resumable(path: Path, before: Mapping[str, Any], now: Mapping[str, Any]) -> None:
+    """Raises UsageError naming the first setting with which the search there was not begun.
+
+    A value that only one of the two versions knows, and that has no default, is not compared.
+    """
+    begun = completed(before)
+    if begun["parameters"].keys() != now["parameters"].keys():
+        # Early files lack some, and have others that this workload does not use.
+        begun["parameters"] = {name: begun["parameters"].get(name, value) for name, value in now["parameters"].items()}
+    both = [name for name in now if name in begun]
+    check_same(path, {name: begun[name] for name in both}, {name: now[name] for name in both}, "search")
+
+
 def _fresh(settings: Mapping[str, Any]) -> Capacity:
     return Capacity(
         format=FORMAT,
@@ -110,7 +158,8 @@ def _fresh(settings: Mapping[str, Any]) -> Capacity:
         slo=settings["slo"],
         resolution=settings["resolution"],
         over=settings["over"],
-        unit=capacity.unit(settings["over"]),
+        harder=settings["harder"],
+        unit=SearchAxis.of_settings(settings).unit,
         outcome=None,
         interval=(None, None),
         confirmed=False,

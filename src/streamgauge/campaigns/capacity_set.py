@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from streamgauge.campaigns.capacity import CapacitySearch, find_capacity
-from streamgauge.campaigns.resumable import check_same
+from streamgauge.campaigns.capacity_file import check_resumable
 from streamgauge.errors import StreamgaugeError, UsageError
 from streamgauge.evaluate.comparison import RUNS_MIN, SEED, bootstrap_interval
 from streamgauge.model import capacity as files
@@ -27,6 +27,7 @@ from streamgauge.model.capacity import FORMAT, NAME, Capacity, CapacityProbe, Ca
 from streamgauge.processes import directory_lock
 from streamgauge.report.capacity import write_capacity
 from streamgauge.run.reporter import Reporter
+from streamgauge.studies.search_axis import SearchAxis
 
 GOLDEN = 0.6180339887498949
 """Multiples of it, without their whole part, lie evenly between 0 and 1 however many there are."""
@@ -34,28 +35,28 @@ _WORST_FIRST = (None, "invalid", "missed", "ceiling", "found")
 
 
 def find_capacities(
-    hunt: CapacitySearch, runs: int, reporter: Reporter, show: Callable[[CapacityProbe], None] = lambda row: None
+    search: CapacitySearch, runs: int, reporter: Reporter, show: Callable[[CapacityProbe], None] = lambda row: None
 ) -> CapacitySet:
-    """``runs`` searches below ``hunt.request.out``, one after another; returns the set's ``capacity.json``.
+    """``runs`` searches below ``search.request.out``, one after another; returns the set's ``capacity.json``.
 
-    What is finished is not searched again, and an unfinished search goes on. Raises UsageError when the directory holds
+    Finished searches are not repeated, and an unfinished one is resumed. Raises UsageError when the directory holds
     anything else or more searches than that, or another command is using it, and whatever stops a single search; what
     was found until then stays.
     """
-    with directory_lock.hold(hunt.request.out):
-        return _find_capacities(hunt, runs, reporter, show)
+    with directory_lock.hold(search.request.out):
+        return _find_capacities(search, runs, reporter, show)
 
 
 def _find_capacities(
-    hunt: CapacitySearch, runs: int, reporter: Reporter, show: Callable[[CapacityProbe], None]
+    search: CapacitySearch, runs: int, reporter: Reporter, show: Callable[[CapacityProbe], None]
 ) -> CapacitySet:
-    out, settings = hunt.request.out, hunt.settings()
+    out, settings = search.request.out, search.settings()
     _check(out, settings, runs)
     out.mkdir(parents=True, exist_ok=True)
     content = write_set(out, settings, runs)
     for number in range(1, runs + 1):
         reporter.say(f"search {number} of {runs}")
-        one = replace(hunt, request=replace(hunt.request, out=out / str(number)), shift=(number - 1) * GOLDEN % 1)
+        one = replace(search, request=replace(search.request, out=out / str(number)), shift=(number - 1) * GOLDEN % 1)
         try:
             find_capacity(one, reporter, show)
         except UsageError:
@@ -87,7 +88,7 @@ def _check(out: Path, settings: Mapping[str, Any], runs: int) -> None:
             got=f"--runs {runs}",
             hint="another --out, or the same command without --runs",
         )
-    check_same(path, content.settings, settings, "search")
+    check_resumable(path, content.settings, settings)
     if runs < content.runs:
         raise UsageError(
             "the directory holds more searches",
@@ -105,9 +106,9 @@ def _write_pages(search: Path, settings: Mapping[str, Any], runs: int) -> Capaci
 
 def write_set(out: Path, settings: Mapping[str, Any], runs: int) -> CapacitySet:
     """Put the searches ``1`` … ``runs`` of a directory together, as far as they are there; returns the content."""
-    files_of = {str(number): out / str(number) / NAME for number in range(1, runs + 1)}
-    found = {name: _read_search(path) for name, path in files_of.items() if path.is_file()}
-    content = summarize(settings, runs, found)
+    paths = {str(number): out / str(number) / NAME for number in range(1, runs + 1)}
+    searches = {name: _read_search(path) for name, path in paths.items() if path.is_file()}
+    content = summarize(settings, runs, searches)
     files.write(out / NAME, content)
     write_capacity(out)
     return content
@@ -126,7 +127,7 @@ def summarize(settings: Mapping[str, Any], runs: int, searches: Mapping[str, Cap
     There is no interval where some search found no edge: a lower bound, or only those that found something, tell too
     little.
     """
-    rows = [_row(name, found) for name, found in searches.items()]
+    rows = [_row(name, search) for name, search in searches.items()]
     outcomes = {row.outcome for row in rows} | ({None} if len(rows) < runs else set())
     best = [row.interval[0] for row in rows if row.outcome in ("found", "ceiling") and row.interval[0] is not None]
     every_edge = all(row.outcome == "found" for row in rows)
@@ -139,7 +140,8 @@ def summarize(settings: Mapping[str, Any], runs: int, searches: Mapping[str, Cap
         slo=settings["slo"],
         resolution=settings["resolution"],
         over=settings["over"],
-        unit=files.unit(settings["over"]),
+        harder=settings.get("harder"),
+        unit=SearchAxis.of_settings(settings).unit,
         runs=runs,
         outcome=min(outcomes, key=_WORST_FIRST.index),
         median=statistics.median(best) if best else None,
@@ -155,15 +157,15 @@ def summarize(settings: Mapping[str, Any], runs: int, searches: Mapping[str, Cap
     )
 
 
-def _row(directory: str, found: Capacity) -> SearchRow:
+def _row(directory: str, search: Capacity) -> SearchRow:
     return SearchRow(
         directory=directory,
-        outcome=found.outcome,
-        interval=found.interval,
-        confirmed=found.confirmed,
-        validated=found.validated,
-        note=found.note,
-        best_latency_ms=found.best_latency_ms,
-        guess=found.guess,
-        seconds=found.seconds,
+        outcome=search.outcome,
+        interval=search.interval,
+        confirmed=search.confirmed,
+        validated=search.validated,
+        note=search.note,
+        best_latency_ms=search.best_latency_ms,
+        guess=search.guess,
+        seconds=search.seconds,
     )

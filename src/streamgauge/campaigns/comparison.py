@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from streamgauge import identity
 from streamgauge.campaigns.repetition import p50_ms, read_runs
 from streamgauge.errors import UsageError
 from streamgauge.evaluate import comparison
+from streamgauge.identity import Ignored
 from streamgauge.model import Verdict
 from streamgauge.model.outcome import Outcome
 from streamgauge.model.summary import Summary
@@ -19,32 +21,16 @@ from streamgauge.rundir import RunDir, shared_cores
 FORMAT = 1
 DECIMALS = 4
 
-CHECKED = (
-    "scenario.study",
-    "scenario.name",
-    "scenario.pipeline",
-    "scenario.parameters",
-    "scenario.dataset",
-    "scenario.keys",
-    "scenario.generators",
-    "scenario.load",
-    "scenario.partitions",
-    "scenario.out_of_order_ms",
-    "scenario.seed",
-    "scenario.faults",
-    "transport.name",
-    "transport.own",
-    "transport.topic_settings",
-    "machine.system",
-    "machine.cpu",
-    "machine.cores",
-    "shared_cores",
-)
-"""Keys of the manifest that must agree; one that names an object stands for all keys below it."""
-UNCHECKED = ("scenario.load.tail_s",)
-"""The tail follows from the engine's trigger, and engines are what one compares."""
-ONE_SIDE = ("scenario.job.sha256",)
-"""What must agree within a side only: another job in the stage's place is a thing to compare with."""
+IGNORED: Ignored = {
+    "engine": "engines, their versions and their options are what one compares",
+    "program": "is the engine",
+    "scenario.job": "another job in the stage's place may be compared with it",
+    "scenario.load.tail_s": "follows from the engine's trigger",
+    "scenario.profile": "only presets values, which are compared themselves",
+    "scenario.sustained": "judges what was measured",
+    "scenario.slo": "judges what was measured",
+}
+"""In what the two sides may differ. The runs of one side may not."""
 
 
 @dataclass(frozen=True)
@@ -60,8 +46,7 @@ def compare(a: Path, b: Path, seed: int = comparison.SEED) -> dict[str, Any]:
     """B against A: two runs, capacities, or sets of either.
 
     Returns ratio, interval, word and every value. Raises UsageError for what cannot be compared: an INVALID, FAILED or
-    drifting run, a run against a capacity, manifests that differ in a checked key, and what ``compare_capacities``
-    refuses.
+    drifting run, a run against a capacity, runs that were not measured alike, and what ``compare_capacities`` refuses.
     """
     from streamgauge.campaigns.capacity_comparison import compare_capacities, is_capacity  # which builds on this module
 
@@ -73,56 +58,24 @@ def compare(a: Path, b: Path, seed: int = comparison.SEED) -> dict[str, Any]:
     return _compare_runs(_read(a), _read(b), seed)
 
 
-def differences(
-    a: Mapping[str, Any], b: Mapping[str, Any], checked: Sequence[str] = CHECKED
-) -> dict[str, tuple[Any, Any]]:
-    """The checked keys in which two manifests differ, each with both values; null where one lacks the key."""
-    left, right = dict(_leaves(a, checked)), dict(_leaves(b, checked))
-    keys = dict.fromkeys([*left, *right])
-    return {key: (left.get(key), right.get(key)) for key in keys if left.get(key) != right.get(key)}
-
-
-def check_alike(a: RunDir, others: Sequence[RunDir], checked: Sequence[str] = CHECKED, hint: str | None = None) -> None:
-    """Raises UsageError naming every differing key with both values."""
-    first = _manifest(a)
+def check_alike(a: RunDir, others: Sequence[RunDir], ignored: Iterable[str] = IGNORED, hint: str | None = None) -> None:
+    """Raises UsageError naming everything in which runs differ, with both values, other than what is ``ignored``."""
+    first = _identity(a)
     for other in others:
-        if found := differences(first, _manifest(other), checked):
+        if differing := identity.differences(first, _identity(other), ignored):
             raise UsageError(
                 "the runs were not measured alike",
                 where=f"{a.path} and {other.path}",
-                got="; ".join(f"{key}: {left!r} and {right!r}" for key, (left, right) in found.items()),
+                got="; ".join(f"{name}: {left!r} and {right!r}" for name, (left, right) in differing.items()),
                 expected="the same values on both sides",
                 hint=hint,
             )
 
 
-def _manifest(run: RunDir) -> dict[str, Any]:
-    """With every value of the load, also those that an older version did not know and left at what is the default."""
-    found = run.manifest()
-    manifest, scenario = found.as_json(), found.scenario.as_json()
-    load = asdict(found.scenario.load.plan())
-    shared = shared_cores(found, run.outcome() if run.outcome_path.is_file() else Outcome.blank())
-    return {
-        **manifest,
-        "shared_cores": shared,
-        "scenario": {"keys": "dataset", "generators": 1, "faults": [], **scenario, "load": load},
-    }
-
-
-def _leaves(manifest: Mapping[str, Any], checked: Sequence[str]) -> Iterator[tuple[str, Any]]:
-    for key in checked:
-        value: Any = manifest
-        for part in key.split("."):
-            value = value.get(part) if isinstance(value, Mapping) else None
-        yield from _below(key, value)
-
-
-def _below(key: str, value: Any) -> Iterator[tuple[str, Any]]:
-    if isinstance(value, Mapping):
-        for name, item in value.items():
-            yield from _below(f"{key}.{name}", item)
-    elif key not in UNCHECKED:
-        yield key, value
+def _identity(run: RunDir) -> identity.Identity:
+    manifest = run.manifest()
+    shared = shared_cores(manifest, run.outcome() if run.outcome_path.is_file() else Outcome.blank())
+    return identity.of_manifest(manifest.as_json(), shared)
 
 
 def _read(path: Path) -> Side:
@@ -133,7 +86,7 @@ def _read(path: Path) -> Side:
 def _compare_runs(a: Side, b: Side, seed: int) -> dict[str, Any]:
     _refuse_unusable(a, b)
     for side in (a, b):
-        check_alike(side.runs[0], side.runs[1:], ONE_SIDE)
+        check_alike(side.runs[0], side.runs[1:], ignored=())
     first, *others = [*a.runs, *b.runs]
     check_alike(first, others, hint="run both with the same scenario, load and seed, on one machine")
     every = [*a.summaries, *b.summaries]
@@ -188,16 +141,16 @@ def _values(side: Side, kind: str) -> list[float]:
 def job_notes(a: Summary, b: Summary) -> list[str]:
     """What differs in what was run, where one of two summaries is of a reader's own job, and what nobody checked."""
     jobs = [summary.job for summary in (a, b)]
-    said = []
+    notes = []
     if len({job and job.sha256 for job in jobs}) > 1:
         ran = [f"the job {job.name} ({job.sha256[:7]})" if job else "the stage itself" for job in jobs]
-        said.append(f"A ran {ran[0]}, B {ran[1]}")
-    said += [
+        notes.append(f"A ran {ran[0]}, B {ran[1]}")
+    notes += [
         f"{name} is unvalidated: nothing says whether its answers are right"
         for name, summary in (("A", a), ("B", b))
         if summary.validated is False
     ]
-    return said
+    return notes
 
 
 def _notes(*sides: Side) -> list[str]:

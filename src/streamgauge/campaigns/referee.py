@@ -1,10 +1,10 @@
-"""Who may end a load early: a probe whose verdict is certain, and a backlog whose draining has been seen.
+"""Ends a load early: of a probe whose verdict is certain, and of a backlog whose draining has been observed.
 
 A live lag is the inputs appended whose result is not out yet, where a record has one result; else the inputs that the
-engine had not consumed, as far as it said so; both as a mean over time. The former is the backlog that the evaluation
-finds: where the rule is its slope, a probe that failed by it is over, and nobody records and matches its millions of
-records to hear the same. Who may have sustained the rate is evaluated in full, and so is a probe whose engine consumed
-its input and whose results are missing all the same: see ``may_have_lost``.
+engine had not consumed, as far as it reported; both as a mean over time. The former is the backlog that the evaluation
+finds: where the rule is its slope, a probe that failed by it is over, and its millions of records are not recorded and
+matched for the same verdict. A probe that may have sustained the rate is evaluated in full, and so is one whose engine
+consumed its input although results are missing: see ``may_have_lost``.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import numpy as np
 from streamgauge.evaluate import sustained
 from streamgauge.evaluate.metrics.trend import Series
 from streamgauge.run.lag import Lag
-from streamgauge.run.reporter import Call, Seen
+from streamgauge.run.reporter import LoadObservation, ProbeDecision
 
 PROBE_S = 30.0
 STEPS = 2
@@ -59,17 +59,17 @@ class Point:
     """The fewest since then: the lower edge of a sawtooth."""
 
 
-def point(seen: Seen, one_to_one: bool) -> Point | None:
+def point(observation: LoadObservation, one_to_one: bool) -> Point | None:
     """None where the lag is not known."""
-    one_to_one = one_to_one and seen.output is not None
-    done = seen.output if one_to_one else seen.consumed
+    one_to_one = one_to_one and observation.output is not None
+    done = observation.output if one_to_one else observation.consumed
     if done is None:
         return None
-    lag = seen.lags.by_output if one_to_one else seen.lags.by_consumed
+    lag = observation.lags.by_output if one_to_one else observation.lags.by_consumed
     if lag is None:
-        now = float(max(seen.appended - done, 0))
+        now = float(max(observation.appended - done, 0))
         lag = Lag(now, now)
-    return Point(seen.measured_s, done, lag.mean, lag.least)
+    return Point(observation.measured_s, done, lag.mean, lag.least)
 
 
 def _over_time(points: Sequence[Point], values: Sequence[float]) -> Series:
@@ -119,7 +119,7 @@ def may_have_lost(lag: Sequence[Point], unconsumed: Sequence[Point], offered_per
     """Whether results may be missing of input that the engine has consumed.
 
     ``lag`` counts the inputs without a result, ``unconsumed`` those that the engine has not consumed. False where the
-    unconsumed inputs explain at least half of the lag and of its growth. True, too, where nobody reports what was
+    unconsumed inputs explain at least half of the lag and of its growth. True, too, where it is not reported what was
     consumed. Compared are the values right after the engine moved, at the start and at the end.
     """
     if len(unconsumed) < 2:
@@ -186,76 +186,76 @@ class ProbeReferee:
     """Measured seconds after which it has come to its end."""
     rule: str | None = None
     """The scenario's, by name."""
-    call: Call | None = None
-    called_s: float = 0.0
+    decision: ProbeDecision | None = None
+    decided_s: float = 0.0
     """Measured seconds when it was called."""
     _points: list[Point] = field(default_factory=list)
     _unconsumed: list[Point] = field(default_factory=list)
     _due: int = 1
 
-    def look(self, seen: Seen) -> Call | None:
-        if self.one_to_one and seen.output is None:
+    def look(self, observation: LoadObservation) -> ProbeDecision | None:
+        if self.one_to_one and observation.output is None:
             # What was counted so far has marks of transactions in it.
             self.one_to_one = False
             self._points.clear()
-        found = point(seen, self.one_to_one)
-        if self.call is not None or found is None or seen.measured_s < 0:
+        look = point(observation, self.one_to_one)
+        if self.decision is not None or look is None or observation.measured_s < 0:
             return None
-        if seen.measured_s >= self.longest_s:
-            self.call = self._at_the_end(seen.offered_per_s)
+        if observation.measured_s >= self.longest_s:
+            self.decision = self._at_the_end(observation.offered_per_s)
         else:
-            self._points.append(found)
-            if (unconsumed := point(seen, one_to_one=False)) is not None:
+            self._points.append(look)
+            if (unconsumed := point(observation, one_to_one=False)) is not None:
                 self._unconsumed.append(unconsumed)
-            self.call = self._on_the_way(seen)
-        if self.call is not None:
-            self.called_s = seen.measured_s
-        return self.call
+            self.decision = self._on_the_way(observation)
+        if self.decision is not None:
+            self.decided_s = observation.measured_s
+        return self.decision
 
-    def _on_the_way(self, seen: Seen) -> Call | None:
-        points, offered_per_s = self._points, seen.offered_per_s
+    def _on_the_way(self, observation: LoadObservation) -> ProbeDecision | None:
+        points, offered_per_s = self._points, observation.offered_per_s
         certain = why_hopeless(points, offered_per_s, self.probe_s) or why_too_slow(points, offered_per_s, self.probe_s)
         if certain:
             return self._hopeless(certain, offered_per_s)
-        if seen.measured_s < self._due * self.probe_s:
+        if observation.measured_s < self._due * self.probe_s:
             return None
-        self._due = int(seen.measured_s // self.probe_s) + 1
-        found = by_slope(points, offered_per_s)
-        if seen.measured_s < self.least_s or found.held is None:
+        self._due = int(observation.measured_s // self.probe_s) + 1
+        finding = by_slope(points, offered_per_s)
+        if observation.measured_s < self.least_s or finding.held is None:
             return None
-        return self._failed(found, offered_per_s) or Call("enough")
+        return self._failed(finding, offered_per_s) or ProbeDecision("enough")
 
-    def _at_the_end(self, offered_per_s: float) -> Call | None:
+    def _at_the_end(self, offered_per_s: float) -> ProbeDecision | None:
         """Where the rule cannot tell even now, its point estimate decides."""
-        found, slope = by_slope(self._points, offered_per_s), waiting(self._points, offered_per_s).slope()
-        if found.held is None and slope is not None:
-            found = sustained.by_estimate(slope.per_s)
-        return self._failed(found, offered_per_s)
+        finding, slope = by_slope(self._points, offered_per_s), waiting(self._points, offered_per_s).slope()
+        if finding.held is None and slope is not None:
+            finding = sustained.by_estimate(slope.per_s)
+        return self._failed(finding, offered_per_s)
 
-    def _failed(self, found: sustained.Finding, offered_per_s: float) -> Call | None:
-        if found.held is not False or self.rule != "slope" or not self.one_to_one:
+    def _failed(self, finding: sustained.Finding, offered_per_s: float) -> ProbeDecision | None:
+        if finding.held is not False or self.rule != "slope" or not self.one_to_one:
             return None
-        return self._hopeless(found.why, offered_per_s, weak=found.weak)
+        return self._hopeless(finding.why, offered_per_s, weak=finding.weak)
 
-    def _hopeless(self, reason: str, offered_per_s: float, weak: bool = False) -> Call:
+    def _hopeless(self, reason: str, offered_per_s: float, weak: bool = False) -> ProbeDecision:
         doubtful = self.one_to_one and may_have_lost(self._points, self._unconsumed, offered_per_s)
-        word: Literal["hopeless", "check"] = "check" if doubtful else "hopeless"
-        return Call(word, reason, latency_ms(self._points, offered_per_s), weak)
+        action: Literal["hopeless", "check"] = "check" if doubtful else "hopeless"
+        return ProbeDecision(action, reason, latency_ms(self._points, offered_per_s), weak)
 
     @property
     def given_up(self) -> str:
         """Why the probe was hopeless; empty when it was not."""
-        return self.call.reason if self.call is not None and self.call.word != "enough" else ""
+        return self.decision.reason if self.decision is not None and self.decision.action != "enough" else ""
 
     @property
     def weak(self) -> bool:
         """Whether only the point estimate made it hopeless."""
-        return self.call is not None and self.call.weak
+        return self.decision is not None and self.decision.weak
 
     @property
     def saved_s(self) -> float:
         """Measured seconds that a hopeless probe was spared, against one of its ordinary length."""
-        return max(self.least_s - self.called_s, 0.0) if self.given_up else 0.0
+        return max(self.least_s - self.decided_s, 0.0) if self.given_up else 0.0
 
 
 @dataclass
@@ -274,29 +274,29 @@ class DrainReferee:
     """At each look: records consumed, and how many of them had no result yet."""
     _stalled: bool = False
 
-    def look(self, seen: Seen) -> Call | None:
+    def look(self, observation: LoadObservation) -> ProbeDecision | None:
         # With marks of transactions in it, the end of the output does not count results.
-        self.one_to_one = self.one_to_one and seen.output is not None
-        found, unconsumed = point(seen, self.one_to_one), point(seen, one_to_one=False)
-        if found is None or not found.done:
-            return self._call("hopeless") if seen.measured_s >= self.give_up_s else None
-        self._points.append(found)
+        self.one_to_one = self.one_to_one and observation.output is not None
+        look, unconsumed = point(observation, self.one_to_one), point(observation, one_to_one=False)
+        if look is None or not look.done:
+            return self._decide("hopeless") if observation.measured_s >= self.give_up_s else None
+        self._points.append(look)
         if unconsumed is not None:
-            self._unanswered.append((unconsumed.done, unconsumed.done - found.done))
-        lasted_s = found.at_s - self._points[0].at_s
+            self._unanswered.append((unconsumed.done, unconsumed.done - look.done))
+        lasted_s = look.at_s - self._points[0].at_s
         watched = lasted_s >= self.watch_s and not self._is_nearly_done(lasted_s)
         # Of a system that does not report what it consumed, a stall may be the end of a batch.
-        consumed = watched if unconsumed is None else unconsumed.lag < seen.offered_per_s
+        consumed = watched if unconsumed is None else unconsumed.lag < observation.offered_per_s
         self._stalled = consumed and self._is_stalled()
-        if found.lag < seen.offered_per_s or self._stalled:
-            return self._call("check")
+        if look.lag < observation.offered_per_s or self._stalled:
+            return self._decide("check")
         if watched:
-            return self._call("check" if self._unanswered_share() >= UNANSWERED_SHARE else "hopeless")
+            return self._decide("check" if self._unanswered_share() >= UNANSWERED_SHARE else "hopeless")
         return None
 
-    def _call(self, word: Literal["hopeless", "check"]) -> Call:
+    def _decide(self, action: Literal["hopeless", "check"]) -> ProbeDecision:
         reason = "the backlog was only drained to see how fast that goes"
-        return Call(word if self.one_to_one else "hopeless", reason)
+        return ProbeDecision(action if self.one_to_one else "hopeless", reason)
 
     def _is_nearly_done(self, lasted_s: float) -> bool:
         """Whether what is left will be gone in as long again, and can be checked then. It is waited for only once."""
@@ -325,7 +325,7 @@ class DrainReferee:
         """How fast it drained (Theil–Sen) in the last third of the time: before, a JVM still compiles.
 
         Looked at are the moments at which something was done; of an engine with long batches the last three, since
-        there are no more in a third. None when it was not seen.
+        there are no more in a third. None when it was not observation.
         """
         from scipy.stats import theilslopes
 

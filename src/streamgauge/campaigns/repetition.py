@@ -13,7 +13,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
-from streamgauge import report, stored
+from streamgauge import stored
 from streamgauge.errors import UsageError
 from streamgauge.evaluate.comparison import SEED, bootstrap_interval
 from streamgauge.model import Verdict
@@ -71,12 +71,10 @@ def _run_interleaved(requests: Sequence[Request], runs: int, reporter: Reporter)
                 reporter.phase(f"run {number} of {runs}{side}")
                 one = replace(request, out=request.out / str(number))
                 run, summary = run_scenario(one, reporter, evaluator)
-                report.write(run)
                 if summary.verdict == "INVALID":
                     reporter.warn(f"run {number} is INVALID and is repeated once: {'; '.join(summary.reasons)}")
                     run.path.rename(_invalid(one.out))
-                    run, _ = run_scenario(one, reporter, evaluator)
-                    report.write(run)
+                    run_scenario(one, reporter, evaluator)
     return [write_set(request.out, runs) for request in requests]
 
 
@@ -87,14 +85,14 @@ def _invalid(run: Path) -> Path:
 
 def write_set(path: Path, runs: int) -> Summary:
     """Put the runs ``1`` … ``runs`` of a directory together; returns the set's summary."""
-    found = {str(number): RunDir.open(path / str(number)) for number in range(1, runs + 1)}
-    summaries = {name: run.summary() for name, run in found.items()}
+    run_directories = {str(number): RunDir.open(path / str(number)) for number in range(1, runs + 1)}
+    summaries = {name: run.summary() for name, run in run_directories.items()}
     median = median_run(summaries)
-    firsts = {name: _invalid(path / name) for name in found if _invalid(path / name).is_dir()}
+    firsts = {name: _invalid(path / name) for name in run_directories if _invalid(path / name).is_dir()}
     discarded = {name: {first.name: RunDir.open(first).summary()} for name, first in firsts.items()}
     summary = summarize(summaries, median, discarded).with_changes(repeated=list(discarded))
     write_json(path / "summary.json", summary.as_json())
-    page = render(replace(read(found[median]), summary=summary))
+    page = render(replace(read(run_directories[median]), summary=summary))
     (path / "report.html").write_text(page, encoding="utf-8")
     write_json(path / SET_NAME, RepetitionSet(format=SET_FORMAT, runs=runs, median=median).as_json())
     return summary

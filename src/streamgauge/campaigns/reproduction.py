@@ -1,60 +1,59 @@
 """A published study, run as its authors ran it: one experiment after another, each a run or a capacity search.
 
 ``OUT/runs/EXPERIMENT-ENGINE`` are their directories, or ``…/1``, ``…/2`` where a profile makes several runs (``…-2``
-where an INVALID one was repeated). ``reproduction.json`` and ``report.html`` are written anew after every run
-(docs/howto/reproduce.md): a reproduction can be read before it is finished, and goes on where it stopped.
+where an INVALID one was repeated). ``reproduction.json`` and ``report.html`` are rewritten after every run
+(docs/howto/reproduce.md): a reproduction can be read before it is finished, and resumed.
 """
 
 from __future__ import annotations
 
-import secrets
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Protocol, Self
+from typing import Any, Protocol
 
 from streamgauge import registry, report
-from streamgauge.campaigns.capacity import CapacitySearch, find_capacity
-from streamgauge.campaigns.capacity_file import CapacityFile
+from streamgauge.campaigns.capacity import CapacitySearch
 from streamgauge.campaigns.referee import PROBE_S
 from streamgauge.campaigns.repetition import median_run, summarize
 from streamgauge.campaigns.reproduction_file import ReproductionFile, Row
-from streamgauge.campaigns.reproduction_needs import make_ready
+from streamgauge.campaigns.reproduction_runner import RESOLUTION, AttemptResult, LocalRunner
 from streamgauge.errors import EXIT_OK, EngineFailed, InvalidMeasurement, Unsupported, UsageError
+from streamgauge.identity import Ignored
 from streamgauge.model import Verdict
-from streamgauge.model.capacity import Capacity
 from streamgauge.model.summary import Summary
 from streamgauge.processes import directory_lock
 from streamgauge.redaction import redact_options
-from streamgauge.report.capacity import write_capacity
-from streamgauge.run.evaluation import Evaluator, kept_evaluator
 from streamgauge.run.plan import Request
 from streamgauge.run.reporter import Reporter
-from streamgauge.run.runner import run_scenario
 from streamgauge.rundir import RunDir
 from streamgauge.studies import scenario as scenarios
 from streamgauge.studies.description import SETTINGS, Experiment, Purpose, Study
 
 ATTEMPTS = 2
 """An INVALID run or search is repeated once."""
-RESOLUTION = 0.1
 STARTING_S, STARTING_JVM_S = 8.0, 9.0
-"""Broker, topics and load worker; an engine's JVM besides."""
+"""Transport, streams and load worker; an engine's JVM besides."""
 EVALUATING_S = 15.0
 EVALUATED_PER_S = 100_000
 """Records that are recorded and matched in a second, on two cores."""
 PROBES = 8
 """Of a usual search."""
+MAY_DIFFER: Ignored = {
+    "out": "a reproduction may be moved",
+    "engines": "engines may be added",
+    "only": "experiments may be added",
+}
+"""What need not be the same to resume a reproduction."""
 FIXED = frozenset({"stage", "engine", *(key for settings in SETTINGS.values() for key in settings)})
 """What the study itself sets."""
 
 
 @dataclass(frozen=True)
-class Order:
+class ReproductionRequest:
     """What the user asked for."""
 
     study: str
@@ -70,16 +69,17 @@ class Order:
     """Of each experiment; None: as many as the study made in this profile."""
 
     def described(self) -> Study:
-        found: Study | None = getattr(registry.study(self.study), "STUDY", None)
-        if found is None:
+        study: Study | None = getattr(registry.study(self.study), "STUDY", None)
+        if study is None:
             raise UsageError(f"study {self.study} does not say what it ran", expected="a STUDY in its module")
-        return found
+        return study
 
     def settings(self) -> dict[str, Any]:
-        """Everything that must be the same for a reproduction to go on. Engines and experiments may be added."""
+        """Everything that must be the same for a reproduction to be resumed."""
         several = self.runs_of("run")
         runs = {"runs": several} if several > 1 else {}
-        return {"profile": self.profile, "bootstrap": self.bootstrap, **runs, **redact_options(self.changes)}
+        named = {name: value for name, value in vars(self).items() if name not in (*MAY_DIFFER, "changes", "runs")}
+        return {**named, **runs, **redact_options(self.changes)}
 
     def runs_of(self, purpose: Purpose) -> int:
         """A search is made once: it confirms its answer with a run in fresh processes."""
@@ -89,7 +89,7 @@ class Order:
 
 
 @dataclass(frozen=True)
-class Step:
+class PlannedExperiment:
     """One experiment on one engine."""
 
     experiment: Experiment
@@ -140,18 +140,8 @@ class Step:
         }
 
 
-@dataclass(frozen=True)
-class Finding:
-    """What came of one attempt at an experiment."""
-
-    verdict: Verdict
-    reasons: Sequence[str]
-    summary: Summary | None = None
-    capacity: Capacity | None = None
-
-
 class CampaignReporter(Reporter, Protocol):
-    """Who looks on."""
+    """Shows the progress of a campaign."""
 
     def begin(self, title: str) -> None: ...
 
@@ -159,88 +149,94 @@ class CampaignReporter(Reporter, Protocol):
 
 
 class ExperimentRunner(Protocol):
-    """Who carries an experiment out."""
+    """Carries out an experiment."""
 
-    def carry_out(self, step: Step, directory: Path, reporter: Reporter) -> Finding: ...
+    def carry_out(self, planned: PlannedExperiment, directory: Path, reporter: Reporter) -> AttemptResult: ...
 
 
-def plan(order: Order) -> list[Step]:
+def plan(campaign: ReproductionRequest) -> list[PlannedExperiment]:
     """Every experiment of the study on each engine, those that were not chosen included. Starts nothing.
 
     Raises UsageError for anything that cannot be meant.
     """
-    if fixed := FIXED & set(order.changes):
+    if fixed := FIXED & set(campaign.changes):
         raise UsageError(f"the study itself sets {', '.join(sorted(fixed))}", expected="other keys after --set")
-    experiments = order.described().experiments
+    experiments = campaign.described().experiments
     names = [experiment.name for experiment in experiments]
-    for pattern in order.only:
+    for pattern in campaign.only:
         if not any(fnmatchcase(name, pattern) for name in names):
-            raise registry.unknown("experiment", pattern, names, hint=f"streamgauge reproduce {order.study} --dry-run")
-    return [_step(order, experiment, engine) for experiment in experiments for engine in dict.fromkeys(order.engines)]
+            hint = f"streamgauge reproduce {campaign.study} --dry-run"
+            raise registry.unknown("experiment", pattern, names, hint=hint)
+    engines = dict.fromkeys(campaign.engines)
+    return [_plan_experiment(campaign, experiment, engine) for experiment in experiments for engine in engines]
 
 
-def _step(order: Order, experiment: Experiment, engine: str) -> Step:
+def _plan_experiment(campaign: ReproductionRequest, experiment: Experiment, engine: str) -> PlannedExperiment:
     system = registry.engine(engine)
     if system.traits.needs_program:
         raise UsageError(f"engine {engine} needs a program of yours, which cannot reproduce a study")
-    chosen = not order.only or any(fnmatchcase(experiment.name, pattern) for pattern in order.only)
+    chosen = not campaign.only or any(fnmatchcase(experiment.name, pattern) for pattern in campaign.only)
     variant = SETTINGS[experiment.variant]
     if lacking := [key for key in variant if key not in system.options.model_fields]:
         why = f"engine {engine} has no {experiment.variant} variant (no option {', '.join(lacking)})"
-        return Step(experiment, engine, chosen, None, why)
-    changes = {**order.changes, "stage": experiment.stage, **variant}
+        return PlannedExperiment(experiment, engine, chosen, None, why)
+    changes = {**campaign.changes, "stage": experiment.stage, **variant}
     try:
-        scenario = scenarios.resolve(experiment.scenario, profile=order.profile, changes=changes, engine=engine)
+        scenario = scenarios.resolve(experiment.scenario, profile=campaign.profile, changes=changes, engine=engine)
     except Unsupported as problem:
-        return Step(experiment, engine, chosen, None, f"{problem.what}: {problem.got}")
-    request = Request(scenario, order.out, bootstrap=order.bootstrap)
+        return PlannedExperiment(experiment, engine, chosen, None, f"{problem.what}: {problem.got}")
+    request = Request(scenario, campaign.out, bootstrap=campaign.bootstrap)
     if experiment.purpose == "capacity":
         CapacitySearch(request, RESOLUTION)
-    return Step(experiment, engine, chosen, request, runs=order.runs_of(experiment.purpose))
+    return PlannedExperiment(experiment, engine, chosen, request, runs=campaign.runs_of(experiment.purpose))
 
 
-def reproduce(order: Order, reporter: CampaignReporter, runner: ExperimentRunner | None = None) -> dict[str, Any]:
+def reproduce(
+    campaign: ReproductionRequest, reporter: CampaignReporter, runner: ExperimentRunner | None = None
+) -> dict[str, Any]:
     """Run what is chosen and not done yet; returns the content of ``reproduction.json``.
 
-    Raises UsageError when ``order.out`` holds anything else than this reproduction or another command is using it, and
-    whatever stops a single run other than its system under test; what was found until then stays, and the same order
-    goes on with it.
+    Raises UsageError when ``campaign.out`` holds anything else than this reproduction or another command is using it,
+    and whatever stops a single run other than its system under test. The results until then stay: pass the same
+    request to resume.
     """
-    with directory_lock.hold(order.out):
-        return _reproduce(order, reporter, runner)
+    with directory_lock.hold(campaign.out):
+        return _reproduce(campaign, reporter, runner)
 
 
-def _reproduce(order: Order, reporter: CampaignReporter, runner: ExperimentRunner | None) -> dict[str, Any]:
-    steps = plan(order)
-    file = ReproductionFile.open(order.out, order.study, order.described(), order.settings())
-    runnable = [step for step in steps if step.chosen and step.request is not None]
+def _reproduce(
+    campaign: ReproductionRequest, reporter: CampaignReporter, runner: ExperimentRunner | None
+) -> dict[str, Any]:
+    plans = plan(campaign)
+    file = ReproductionFile.open(campaign.out, campaign.study, campaign.described(), campaign.settings())
+    runnable = [planned for planned in plans if planned.chosen and planned.request is not None]
     with ExitStack() as stack:
-        doing = runner or stack.enter_context(LocalRunner(order.out, runnable, reporter))
-        file.lay_out([step.row() for step in steps])
-        _save(file, order.out)
-        for number, step in enumerate(runnable, start=1):
-            row = file.row(step.experiment.name, step.engine)
-            title = f"{number} of {len(runnable)}: {step.experiment.name} on {step.engine}"
+        doing = runner or stack.enter_context(LocalRunner(campaign.out, runnable, reporter))
+        file.lay_out([planned.row() for planned in plans])
+        _save(file, campaign.out)
+        for number, planned in enumerate(runnable, start=1):
+            row = file.row(planned.experiment.name, planned.engine)
+            title = f"{number} of {len(runnable)}: {planned.experiment.name} on {planned.engine}"
             while row["state"] == "pending":
-                reporter.begin(title + _turn(step, row))
-                _attempt(step, row, file, order.out, reporter, doing)
-                _save(file, order.out)
+                reporter.begin(title + _turn(planned, row))
+                _attempt(planned, row, file, campaign.out, reporter, doing)
+                _save(file, campaign.out)
             reporter.end(row)
     return file.content
 
 
-def done_before(order: Order) -> dict[str, str]:
+def done_before(campaign: ReproductionRequest) -> dict[str, str]:
     """Steps that need not be run any more, by name, each with its verdict. Raises UsageError as ``reproduce`` does."""
-    file = ReproductionFile.open(order.out, order.study, order.described(), order.settings())
+    file = ReproductionFile.open(campaign.out, campaign.study, campaign.described(), campaign.settings())
     return {f"{row['name']}-{row['engine']}": row["verdict"] for row in file.rows if row["state"] == "done"}
 
 
-def _turn(step: Step, row: Row) -> str:
+def _turn(planned: PlannedExperiment, row: Row) -> str:
     """Which of its runs comes next, and whether again."""
     run = _next_run(row)
-    said = f", run {run} of {step.runs}" if step.runs > 1 else ""
+    turn = f", run {run} of {planned.runs}" if planned.runs > 1 else ""
     again = any(attempt["run"] == run for attempt in row["attempts"])
-    return said + (" (again, since it was INVALID)" if again else "")
+    return turn + (" (again, since it was INVALID)" if again else "")
 
 
 def _next_run(row: Row) -> int:
@@ -254,45 +250,50 @@ def _next_run(row: Row) -> int:
 
 
 def _attempt(
-    step: Step, row: Row, file: ReproductionFile, out: Path, reporter: Reporter, runner: ExperimentRunner
+    planned: PlannedExperiment,
+    row: Row,
+    file: ReproductionFile,
+    out: Path,
+    reporter: Reporter,
+    runner: ExperimentRunner,
 ) -> None:
     began = time.monotonic()
     run = _next_run(row)
-    directory = _directory(step, row, out, run)
-    found = runner.carry_out(step, directory, reporter)
+    directory = _directory(planned, row, out, run)
+    result = runner.carry_out(planned, directory, reporter)
     name = str(directory.relative_to(out))
     row["attempts"].append(
         {
             "run": run,
             "directory": name,
-            "verdict": found.verdict.value,
-            "reasons": list(found.reasons),
-            **_figures(found),
+            "verdict": result.verdict.value,
+            "reasons": list(result.reasons),
+            **_figures(result),
         }
     )
-    median, summary = _together(row, out) or (name, found.summary)
+    median, summary = _together(row, out) or (name, result.summary)
     following = _next_run(row)
     file.settle(
         row,
-        verdict=summary.verdict if summary else found.verdict.value,
+        verdict=summary.verdict if summary else result.verdict.value,
         directory=median,
         summary=None if summary is None else summary.as_json(),
-        capacity=None if found.capacity is None else found.capacity.as_json(),
+        capacity=None if result.capacity is None else result.capacity.as_json(),
         seconds=time.monotonic() - began,
-        done=following > step.runs,
+        done=following > planned.runs,
     )
     if following == run:
-        reporter.warn(f"{name} is INVALID and is repeated once: {'; '.join(found.reasons)}")
+        reporter.warn(f"{name} is INVALID and is repeated once: {'; '.join(result.reasons)}")
 
 
-def _figures(found: Finding) -> dict[str, Any]:
+def _figures(result: AttemptResult) -> dict[str, Any]:
     """Of an attempt, whether it counts or not: percentiles of each latency, output, the bracket of a search."""
-    summary = found.summary
+    summary = result.summary
     kinds = {} if summary is None else {kind: summary.latency(kind) for kind in summary.latency_ms}
     return {
         **{f"{name}_ms": {kind: values.get(name) for kind, values in kinds.items()} for name in ("p50", "p99")},
         "rate_output": None if summary is None else summary.rate_per_s.output,
-        "interval": None if found.capacity is None else list(found.capacity.interval),
+        "interval": None if result.capacity is None else list(result.capacity.interval),
     }
 
 
@@ -314,14 +315,14 @@ def _together(row: Row, out: Path) -> tuple[str, Summary] | None:
     return directories[median], summarize(summaries, median, discarded)
 
 
-def _directory(step: Step, row: Row, out: Path, run: int) -> Path:
-    """Where the next attempt goes. A run that was cut off is left where it is; a search that was goes on."""
+def _directory(planned: PlannedExperiment, row: Row, out: Path, run: int) -> Path:
+    """Where the next attempt goes. A run that was cut off is left where it is; a search is resumed."""
     judged = {attempt["directory"] for attempt in row["attempts"]}
-    first = out / "runs" / step.name
-    if step.runs > 1:
+    first = out / "runs" / planned.name
+    if planned.runs > 1:
         first = first / str(run)
     number, path = 1, first
-    while str(path.relative_to(out)) in judged or (path.exists() and step.experiment.purpose == "run"):
+    while str(path.relative_to(out)) in judged or (path.exists() and planned.experiment.purpose == "run"):
         number += 1
         path = first.with_name(f"{first.name}-{number}")
     return path
@@ -338,60 +339,3 @@ def exit_code(content: Mapping[str, Any]) -> int:
     if Verdict.INVALID.value in verdicts:
         return InvalidMeasurement.exit_code
     return EngineFailed.exit_code if Verdict.FAILED.value in verdicts else EXIT_OK
-
-
-class LocalRunner:
-    """Carries experiments out in fresh processes; only the evaluator is kept from run to run."""
-
-    def __init__(self, out: Path, steps: Sequence[Step], reporter: Reporter) -> None:
-        self._logs = out / "logs"
-        self._reporter = reporter
-        self._requests = [step.request for step in steps if step.request is not None]
-        runs = [step.request for step in steps if step.request is not None and step.experiment.purpose == "run"]
-        self._records = max((request.scenario.load.records for request in runs), default=None)
-        self._kept = ExitStack()
-        self._evaluator: Evaluator | None = None
-
-    def __enter__(self) -> Self:
-        """Raises EnvironmentProblem when an engine cannot run here; nothing is written until then."""
-        make_ready(self._requests, self._reporter.phase)
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._release()
-
-    def carry_out(self, step: Step, directory: Path, reporter: Reporter) -> Finding:
-        assert step.request is not None
-        request = replace(step.request, out=directory)
-        if step.experiment.purpose == "capacity":
-            # A search keeps an evaluator of its own; two would take the memory of the system under test.
-            self._release()
-            return _search(request, reporter)
-        run, summary = run_scenario(request, reporter, self._keep(request.master))
-        report.write(run)
-        return Finding(Verdict(summary.verdict), summary.reasons, summary=summary)
-
-    def _keep(self, master: str) -> Evaluator:
-        if self._evaluator is None:
-            name = f"reproduction-{secrets.token_hex(4)}"
-            self._evaluator = self._kept.enter_context(kept_evaluator(name, self._logs, master, self._records))
-        return self._evaluator
-
-    def _release(self) -> None:
-        self._evaluator = None
-        self._kept.close()
-
-
-def _search(request: Request, reporter: Reporter) -> Finding:
-    hunt = CapacitySearch(request, RESOLUTION)
-    try:
-        found = find_capacity(hunt, reporter)
-    except EngineFailed as failure:
-        write_capacity(request.out)
-        content = CapacityFile.open(request.out, hunt.settings()).content
-        return Finding(Verdict.FAILED, [f"{failure.what}: {failure.got}"], capacity=content)
-    write_capacity(request.out)
-    invalid = found.outcome == "invalid"
-    return Finding(Verdict.INVALID if invalid else Verdict.VALID, [found.note] if invalid else [], capacity=found)

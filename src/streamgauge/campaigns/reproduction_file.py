@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from streamgauge import __version__
+from streamgauge import __version__, identity
 from streamgauge.campaigns.resumable import check_same, read
 from streamgauge.errors import UsageError
 from streamgauge.machine import description as machine
@@ -43,15 +43,12 @@ class ReproductionFile:
         """
         path = out / NAME
         here = machine.describe()
-        settings = {
-            "study": name,
-            **settings,
-            "streamgauge": __version__,
-            **{f"machine.{key}": here[key] for key in ("cpu", "cores")},
-        }
+        on_machine = {f"machine.{key}": here[key] for key in identity.MACHINE}
+        settings = {"study": name, **settings, "streamgauge": __version__, **on_machine}
         if path.is_file():
             content = read(path, FORMAT, RESUMED_REPRODUCTION)
-            check_same(path, content["settings"], settings, "reproduction")
+            # Early files name less of the machine.
+            check_same(path, {**on_machine, **content["settings"]}, settings, "reproduction")
             return cls(path, _completed(content))
         if out.exists() and (not out.is_dir() or any(out.iterdir())):
             raise UsageError(
@@ -80,8 +77,8 @@ class ReproductionFile:
 
     @property
     def rows(self) -> list[Row]:
-        found: list[Row] = self.content["experiments"]
-        return found
+        rows: list[Row] = self.content["experiments"]
+        return rows
 
     def row(self, name: str, engine: str) -> Row:
         return next(row for row in self.rows if (row["name"], row["engine"]) == (name, engine))

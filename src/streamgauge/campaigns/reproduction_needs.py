@@ -17,11 +17,11 @@ def make_ready(requests: Sequence[Request], say: Callable[[str], None]) -> None:
     Raises EnvironmentProblem: one that names every package that is missing, or the first jar that cannot be had.
     """
     engines = [registry.engine(name) for name in dict.fromkeys(request.scenario.engine for request in requests)]
-    lacking = {engine.name: found for engine in engines if (found := missing_packages(engine))}
+    lacking = {engine.name: packages for engine in engines if (packages := missing_packages(engine))}
     if lacking:
         raise EnvironmentProblem(
             f"nothing was run: {', '.join(lacking)} cannot run here",
-            got="; ".join(f"{name} lacks the Python package {', '.join(found)}" for name, found in lacking.items()),
+            got="; ".join(f"{name} lacks the Python package {', '.join(names)}" for name, names in lacking.items()),
             hint=what_installs(extra for packages in lacking.values() for extra in packages.values()),
         )
     if any(engine.traits.needs_java for engine in engines):

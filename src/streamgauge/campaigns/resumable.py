@@ -1,4 +1,4 @@
-"""Files of work that goes on where it stopped: what it found so far, and the settings that it was begun with."""
+"""Files of campaigns that can be resumed: the results so far, and the settings that they were begun with."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from streamgauge.stored import Schema, check, read_json
 def read(path: Path, format_: int, schema: Schema) -> dict[str, Any]:
     """Raises UsageError for what is damaged, or of another format."""
     content = read_json(path, {})
-    found = content.get("format")
-    if found != format_:
+    stored_format = content.get("format")
+    if stored_format != format_:
         raise UsageError(
-            f"{path.name} has a format that this version does not read", where=path, got=found, expected=format_
+            f"{path.name} has a format that this version does not read", where=path, got=stored_format, expected=format_
         )
     check(path, content, schema)
     return content

@@ -20,7 +20,7 @@ from typing import Literal
 
 from streamgauge.model.capacity import Purpose, SearchOutcome
 
-Word = Literal["sustained", "not sustained", "undecided", "invalid"]
+ProbeVerdict = Literal["sustained", "not sustained", "undecided", "invalid"]
 
 NEAR = 1.10
 """A *not sustained* closer to the best sustained value than this factor is repeated once."""
@@ -40,16 +40,17 @@ class Target:
     resolution: float
     lowest: int = 1
     highest: int = 10_000_000
-    more_helps: bool = False
+    more_is_harder: bool = True
+    """Else less of it is: a resource."""
 
 
 @dataclass(frozen=True)
 class Probe:
     value: int
-    word: Word
+    verdict: ProbeVerdict
     purpose: Purpose = "bracket"
-    by_broker: bool = False
-    """Of an invalid one: whether the broker did not take the load."""
+    by_transport: bool = False
+    """Of an invalid one: whether the transport did not take the load."""
 
 
 @dataclass(frozen=True)
@@ -80,28 +81,28 @@ class _Search:
     def __init__(self, target: Target, probes: Sequence[Probe]) -> None:
         self._target = target
         self._probes = probes
-        self._sign = -1 if target.more_helps else 1
-        last_word = {probe.value: probe.word for probe in probes if probe.word != "invalid"}
-        sustained = [value for value, word in last_word.items() if word == "sustained"]
-        self._sustained = sorted(sustained, key=self._strain)
+        self._sign = 1 if target.more_is_harder else -1
+        last_verdicts = {probe.value: probe.verdict for probe in probes if probe.verdict != "invalid"}
+        sustained = [value for value, verdict in last_verdicts.items() if verdict == "sustained"]
+        self._sustained = sorted(sustained, key=self._difficulty)
         self._best = self._sustained[-1] if sustained else None
         failed = [
             value
-            for value, word in last_word.items()
-            if word != "sustained" and (self._best is None or self._strain(value) > self._strain(self._best))
+            for value, verdict in last_verdicts.items()
+            if verdict != "sustained" and (self._best is None or self._difficulty(value) > self._difficulty(self._best))
         ]
-        self._beyond = min(failed, key=self._strain) if failed else None
-        self._spoilt = next((p.value for p in probes if self._invalid_searching(p.value) > 1), None)
+        self._beyond = min(failed, key=self._difficulty) if failed else None
+        self._twice_invalid = next((p.value for p in probes if self._invalid_searching(p.value) > 1), None)
 
     def advance(self) -> Next | Answer:
         if self._probes and self._probes[-1].purpose == "confirm":
             return self._after_confirming()
-        if self._spoilt is not None:
-            return self._confirm() if self._best is not None else self._invalid(self._spoilt)
+        if self._twice_invalid is not None:
+            return self._confirm() if self._best is not None else self._invalid(self._twice_invalid)
         return self._go_on()
 
     def _go_on(self) -> Next | Answer:
-        if self._probes and self._probes[-1].word == "invalid":
+        if self._probes and self._probes[-1].verdict == "invalid":
             return Next(self._probes[-1].value, self._probes[-1].purpose)
         if (middle := self._middle()) is not None:
             return Next(middle, "bisect")
@@ -127,7 +128,7 @@ class _Search:
         assert self._best is not None and self._beyond is not None
         low, high = sorted((self._best, self._beyond))
         # Both ends of a rate were rounded to whole numbers: that must decide nothing. Of ten cores one counts.
-        rounding = 0 if self._target.more_helps else 1
+        rounding = 1 if self._target.more_is_harder else 0
         return high <= low * factor + rounding
 
     def _outward(self) -> int | None:
@@ -150,15 +151,15 @@ class _Search:
 
         0 where a second run at a value has just said otherwise than the first: such an edge is near.
         """
-        ended = [probe for probe in self._probes if probe.word != "invalid"]
+        ended = [probe for probe in self._probes if probe.verdict != "invalid"]
         last = ended[-1]
         if last.purpose in ("repeat", "confirm"):
             return 0
-        steps = takewhile(lambda probe: (probe.word, probe.purpose) == (last.word, "bracket"), reversed(ended))
+        steps = takewhile(lambda probe: (probe.verdict, probe.purpose) == (last.verdict, "bracket"), reversed(ended))
         return max(1, len(list(steps)))
 
     def _settle(self, beyond: int) -> Next | Answer:
-        tries = sum(probe.value == beyond and probe.word != "invalid" for probe in self._probes)
+        tries = sum(probe.value == beyond and probe.verdict != "invalid" for probe in self._probes)
         if tries == 1 and self._are_within(NEAR):
             return Next(beyond, "repeat")
         return self._confirm()
@@ -169,9 +170,9 @@ class _Search:
 
     def _after_confirming(self) -> Next | Answer:
         last = self._probes[-1]
-        if last.word == "sustained":
+        if last.verdict == "sustained":
             return self._confirmed(last.value)
-        if last.word == "invalid":
+        if last.verdict == "invalid":
             tries = sum((probe.value, probe.purpose) == (last.value, "confirm") for probe in self._probes)
             if tries < 2:
                 return Next(last.value, "confirm")
@@ -186,36 +187,40 @@ class _Search:
     def _one_step_easier(self, value: int, best: int) -> int:
         """By the resolution, but not easier than what was sustained."""
         moved = self._scaled(value, 1 / (1 + self._target.resolution))
-        return max(moved if moved != value else value - self._sign, best, key=self._strain)
+        return max(moved if moved != value else value - self._sign, best, key=self._difficulty)
 
     def _note_of_confirming(self) -> str:
         confirming = [probe for probe in self._probes if probe.purpose == "confirm"]
-        failed = [str(probe.value) for probe in confirming if probe.word not in ("sustained", "invalid")]
+        failed = [str(probe.value) for probe in confirming if probe.verdict not in ("sustained", "invalid")]
         return f"{' and '.join(failed)}: not sustained in the confirming run, so the interval fell" if failed else ""
 
     def _confirmed(self, best: int) -> Answer:
         if self._beyond is None:
             return Answer("ceiling", best, None, True, f"at least {best} ({self._ceiling()})")
-        spoilt = self._spoilt
-        wide = "" if spoilt is None else f"the probes at {spoilt} were INVALID, twice: the interval stayed wide"
+        twice_invalid = self._twice_invalid
+        wide = (
+            ""
+            if twice_invalid is None
+            else f"the probes at {twice_invalid} were INVALID, twice: the interval stayed wide"
+        )
         note = "; ".join(part for part in (self._note_of_confirming(), wide) if part)
         return Answer("found", best, self._beyond, True, note)
 
     def _ceiling(self) -> str:
         """What the search ran into instead of the engine's edge."""
-        if self._spoilt is None:
+        if self._twice_invalid is None:
             return "the end of the range"
-        by_broker = any(probe.by_broker for probe in self._probes if probe.value == self._spoilt)
-        return "the broker's ceiling" if by_broker else "the generator's ceiling"
+        by_transport = any(probe.by_transport for probe in self._probes if probe.value == self._twice_invalid)
+        return "the broker's ceiling" if by_transport else "the generator's ceiling"
 
     def _invalid(self, value: int) -> Answer:
         return Answer("invalid", None, self._beyond, False, f"the probes at {value} were INVALID, twice")
 
     def _invalid_searching(self, value: int) -> int:
         """How often a value was INVALID, confirming runs apart."""
-        return sum(p.value == value and p.word == "invalid" and p.purpose != "confirm" for p in self._probes)
+        return sum(p.value == value and p.verdict == "invalid" and p.purpose != "confirm" for p in self._probes)
 
-    def _strain(self, value: int) -> int:
+    def _difficulty(self, value: int) -> int:
         return self._sign * value
 
     def _scaled(self, value: int, factor: float) -> int:

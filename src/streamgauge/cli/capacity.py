@@ -39,7 +39,7 @@ def capacity(
         str,
         typer.Option(
             metavar="KEY",
-            help="Search over a parameter of which more helps (cores, …): the least that sustains the scenario's rate.",
+            help="Search another whole number than the rate, e.g. cores: the fewest that sustain the scenario's rate.",
         ),
     ] = "rate_per_s",
     runs: Annotated[
@@ -54,6 +54,7 @@ def capacity(
     from streamgauge.errors import Interrupted, StreamgaugeError, UsageError
     from streamgauge.processes.supervisor import signals_as_interrupt
     from streamgauge.report.capacity import write_capacity
+    from streamgauge.studies.search_axis import SearchAxis
 
     if request.scenario.faults:
         raise UsageError(
@@ -63,7 +64,7 @@ def capacity(
         )
     if rule is not None:
         request = replace(request, scenario=replace(request.scenario, sustained=_rule(rule)))
-    hunt = CapacitySearch(request, parse_resolution(resolution), over)
+    search = CapacitySearch(request, parse_resolution(resolution), SearchAxis.of(over, request.scenario))
 
     class View(LiveView):
         """The live view of each probe, and a line that stays for every one that has ended."""
@@ -78,11 +79,14 @@ def capacity(
 
     try:
         with signals_as_interrupt(), View() as view:
-            several = runs > 1
-            found = find_capacities(hunt, runs, view, view.probe) if several else find_capacity(hunt, view, view.probe)
+            found: Capacity | CapacitySet
+            if runs > 1:
+                found = find_capacities(search, runs, view, view.probe)
+            else:
+                found = find_capacity(search, view, view.probe)
     except (KeyboardInterrupt, Interrupted):
         raise Interrupted(
-            "interrupted: everything was stopped", where=request.out, hint="the same command with this --out goes on"
+            "interrupted: everything was stopped", where=request.out, hint="pass the same --out to resume"
         ) from None
     except UsageError:
         # The directory may hold something else, or another search.
@@ -104,7 +108,7 @@ def parse_resolution(text: str) -> float:
 
     found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*%", text.strip())
     if not found or not 1 <= float(found[1]) <= 100:
-        raise UsageError("--resolution is no share", got=repr(text), expected="1% to 100%, e.g. 10%")
+        raise UsageError("invalid --resolution", got=repr(text), expected="1% to 100%, e.g. 10%")
     return float(found[1]) / 100
 
 

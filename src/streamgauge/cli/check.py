@@ -28,7 +28,7 @@ def engine(
         typer.Option("--workload", help="Only this workload, as `streamgauge list` names it; repeatable."),
     ] = None,
 ) -> None:
-    """Run an engine through every check that its traits call for, on a real broker."""
+    """Run an engine through every check that its traits call for, on a real transport."""
     from streamgauge import registry
     from streamgauge.conformance.suite import bench, check_engine
     from streamgauge.processes.supervisor import signals_as_interrupt
@@ -44,7 +44,7 @@ def engine(
             f"{mark}  {finding.subject:<32} {finding.check}" + (f": {finding.problem}" if finding.problem else "")
         )
 
-    typer.echo("starting a broker …", err=True)
+    typer.echo("starting the transport …", err=True)
     with signals_as_interrupt(), bench() as shared:
         findings = check_engine(shared, name, tuple(program or ()), say, workload or ())
     failed = sum(finding.problem is not None for finding in findings)

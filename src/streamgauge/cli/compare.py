@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,8 +13,6 @@ from streamgauge.cli.layout import echo_json
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from streamgauge.run.plan import Request
-    from streamgauge.rundir import RunDir
 
 _COLOURS = {"faster": "green", "slower": "red", "same": "green", "cannot tell": "yellow"}
 
@@ -50,13 +47,14 @@ def compare(
 
 
 def _run_again(a: Path, b: Path, runs: int, out: Path) -> tuple[Path, Path]:
-    """Repeat the commands of both; returns the two new sets."""
+    """Repeat both from their manifests; returns the two new sets."""
     from streamgauge.campaigns.capacity_comparison import is_capacity
-    from streamgauge.campaigns.comparison import CHECKED, check_alike
+    from streamgauge.campaigns.comparison import IGNORED, check_alike
     from streamgauge.campaigns.repetition import read_runs, run_interleaved
     from streamgauge.cli.live import LiveView
     from streamgauge.errors import UsageError
     from streamgauge.processes.supervisor import signals_as_interrupt
+    from streamgauge.run.repeat import request_of
 
     if searched := [str(path) for path in (a, b) if is_capacity(path)]:
         raise UsageError(
@@ -65,65 +63,13 @@ def _run_again(a: Path, b: Path, runs: int, out: Path) -> tuple[Path, Path]:
             hint="streamgauge capacity … --runs 3 for each, then compare them without --run",
         )
     old_a, old_b = read_runs(a)[0], read_runs(b)[0]
-    # Before hours are spent. The machine is this one for both.
-    check_alike(old_a, [old_b], [key for key in CHECKED if key.startswith("scenario.")])
+    # Before hours are spent. Both run on this machine, on streams that are created now.
+    check_alike(old_a, [old_b], [*IGNORED, "machine", "shared_cores", "transport.topic_settings"])
     sets = out / "a", out / "b"
-    requests = [_request_again(run, target) for run, target in zip((old_a, old_b), sets, strict=True)]
+    requests = [request_of(run, target) for run, target in zip((old_a, old_b), sets, strict=True)]
     with signals_as_interrupt(), LiveView() as view:
         run_interleaved(requests, runs, view)
     return sets
-
-
-def _request_again(run: RunDir, out: Path) -> Request:
-    manifest = run.manifest()
-    return request_of(manifest.command, out, None if manifest.scenario.job is None else manifest.scenario.job.sha256)
-
-
-def request_of(command: str, out: Path, job_sha256: str | None = None) -> Request:
-    """The request behind a manifest's ``command``, read by the options of `run` themselves; no shell sees it.
-
-    Raises UsageError when this version does not understand the command, or its job file is no longer ``job_sha256``.
-    """
-    from typer.main import get_command
-
-    from streamgauge.cli.request import takes_request
-    from streamgauge.errors import UsageError
-    from streamgauge.redaction import is_redacted
-
-    built: list[Request] = []
-
-    def keep(request: Request) -> None:
-        built.append(request)
-
-    problem = "the run's own command cannot be repeated"
-    words = shlex.split(command)
-    if words[:2] != ["streamgauge", "run"]:
-        raise UsageError(problem, got=repr(command), expected="streamgauge run …", hint="streamgauge run --runs 5")
-    if is_redacted(command):
-        raise UsageError(
-            "the run's own command cannot be repeated: its secrets are not in the run directory",
-            got=command,
-            hint="streamgauge run --runs 5 with the true values, for each side; then compare the two without --run",
-        )
-    parser = typer.Typer(add_completion=False)
-    parser.command()(takes_request(keep))
-    try:
-        get_command(parser).main(["--out", str(out), *words[2:]], prog_name="streamgauge run", standalone_mode=False)
-    except Exception as refusal:
-        # Click's, but typer brings a copy of its own in some versions: its errors have no common class to name.
-        if not hasattr(refusal, "format_message"):
-            raise
-        raise UsageError(problem, where=command, got=refusal.format_message()) from None
-    (request,) = built
-    if request.scenario.job is not None and request.scenario.job.sha256 != job_sha256:
-        raise UsageError(
-            "the job file was changed since the run",
-            where=request.scenario.job.path,
-            got=f"sha256 {request.scenario.job.sha256}",
-            expected=job_sha256,
-            hint="streamgauge run with it, and compare that run",
-        )
-    return request
 
 
 def _fresh_directory() -> Path:
@@ -162,7 +108,7 @@ def _what_would_tell(found: dict[str, Any]) -> str:
     if "searches" in found["a"]:
         return _what_searches_would_tell(found, made)
     if needed is None:
-        return "no number of runs would tell: too near the limit of 5 %, or too small for the broker's 1 ms"
+        return "no number of runs would tell: too near the limit of 5 %, or too small for stamps of 1 ms"
     return f"with {made} run{'s' if made > 1 else ''} a side; about {needed} would tell"
 
 

@@ -1,4 +1,4 @@
-"""``streamgauge evaluate``: compute the summary of an old run anew."""
+"""``streamgauge evaluate``: compute the summary of an old run again."""
 
 from __future__ import annotations
 
@@ -18,13 +18,12 @@ def evaluate(
         typer.Option(
             "--job",
             metavar="FILE",
-            help="A job file, mended, whose reference the answers of a run with --job are checked against from now on.",
+            help="A fixed job file: the answers of a run with --job are checked against its reference from now on.",
         ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Evaluate a run directory again, and write its summary and report anew."""
-    from streamgauge import report
+    """Evaluate a run directory again, and regenerate its summary and report."""
     from streamgauge.cli.live import LiveView
     from streamgauge.jvm.spark import check_master
     from streamgauge.processes.supervisor import signals_as_interrupt
@@ -35,6 +34,4 @@ def evaluate(
     directory = RunDir.open(run)
     with signals_as_interrupt(), LiveView() as view:
         summary = evaluate_again(directory, master, view, job)
-        view.phase("writing the report")
-        report.write(directory)
     finish(directory, summary, as_json)

@@ -31,7 +31,7 @@ def fetch(
         ),
     ] = None,
 ) -> None:
-    """Download the jars of broker, engines and evaluation, and check the SHA-256 of those already here.
+    """Download the jars of transport, engines and evaluation, and check the SHA-256 of those already here.
 
     `streamgauge doctor` lists the groups and who needs them. kafka-streams is the largest, with about 90 MB.
     """

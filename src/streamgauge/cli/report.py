@@ -1,4 +1,4 @@
-"""``streamgauge report RUN``: writes the report of an evaluated run anew."""
+"""``streamgauge report RUN``: regenerates the report of an evaluated run."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import typer
 
 
 def report(run: Annotated[Path, typer.Argument(help="The run directory.", metavar="RUN")]) -> None:
-    """Write the report of a run anew, from what was measured, and print where it is."""
+    """Regenerate the report of a run from what was measured, and print where it is."""
     from streamgauge.report import write
     from streamgauge.rundir import RunDir
 

@@ -17,7 +17,7 @@ WIDE = 200
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from streamgauge.campaigns.reproduction import Step
+    from streamgauge.campaigns.reproduction import PlannedExperiment
 
 
 def reproduce(
@@ -27,7 +27,7 @@ def reproduce(
         typer.Option("--engine", "-e", help="Systems under test, side by side in every figure; repeatable."),
     ] = None,
     profile: Annotated[str, typer.Option(help="laptop: two cores and minutes; paper: the study's own.")] = "laptop",
-    out: Annotated[Path | None, typer.Option(help="Where to write; the same one again goes on.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Where to write. Pass the same --out to resume.")] = None,
     only: Annotated[
         list[str] | None,
         typer.Option(metavar="NAME", help="These experiments only, by name or pattern ('latency-*'); repeatable."),
@@ -64,7 +64,7 @@ def reproduce(
         changes["measured_s"] = str(scenarios.parse_duration_s(measured, "--for"))
     if bootstrap is not None:
         check_bootstrap(bootstrap)
-    order = reproduction.Order(
+    campaign = reproduction.ReproductionRequest(
         study=study,
         out=out or _fresh_directory(study),
         engines=tuple(engines or ("spark",)),
@@ -75,7 +75,7 @@ def reproduce(
         runs=runs,
     )
     if dry_run:
-        _print_plan(reproduction.plan(order), reproduction.done_before(order))
+        _print_plan(reproduction.plan(campaign), reproduction.done_before(campaign))
         return
 
     class View(LiveView):
@@ -91,16 +91,16 @@ def reproduce(
 
     try:
         with signals_as_interrupt(), View() as view:
-            content = reproduction.reproduce(order, view)
+            content = reproduction.reproduce(campaign, view)
     except (KeyboardInterrupt, Interrupted):
         raise Interrupted(
             "interrupted: everything was stopped",
-            where=order.out,
-            hint=f"the same command with --out {order.out} goes on",
+            where=campaign.out,
+            hint=f"pass --out {campaign.out} to resume",
         ) from None
     _print_outcome(content, to_stderr=as_json)
-    typer.echo(f"report       {order.out / 'report.html'}", err=as_json)
-    typer.echo(f"reproduction {order.out / NAME}", err=as_json)
+    typer.echo(f"report       {campaign.out / 'report.html'}", err=as_json)
+    typer.echo(f"reproduction {campaign.out / NAME}", err=as_json)
     if as_json:
         echo_json(content)
     raise typer.Exit(reproduction.exit_code(content))
@@ -159,27 +159,27 @@ def duration(seconds: float) -> str:
     return f"{minutes:.0f} min" if minutes < 120 else f"{minutes // 60:.0f} h {minutes % 60:02.0f} min"
 
 
-def _print_plan(steps: Sequence[Step], done: Mapping[str, str]) -> None:
+def _print_plan(plans: Sequence[PlannedExperiment], done: Mapping[str, str]) -> None:
     from streamgauge import registry
     from streamgauge.run.requirements import lacks
 
-    chosen = [step for step in steps if step.chosen]
+    chosen = [planned for planned in plans if planned.chosen]
     table = _table("experiment", "engine", "about", "")
-    for step in chosen:
-        if step.name in done:
-            about, note = "–", f"done: {done[step.name]}"
-        elif step.request is None:
-            about, note = "–", f"not run: {step.reason}"
+    for planned in chosen:
+        if planned.name in done:
+            about, note = "–", f"done: {done[planned.name]}"
+        elif planned.request is None:
+            about, note = "–", f"not run: {planned.reason}"
         else:
-            about = duration(step.estimate_s)
-            several = f"{step.runs} runs" if step.runs > 1 else ""
-            note = "a search of several runs" if step.experiment.purpose == "capacity" else several
-        table.add_row(step.experiment.name, step.engine, about, note)
+            about = duration(planned.estimate_s)
+            several = f"{planned.runs} runs" if planned.runs > 1 else ""
+            note = "a search of several runs" if planned.experiment.purpose == "capacity" else several
+        table.add_row(planned.experiment.name, planned.engine, about, note)
     _print(table)
-    todo = [step for step in chosen if step.request is not None and step.name not in done]
-    about = duration(sum(step.estimate_s for step in todo))
+    todo = [planned for planned in chosen if planned.request is not None and planned.name not in done]
+    about = duration(sum(planned.estimate_s for planned in todo))
     typer.echo(f"{len(todo)} of {len(chosen)} experiments to run: about {about}")
-    for name in dict.fromkeys(step.engine for step in todo):
+    for name in dict.fromkeys(planned.engine for planned in todo):
         if problems := lacks(registry.engine(name)):
             typer.echo(f"{name} is not ready: it lacks {'; '.join(problems)}")
 

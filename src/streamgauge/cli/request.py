@@ -111,7 +111,11 @@ def build(
     if bootstrap is not None:
         check_bootstrap(bootstrap)
         if "broker_port" in changes:
-            raise UsageError("broker_port is for a broker of ours", got="--bootstrap too", expected="one of the two")
+            raise UsageError(
+                "broker_port applies only to a broker that streamgauge starts",
+                got="--bootstrap too",
+                expected="one of the two",
+            )
     check_master(master)
     own = None if job is None else inspect(job)
     resolved = scenarios.resolve(scenario, profile=profile, changes=changes, engine=engine, slo=slo or (), job=own)
@@ -140,12 +144,12 @@ def refuse_redacted(words: Sequence[str]) -> None:
 
 
 def check_bootstrap(address: str) -> None:
-    """Raises UsageError for what is no ``HOST:PORT``."""
+    """Raises UsageError unless it is ``HOST:PORT``."""
     from streamgauge.errors import UsageError
 
     host, _, port = address.rpartition(":")
     if not (host and port.isdigit() and int(port) < 65536):
-        raise UsageError("--bootstrap is no address", got=repr(address), expected="HOST:PORT")
+        raise UsageError("invalid --bootstrap", got=repr(address), expected="HOST:PORT")
 
 
 def _fresh_directory(scenario: str, engine: str) -> Path:

@@ -22,7 +22,6 @@ Runs = Annotated[int, typer.Option("--runs", min=1, metavar="N", help="Repeat it
 @partial(takes_request, make=build_stages)
 def run(stages: Stages, as_json: AsJson = False, runs: Runs = 1) -> None:
     """Run a scenario and say whether its numbers can be trusted, then what they are."""
-    from streamgauge import report
     from streamgauge.cli.live import LiveView
     from streamgauge.processes.supervisor import signals_as_interrupt
     from streamgauge.run.runner import run_scenario
@@ -34,8 +33,6 @@ def run(stages: Stages, as_json: AsJson = False, runs: Runs = 1) -> None:
         _run_repeated(request, runs, as_json)
     with signals_as_interrupt(), LiveView() as view:
         directory, summary = run_scenario(request, view)
-        view.phase("writing the report")
-        report.write(directory)
     finish(directory, summary, as_json)
 
 

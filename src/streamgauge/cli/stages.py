@@ -102,7 +102,6 @@ def line(summary: Summary) -> str:
 
 
 def _once(stages: Stages, view: LiveView, stack: ExitStack) -> Callable[[Request], Summary]:
-    from streamgauge import report
     from streamgauge.run.evaluation import kept_evaluator
     from streamgauge.run.runner import run_scenario
 
@@ -112,12 +111,7 @@ def _once(stages: Stages, view: LiveView, stack: ExitStack) -> Callable[[Request
     kept = kept_evaluator(f"stages-{secrets.token_hex(4)}", stages.out / "logs", master, most)
     evaluator = stack.enter_context(kept)
 
-    def measure(request: Request) -> Summary:
-        run, summary = run_scenario(request, view, evaluator)
-        report.write(run)
-        return summary
-
-    return measure
+    return lambda request: run_scenario(request, view, evaluator)[1]
 
 
 def _repeated(runs: int, view: LiveView) -> Callable[[Request], Summary]:

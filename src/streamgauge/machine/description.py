@@ -35,11 +35,11 @@ def describe() -> dict[str, Any]:
 
 def governor(root: Path = Path("/sys/devices/system/cpu")) -> str | None:
     """How the kernel chooses the clock rate of the cores; None where the system does not say."""
-    found = set()
+    governors = set()
     for file in root.glob("cpu[0-9]*/cpufreq/scaling_governor"):
         with contextlib.suppress(OSError, ValueError):
-            found.add(file.read_text(encoding="ascii").strip())
-    return ", ".join(sorted(found)) or None
+            governors.add(file.read_text(encoding="ascii").strip())
+    return ", ".join(sorted(governors)) or None
 
 
 def container(root: Path = Path("/"), environment: Mapping[str, str] = os.environ) -> str | None:
@@ -141,8 +141,8 @@ def _number(path: Path) -> int | None:
 def _cpu_model() -> str:
     if sys.platform == "darwin":
         sysctl = ["/usr/sbin/sysctl", "-n", "machdep.cpu.brand_string"]
-        found = subprocess.run(sysctl, capture_output=True, text=True, check=False).stdout.strip()
-        return found or platform.machine()
+        model = subprocess.run(sysctl, capture_output=True, text=True, check=False).stdout.strip()
+        return model or platform.machine()
     try:
         for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
             if line.startswith("model name"):

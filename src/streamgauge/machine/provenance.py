@@ -27,8 +27,8 @@ def describe() -> dict[str, Any]:
 @cache
 def packages() -> dict[str, str]:
     """Version of every installed distribution, by name."""
-    found = {str(one.metadata["Name"]): str(one.version) for one in distributions() if one.metadata["Name"]}
-    return dict(sorted(found.items(), key=lambda item: item[0].lower()))
+    packages = {str(one.metadata["Name"]): str(one.version) for one in distributions() if one.metadata["Name"]}
+    return dict(sorted(packages.items(), key=lambda item: item[0].lower()))
 
 
 @cache

@@ -2,8 +2,8 @@
 
 Format history
 --------------
-1   first; ``validated`` of a search and of a probe, and ``rate`` of a probe, came later and may be missing. A file with
-    ``searches`` puts several searches together
+1   first; ``validated`` of a search and of a probe, ``rate`` of a probe and ``harder`` came later and may be missing. A
+    file with ``searches`` puts several searches together
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from streamgauge.stored import AtLeastOne, Number, Stored, parse, read_format, w
 
 FORMAT = 1
 NAME = "capacity.json"
-RATE = "rate_per_s"
 
 SearchOutcome = Literal["found", "ceiling", "missed", "invalid"]
 Purpose = Literal["bracket", "bisect", "repeat", "confirm"]
@@ -60,13 +59,10 @@ class Searched(Stored):
     slo: Sequence[str]
     resolution: Number
     over: str
-    """What is searched: the rate, or a parameter of which more helps."""
+    """What is searched, by its name; see studies/search_axis.py."""
+    harder: Literal["more", "less"] | None = None
+    """Which way it becomes harder to sustain; None in files of early versions."""
     unit: str
-
-    @property
-    def of_rate(self) -> bool:
-        """Whether more is better; less is, where a resource is searched."""
-        return self.over == RATE
 
 
 class Capacity(Searched):
@@ -118,10 +114,6 @@ class CapacitySet(Searched):
     searches: Sequence[SearchRow]
     seconds: Number
     settings: Mapping[str, Any]
-
-
-def unit(over: str) -> str:
-    return "records/s" if over == RATE else over
 
 
 def read(path: Path) -> Capacity | CapacitySet:

@@ -130,6 +130,10 @@ class Environment(Stored):
     """Names of variables that were not passed on."""
 
 
+class EvaluatorDescription(Stored):
+    master: str = "local[*]"
+
+
 class Manifest(Stored):
     format: int = FORMAT
     run: str
@@ -145,7 +149,11 @@ class Manifest(Stored):
     processes: Sequence[ProcessDescription] = ()
     environment: Environment = Environment()
     warnings: Sequence[str] = ()
+    program: Sequence[str] | None = None
+    """Of the engine *command*; None where an early version did not write it."""
+    evaluator: EvaluatorDescription = EvaluatorDescription()
     command: str
+    """For people: a run is repeated from the values."""
     shared_cores: bool | None = None
     """What early versions assumed; later ones look, and write what they saw into the outcome."""
 

@@ -40,13 +40,13 @@ class CleanedUp:
 
 def clean_up(journal: Path, record: Record) -> CleanedUp:
     """End the journalled sessions, remove their work directories, then the journal."""
-    found, stuck = set[proctable.Identity](), set[proctable.Identity]()
+    ended, stuck = set[proctable.Identity](), set[proctable.Identity]()
     if record.boot == proctable.boot():
-        found, stuck = reaping.reap(record.leaders, record.tokens, grace_s=_GRACE_S)
+        ended, stuck = reaping.reap(record.leaders, record.tokens, grace_s=_GRACE_S)
     removed = [path for path in record.work_dirs if remove_work_dir(path)]
     if not stuck:
         journal.unlink(missing_ok=True)
-    return CleanedUp(len(found), removed, sorted(process.pid for process in stuck))
+    return CleanedUp(len(ended), removed, sorted(process.pid for process in stuck))
 
 
 def remove_work_dir(path: Path) -> bool:
@@ -77,9 +77,9 @@ def start(journal: Path) -> subprocess.Popen[bytes]:
         if answered and process.stdout.readline() == READY:
             return process
         process.kill()
-        said = process.stderr.read().decode("utf-8", "replace").strip()
+        answer = process.stderr.read().decode("utf-8", "replace").strip()
     release(process)
-    raise EnvironmentProblem("the guardian process did not start", got=said or f"no answer in {_START_S:g} s")
+    raise EnvironmentProblem("the guardian process did not start", got=answer or f"no answer in {_START_S:g} s")
 
 
 def release(process: subprocess.Popen[bytes]) -> None:

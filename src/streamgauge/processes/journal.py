@@ -129,12 +129,12 @@ def read_journal(path: Path) -> Record | None:
 
 
 def _lines(path: Path) -> list[dict[str, Any]]:
-    found = []
+    entries = []
     with contextlib.suppress(OSError):
         for text in path.read_bytes().splitlines():
             with contextlib.suppress(ValueError):
-                found.append(json.loads(text))
-    return found
+                entries.append(json.loads(text))
+    return entries
 
 
 def _as_json(process: Identity) -> dict[str, Any]:

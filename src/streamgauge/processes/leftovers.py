@@ -54,7 +54,7 @@ class Leftover:
 
 def survey() -> list[Leftover]:
     """The journals of all commands but this one."""
-    found = []
+    leftovers = []
     own = proctable.identity(os.getpid())
     for path in journals():
         record = read_journal(path)
@@ -62,8 +62,8 @@ def survey() -> list[Leftover]:
             continue  # its run has just ended
         state = _state(record)
         if record is None or state != "active" or record.cli != own:
-            found.append(Leftover(path, record, state))
-    return found
+            leftovers.append(Leftover(path, record, state))
+    return leftovers
 
 
 def _state(record: Record | None) -> Literal["unreadable", "elsewhere", "active", "ending", "dead"]:
@@ -100,7 +100,7 @@ def clear(say: Callable[[str], None], warn: Callable[[str], None]) -> None:
 def interference(warn: Callable[[str], None] = lambda text: None) -> dict[Identity, str]:
     """What may disturb a measurement now: active commands and what is left of killed ones, a sentence for each."""
     names: dict[Identity, list[str]] = {}
-    found: dict[Identity, str] = {}
+    warnings: dict[Identity, str] = {}
     for left in survey():
         if left.record is None or left.state == "elsewhere":
             continue
@@ -110,12 +110,12 @@ def interference(warn: Callable[[str], None] = lambda text: None) -> dict[Identi
             processes := reaping.find(left.record.leaders, left.record.tokens)
         ):
             numbers = ", ".join(str(process.pid) for process in sorted(processes, key=lambda process: process.pid))
-            found[left.record.cli] = f"processes of the killed run {left.record.run} were still there: {numbers}"
+            warnings[left.record.cli] = f"processes of the killed run {left.record.run} were still there: {numbers}"
     for cli, runs in names.items():
-        found[cli] = f"another run was active on this machine: {', '.join(sorted(runs))} (process {cli.pid})"
-    for text in found.values():
+        warnings[cli] = f"another run was active on this machine: {', '.join(sorted(runs))} (process {cli.pid})"
+    for text in warnings.values():
         warn(text)
-    return found
+    return warnings
 
 
 def newcomers(known: Container[Identity]) -> list[str]:

@@ -48,8 +48,8 @@ def refused_port(logs: Iterable[Path], ports: Iterable[int]) -> int | None:
     """
     numbers = "|".join(map(str, ports))
     # Kafka: "failed to bind to 127.0.0.1:PORT"; Flink: "BindException: Could not start … in port range PORT".
-    said = re.compile(rf"bind.*\b({numbers})\b".encode(), re.IGNORECASE)
+    bind_failure = re.compile(rf"bind.*\b({numbers})\b".encode(), re.IGNORECASE)
     for log in logs if numbers else ():
-        if log.is_file() and (found := said.search(log.read_bytes())):
-            return int(found[1])
+        if log.is_file() and (match := bind_failure.search(log.read_bytes())):
+            return int(match[1])
     return None

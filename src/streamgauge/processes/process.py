@@ -47,7 +47,7 @@ class Running:
         self.ends_itself = spec.once
         self.failure: str | None = None
         self.users_mistake = False
-        """Whether what it could not go on with was given by the user: then it is the user's to mend."""
+        """Whether the cause of its failure was given by the user, who can fix it."""
         self.callback_problem: BaseException | None = None
         self._on_event = on_event
         self._last_words_awaited = False

@@ -68,8 +68,8 @@ def variable(pid: int, name: str) -> str | None:
         environment = b"\0" + _read_bytes(f"/proc/{pid}/environ")
     except (psutil.Error, OSError):
         return None
-    _, found, rest = environment.partition(b"\0" + name.encode() + b"=")
-    return rest.partition(b"\0")[0].decode("utf-8", "replace") if found else None
+    _, separator, rest = environment.partition(b"\0" + name.encode() + b"=")
+    return rest.partition(b"\0")[0].decode("utf-8", "replace") if separator else None
 
 
 def cores(pid: int) -> frozenset[int]:

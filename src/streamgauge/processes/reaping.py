@@ -26,7 +26,7 @@ def find(leaders: Iterable[Identity], tokens: Collection[str]) -> set[Identity]:
     started but not journalled yet.
     """
     sessions = {leader.pid: leader.started for leader in leaders if proctable.identity(leader.pid) == leader}
-    found = set()
+    processes = set()
     for pid in proctable.pids():
         stat = proctable.read(pid)
         if stat is None or stat.zombie or pid == os.getpid():
@@ -34,8 +34,8 @@ def find(leaders: Iterable[Identity], tokens: Collection[str]) -> set[Identity]:
         led_since = sessions.get(stat.session)
         in_session = led_since is not None and stat.identity.started >= led_since
         if in_session or proctable.variable(pid, TOKEN_VARIABLE) in tokens:
-            found.add(stat.identity)
-    return found
+            processes.add(stat.identity)
+    return processes
 
 
 def reap(
@@ -50,11 +50,11 @@ def reap(
     ``known`` are processes found earlier, when their session could still be told. Returns what was found, and
     what is still there after ten seconds of SIGKILL (a process that hangs in the kernel).
     """
-    found = _alive(known) | find(leaders, tokens)
-    everything = set(found)
-    if grace_s > 0 and found:
-        send_signal(found, signal.SIGTERM)
-        await_end(found, grace_s)
+    processes = _alive(known) | find(leaders, tokens)
+    everything = set(processes)
+    if grace_s > 0 and processes:
+        send_signal(processes, signal.SIGTERM)
+        await_end(processes, grace_s)
     deadline = time.monotonic() + _GIVE_UP_S
     empty_looks = 0
     left: set[Identity] = set()

@@ -119,7 +119,7 @@ class Supervisor:
         """Start another guardian where the first one has died, and warn."""
         if self._guardian.poll() is None or self._guardian_lost:
             return
-        said = f"the guardian process {self._guardian.pid} died"
+        message = f"the guardian process {self._guardian.pid} died"
         with uninterrupted():
             guardian.release(self._guardian)
             try:
@@ -127,13 +127,13 @@ class Supervisor:
                 identity = proctable.identity(self._guardian.pid)
                 assert identity is not None
                 self._journal.guardian(identity)
-                said += f"; process {self._guardian.pid} has taken its place"
+                message += f"; process {self._guardian.pid} has taken its place"
             except (StreamgaugeError, OSError) as problem:
                 self._guardian_lost = True
                 why = str(problem).partition("\n")[0]
-                said += f" and cannot be replaced ({why}): if this command is killed, run `streamgauge clean`"
-        self.warnings.append(said)
-        self._warn(said)
+                message += f" and cannot be replaced ({why}): if this command is killed, run `streamgauge clean`"
+        self.warnings.append(message)
+        self._warn(message)
 
     def start(self, spec: ProcessSpec, on_event: OnEvent | None = None) -> Running:
         """Start a process and return when it is usable or, if meant to (``once``), has ended with code 0.
@@ -203,15 +203,15 @@ class Supervisor:
         """
         running = self._of(role)
         expected = f"the event {event!r} within {timeout_s:g} s"
-        found: list[dict[str, Any]] = []
+        events: list[dict[str, Any]] = []
 
         def arrived() -> bool:
             if event_content := running.take_event(event):
-                found.append(event_content)
-            return bool(found)
+                events.append(event_content)
+            return bool(events)
 
         self._await(running, arrived, timeout_s, expected, f"before its event {event!r}")
-        return found[0]
+        return events[0]
 
     def stop(self, role: str) -> None:
         """Ask it to end; after its grace, kill its whole session. No harm when it has ended already."""
@@ -349,11 +349,11 @@ def _await_success(running: Running) -> None:
 def _failure(running: Running, what: str, expected: str | None = None) -> StreamgaugeError:
     if running.failure is not None and running.users_mistake:
         return UsageError(running.failure)
-    said = f"{running.failure!r}, " if running.failure is not None else ""
+    failure = f"{running.failure!r}, " if running.failure is not None else ""
     return _error_class(running.group)(
         f"{running.role} {what}",
         where=running.log,
-        got=f"{said}{running.describe_end()}",
+        got=f"{failure}{running.describe_end()}",
         expected=expected,
         log_tail=running.log_tail(),
     )

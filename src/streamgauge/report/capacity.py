@@ -10,6 +10,7 @@ from streamgauge.model.capacity import NAME, Capacity, CapacityProbe, CapacitySe
 from streamgauge.report import text
 from streamgauge.report.draw import Figure, figure, line, logarithmic
 from streamgauge.report.page import as_script_data, csp_hash, packaged
+from streamgauge.studies.search_axis import SearchAxis
 
 _STYLES = {"found": "valid", "ceiling": "valid", "missed": "failed", "invalid": "invalid", None: "invalid"}
 _PERCENTILES: tuple[tuple[Literal["p50", "p99"], str], ...] = (("p50", "--s1"), ("p99", "--s2"))
@@ -103,7 +104,7 @@ def _of_unusable_set(capacity: CapacitySet) -> tuple[str, str]:
 
 
 def _at_least(capacity: Capacity | CapacitySet) -> str:
-    return "at least" if capacity.of_rate else "at most"
+    return "at least" if SearchAxis.of_file(capacity).more_is_harder else "at most"
 
 
 def _checked(capacity: Capacity | CapacitySet | SearchRow) -> str:
@@ -147,7 +148,7 @@ def unsustainable(
     beyond = capacity.interval[1]
     if beyond is None and not failed:
         return [], []
-    upwards = capacity.of_rate
+    upwards = SearchAxis.of_file(capacity).more_is_harder
     edge = beyond if beyond is not None else min(failed) if upwards else max(failed)
     ends = (edge, 10 ** x_range[1]) if upwards else (10 ** x_range[0], edge)
     zone = {

@@ -11,14 +11,33 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from streamgauge import identity
 from streamgauge.errors import UsageError
+from streamgauge.identity import Ignored
 from streamgauge.model import NS_PER_S, JobFile
 from streamgauge.model.manifest import Manifest
+from streamgauge.model.outcome import Outcome
 from streamgauge.report import draw, text
 from streamgauge.report.page import as_script_data, csp_hash, packaged
-from streamgauge.rundir import RunDir
+from streamgauge.rundir import RunDir, shared_cores
 
 CAPACITY_FILE = "capacity.json"
+
+MEASURED = (
+    *("scenario.study", "scenario.name", "scenario.workload", "scenario.choice", "scenario.chosen", "scenario.job"),
+    *("scenario.load.rate_per_s", "engine.name"),
+)
+"""What ``Entry`` has by itself."""
+IGNORED: Ignored = {
+    "engine.version": "a history is to show what a new version changes",
+    "transport.topic_settings": "belong to the version of streamgauge",
+    "scenario.seed": "another draw of the same load",
+    "scenario.load.tail_s": "follows from the workload and the engine's trigger",
+    "scenario.profile": "only presets values, which tell runs apart themselves",
+    "scenario.sustained": "judges what was measured",
+    "scenario.slo": "judges what was measured",
+}
+PREFIXES = ("engine.options.conf.", "engine.options.", "scenario.parameters.", "scenario.load.", "scenario.")
 
 
 @dataclass(frozen=True)
@@ -37,7 +56,7 @@ class Entry:
     p99_ms: float | None
     output_per_s: float | None
     settings: Mapping[str, str]
-    """Options of the engine, shape of the load and whatever else may tell runs of one stage and rate apart."""
+    """Everything else that tells measurements apart."""
 
     @property
     def usable(self) -> bool:
@@ -170,8 +189,12 @@ def _read(directory: Path) -> Entry:
         p50_ms=summary.percentile_ms("total", "p50"),
         p99_ms=summary.percentile_ms("total", "p99"),
         output_per_s=summary.rate_per_s.output,
-        settings=_settings(manifest),
+        settings=_settings(manifest, shared_cores(manifest, _outcome(run))),
     )
+
+
+def _outcome(run: RunDir) -> Outcome:
+    return run.outcome() if run.outcome_path.is_file() else Outcome.blank()
 
 
 def _why(problem: UsageError | OSError) -> str:
@@ -180,14 +203,14 @@ def _why(problem: UsageError | OSError) -> str:
     return f"{problem.what}: {problem.got}" if problem.got else problem.what
 
 
-def _settings(manifest: Manifest) -> dict[str, str]:
-    """What an older version did not know is what is the default now, and that is left out."""
-    scenario, options = manifest.scenario, dict(manifest.engine.options)
-    named: dict[str, Any] = {"shape": scenario.load.shape, "arrivals": scenario.load.arrivals}
-    named |= {"keys": scenario.parameters.get("keys", "dataset"), "partitions": scenario.partitions}
-    named |= {"faults": ", ".join(map(str, scenario.faults))}
-    own = options.pop("conf", None) or {}
-    return {key: text.plain(value) for key, value in {**named, **options, **own}.items()}
+def _settings(manifest: Manifest, shared: bool | None) -> dict[str, str]:
+    identified = identity.ignoring(identity.of_manifest(manifest.as_json(), shared), [*MEASURED, *IGNORED])
+    return {_short(name): text.plain(value) for name, value in identified.items()}
+
+
+def _short(name: str) -> str:
+    """As it is set on the command line."""
+    return name.removeprefix(next((prefix for prefix in PREFIXES if name.startswith(prefix)), ""))
 
 
 def _job_name(job: JobFile | None) -> str:

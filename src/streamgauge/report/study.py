@@ -21,6 +21,7 @@ from streamgauge.report.study_rates import rate_sweep
 from streamgauge.report.study_scores import scores
 from streamgauge.report.study_source import Attempt, ExperimentResult, Reproduction, read_reproduction
 from streamgauge.studies.description import Exhibit, ExhibitKind, Study
+from streamgauge.studies.search_axis import SearchAxis
 
 EXHIBITS: Mapping[ExhibitKind, Callable[[Context], list[Panel]]] = {
     "configuration": configuration,
@@ -113,7 +114,7 @@ def _scaled(reproduction: Reproduction, study: Study) -> list[tuple[str, str]]:
     for taken in reproduction.experiments:
         changes = dict((taken.manifest.get("scenario") or {}).get("scaled") or {})
         if taken.purpose == "capacity":
-            for name in ("rate_per_s", "measured_s"):  # of one probe among many
+            for name in (SearchAxis.of_file(taken.capacity).name, "measured_s"):  # of one probe among many
                 changes.pop(name, None)
         elif taken.state == "done" and len(taken.counted) != paper_runs:
             changes["runs"] = [len(taken.counted), paper_runs]

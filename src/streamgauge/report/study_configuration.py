@@ -10,10 +10,28 @@ from streamgauge.report.study_parts import Context, Panel, Row, Table
 from streamgauge.report.study_source import ExperimentResult
 from streamgauge.report.text import NONE, plain
 from streamgauge.studies import scenario
+from streamgauge.studies.search_axis import SearchAxis
 
-SCENARIO_VALUES = ("partitions", "out_of_order_ms", "drain_deadline_s", "sustained", "keys", "generators")
 CHOSEN = ("stage", "engine", "seed", "broker_port")
 """What an experiment chooses for itself, or what says nothing about the system."""
+NO_VALUES = (
+    "study",
+    "name",
+    "profile",
+    "title",
+    "dataset",
+    "pipeline",
+    "workload",
+    "choice",
+    "chosen",
+    "load",
+    "parameters",
+    "scaled",
+    "slo",
+    "job",
+    "faults",
+)
+"""What a manifest says about a scenario besides its values."""
 SEARCHED = "searched"
 
 Values = Callable[[ExperimentResult], Mapping[str, Any]]
@@ -58,8 +76,8 @@ def _values(taken: ExperimentResult) -> Mapping[str, Any]:
     described = taken.manifest.get("scenario") or {}
     load = dict(described.get("load") or {})
     if taken.purpose == "capacity":
-        load["rate_per_s"] = SEARCHED
-    named = {key: described[key] for key in SCENARIO_VALUES if key in described}
+        load[SearchAxis.of_file(taken.capacity).name] = SEARCHED
+    named = {key: value for key, value in described.items() if key not in NO_VALUES}
     return _set({**load, **named, **(described.get("parameters") or {})})
 
 
@@ -68,7 +86,8 @@ def _paper_values(taken: ExperimentResult) -> Mapping[str, Any]:
         values = scenario.profile_values(taken.scenario, "paper")
     except UsageError:  # a study of another version
         return {}
-    return _set(values | ({"rate_per_s": SEARCHED} if taken.purpose == "capacity" else {}))
+    searched = {SearchAxis.of_file(taken.capacity).name: SEARCHED} if taken.purpose == "capacity" else {}
+    return _set(values | searched)
 
 
 def _set(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from streamgauge import jars, registry
+from streamgauge import jars, registry, report
 from streamgauge.contracts import Transport
 from streamgauge.errors import EnvironmentProblem, Interrupted, UsageError
 from streamgauge.evaluate import evaluate_without_spark, needs_spark
@@ -106,7 +106,9 @@ def is_unrecorded(run: RunDir) -> bool:
 
 
 def evaluate_again(run: RunDir, master: str, reporter: Reporter, job: Path | None = None) -> Summary:
-    """Evaluate an existing run directory again, in new processes; with the reference of ``job`` from now on.
+    """Evaluate a run directory again, in new processes, and regenerate its report.
+
+    With ``job``, the reference of that file is used from now on.
 
     Where recording failed on the user's own Kafka, the topics that were kept there are recorded first and then removed.
     Raises UsageError for a run that cannot be evaluated or that another command is using, and Interrupted.
@@ -114,7 +116,10 @@ def evaluate_again(run: RunDir, master: str, reporter: Reporter, job: Path | Non
     with directory_lock.hold(run.path):
         if job is not None:
             keep_reference(run, job)
-        return _evaluate_again(run, master, reporter)
+        summary = _evaluate_again(run, master, reporter)
+        reporter.phase("writing the report")
+        report.write(run)
+        return summary
 
 
 def _evaluate_again(run: RunDir, master: str, reporter: Reporter) -> Summary:
@@ -173,10 +178,10 @@ def keep_reference(run: RunDir, file: Path) -> None:
 
     What was run, ``job.py``, stays as it is. Raises UsageError for a file without a reference, or a run of ours.
     """
-    found = inspect(file)
+    job = inspect(file)
     if run.manifest().scenario.job is None:
         raise UsageError("the run was not made with --job", where=run.path, hint=f"streamgauge evaluate {run.path}")
-    if not found.key:
+    if not job.key:
         raise UsageError("the job file has no reference", where=file, expected="def reference(inputs) and key = […]")
     run.keep_reference(file)
 

@@ -37,10 +37,10 @@ def parse(text: str) -> Fault:
     verb = next(iter(text.split()), "")
     if verb not in VERBS:
         raise registry.unknown("fault", verb, VERBS, hint=f"--fault with {FORMS}")
-    found = _FORM.fullmatch(text.strip())
-    if not found or (found[3] is not None) is not (verb == "pause"):
+    match = _FORM.fullmatch(text.strip())
+    if not match or (match[3] is not None) is not (verb == "pause"):
         raise UsageError("the fault cannot be understood", got=repr(text), expected=FORMS)
-    _, role, length, moment = found.groups()
+    _, role, length, moment = match.groups()
     percent = _PERCENT.fullmatch(moment)
     return Fault(
         verb=cast(Literal["kill", "pause"], verb),
@@ -189,8 +189,8 @@ class Faults:
         deadline = time.monotonic() + _SEEN_WITHIN_S
         while time.monotonic() < deadline:
             self._supervisor.pause(running.role)
-            found = reaping.find([running.identity], {running.token})
-            if found and all(_is_stopped(process.pid) for process in found):
+            processes = reaping.find([running.identity], {running.token})
+            if processes and all(_is_stopped(process.pid) for process in processes):
                 return True
             time.sleep(_LOOK_S)
         return False

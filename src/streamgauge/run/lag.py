@@ -64,10 +64,10 @@ class LagMeter:
             self._thread.join()
 
     def look(self) -> None:
-        found = self._look()
-        if found is not None:
+        look = self._look()
+        if look is not None:
             with self._changed:
-                self._seen.append((self._clock(), found))
+                self._seen.append((self._clock(), look))
 
     def take(self) -> Lags:
         """Over the time since it was last asked. The last look begins the next stretch."""

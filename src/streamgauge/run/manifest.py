@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from importlib.metadata import version
 
-from streamgauge import __version__, environment, jars, registry
+from streamgauge import __version__, environment, identity, jars, registry
 from streamgauge.jvm.java import find_java
 from streamgauge.machine import calibration, provenance
 from streamgauge.machine import description as machine
@@ -21,18 +21,12 @@ def describe(plan: RunPlan, warnings: Sequence[str] = ()) -> Manifest:
     scenario = plan.request.scenario
     engine = registry.engine(scenario.engine)
     versions, calibrated = engine.versions(), calibration.read()
-    about_scenario = {
-        name: value
-        for name, value in asdict(scenario).items()
-        if name not in ("engine", "engine_options", "broker_port")
-    }
     groups = needed_jar_groups(scenario, own_broker=plan.transport.own)
     content = {
         "format": FORMAT,
         "run": plan.run,
         "tool": __version__,
-        # "stage" is what the format has called the choice since before other scenarios had other words for it.
-        "scenario": {**about_scenario, "stage": scenario.chosen},
+        "scenario": identity.describe(scenario),
         "engine": {
             "name": engine.name,
             "title": engine.title,
@@ -65,6 +59,9 @@ def describe(plan: RunPlan, warnings: Sequence[str] = ()) -> Manifest:
         # Names alone: a value may be a secret.
         "environment": {"removed": environment.removed()},
         "warnings": list(warnings),
+        "program": redact_arguments(plan.request.program),
+        "evaluator": {"master": redact_options({"master": plan.request.master})["master"]},
+        # For people; a run is repeated from the values above.
         "command": plan.request.command,
     }
     return Manifest.model_validate(content)

@@ -22,7 +22,7 @@ from streamgauge.run.lag import LagMeter, Lags, Look
 from streamgauge.run.manifest import describe
 from streamgauge.run.outcome import Progress, never_started, note_cores
 from streamgauge.run.plan import RunPlan
-from streamgauge.run.reporter import Call, Referee, Reporter, Seen, Tick
+from streamgauge.run.reporter import LoadObservation, ProbeDecision, Referee, Reporter, Tick
 from streamgauge.run.results import is_missing, is_one_to_one
 from streamgauge.run.sampling import Sampler, machine_sample
 from streamgauge.run.visibility import Visibility
@@ -53,7 +53,7 @@ class Measurement:
         self._supervisor, self._reporter, self._referee = supervisor, reporter, referee
         self._evaluator = evaluator or Evaluator(supervisor, plan.evaluator)
         self._sampler = Sampler(supervisor.processes)
-        self._heard, self._outcome = Progress(), Outcome.blank()
+        self._progress, self._outcome = Progress(), Outcome.blank()
         engine = registry.engine(self.scenario.engine)
         self._commits_offsets = engine.traits.commits_offsets
         self._faults = Faults(self.scenario, supervisor, reporter.say)
@@ -66,7 +66,7 @@ class Measurement:
         self._one_to_one = is_one_to_one(self.scenario)
         interval_s = engine.batch_interval_s(self.scenario.engine_options)
         self._quiet = QuietDetector(self.scenario.quiet_s, interval_s, has_output=bool(plan.outputs))
-        self._doubt: Call | None = None
+        self._to_check: ProbeDecision | None = None
         """Why a referee wants to know whether results are missing."""
         self._last: tuple[float, int, int] = (time.monotonic(), 0, 0)
 
@@ -96,7 +96,7 @@ class Measurement:
                     self._watch_load()
                 if self._outcome.hopeless is None:
                     self._drain()
-                    self._settle_doubt()
+                    self._settle_check()
             except EngineFailed:
                 # What is known of a dead or never started engine; the evaluation turns it into a verdict.
                 self._outcome.ended = self._outcome.ended or self._supervisor.ended()
@@ -127,7 +127,7 @@ class Measurement:
         self._outcome.engine_start_ns = time.time_ns()
         for spec in self.plan.engine:
             try:
-                self._supervisor.start(spec, on_event=self._heard.hear_engine)
+                self._supervisor.start(spec, on_event=self._progress.on_engine_event)
             except EngineFailed as failure:
                 ports.check_bound(self.run, self.plan.engine, self.plan.job.ports, failure)
                 self._outcome.ended = self._supervisor.ended() or [never_started(spec.role, failure)]
@@ -151,10 +151,10 @@ class Measurement:
 
     def _start_load(self) -> None:
         self._reporter.phase("preparing the load")
-        self._supervisor.start_all(self.plan.load, on_event=self._heard.hear_load)
+        self._supervisor.start_all(self.plan.load, on_event=self._progress.on_load_event)
         start_ns = time.time_ns() + round(LEAD_S * NS_PER_S)
         self._tell_load("start", start_ns)
-        self._outcome.load_goes_first = len(self._heard.go_first) == len(self.plan.load)
+        self._outcome.load_goes_first = len(self._progress.go_first) == len(self.plan.load)
         self._faults.begin(self._outcome.begin_load(start_ns, self.scenario.load))
         self._lag.begin()
 
@@ -163,7 +163,7 @@ class Measurement:
             self._supervisor.send(spec.role, f'{{"do":"{command}","at_ns":{at_ns}}}')
 
     def _load_done(self) -> bool:
-        return len(self._heard.done) == len(self.plan.load)
+        return len(self._progress.done) == len(self.plan.load)
 
     def _await_burst(self) -> None:
         """A backlog is there before the engine: wait until its time has passed and the broker has it."""
@@ -189,8 +189,8 @@ class Measurement:
             nonlocal sent, changed
             if self._ended_by_referee(appended) or self._load_done() or self._outcome.load_error is not None:
                 return True
-            if self._heard.sent != sent:
-                sent, changed = self._heard.sent, time.monotonic()
+            if self._progress.sent != sent:
+                sent, changed = self._progress.sent, time.monotonic()
             return not load.scheduled and time.monotonic() - changed >= STALLED_S
 
         # Without a schedule the load has no end of its own: it is as long as it goes on.
@@ -201,7 +201,7 @@ class Measurement:
         if self._load_done() and not load.scheduled:
             # What was sent is what is measured, while it was sent.
             self._outcome.measured_start_ns = self._outcome.load_start_ns
-            end_ns = (self._heard.last_sent_ns or time.time_ns()) + 1
+            end_ns = (self._progress.last_sent_ns or time.time_ns()) + 1
             self._outcome.measured_end_ns = self._outcome.load_end_ns = end_ns
         if not self._load_done() and self._outcome.load_error is None:
             late = f"was not done {LOAD_OVERRUN_S:.0f} s after the end of its plan"
@@ -220,26 +220,26 @@ class Measurement:
         if self._referee is None or appended is None:
             return False
         measured_s = (now_ns - outcome.measured_start_ns) / NS_PER_S
-        call = self._referee.look(
-            Seen(
+        decision = self._referee.look(
+            LoadObservation(
                 measured_s=measured_s,
                 offered_per_s=load.rate_per_s,
-                sent=self._heard.sent,
+                sent=self._progress.sent,
                 appended=self._inputs_of(appended),
-                consumed=self._heard.consumed,
+                consumed=self._progress.consumed,
                 output=None if self._visibility.saw_transactions() else self._outputs_of(appended),
-                late_max_ms=self._heard.late_max_ms,
+                late_max_ms=self._progress.late_max_ms,
                 lags=self._lags,
             )
         )
-        if call is None:
+        if decision is None:
             return False
-        if call.word == "hopeless":
+        if decision.action == "hopeless":
             # The planned ends stay: the load is cut short, and what it did not send any more is not its fault.
-            outcome.hopeless, outcome.hopeless_latency_ms = call.reason, call.latency_ms
+            outcome.hopeless, outcome.hopeless_latency_ms = decision.reason, decision.latency_ms
             return True
-        if call.word == "check":
-            self._doubt = call
+        if decision.action == "check":
+            self._to_check = decision
         if now_ns >= outcome.measured_end_ns:
             return False
         outcome.measured_end_ns = max(now_ns, outcome.measured_start_ns)
@@ -262,7 +262,7 @@ class Measurement:
             if appended is None:
                 return False
             # What is committed is done for good; what has been read only may be read again after a fault.
-            taken = (self._heard.committed or 0) if self._commits_offsets else self._heard.consumed
+            taken = (self._progress.committed or 0) if self._commits_offsets else self._progress.consumed
             if taken is None and self._kind is ResultKind.NONE:
                 return False  # nothing else tells when it is done
             # An engine that a fault has ended will not catch up.
@@ -277,14 +277,14 @@ class Measurement:
         self._outcome.drain = "quiet" if quiet else "deadline"
         self._outcome.quiet_s = round(self._quiet.quiet_s, 3)
 
-    def _settle_doubt(self) -> None:
+    def _settle_check(self) -> None:
         """Give up a run in doubt after all, unless input was consumed whose results are missing: that is evaluated."""
-        found = self._sample() if self._doubt is not None else None
-        if self._doubt is None or found is None or self._visibility.saw_transactions():
+        appended = self._sample() if self._to_check is not None else None
+        if self._to_check is None or appended is None or self._visibility.saw_transactions():
             return
-        inputs, quiet = self._inputs_of(found), self._outcome.drain == "quiet"
-        if not is_missing(inputs, self._heard.consumed, self._outputs_of(found), quiet=quiet):
-            self._outcome.hopeless, self._outcome.hopeless_latency_ms = self._doubt.reason, self._doubt.latency_ms
+        inputs, quiet = self._inputs_of(appended), self._outcome.drain == "quiet"
+        if not is_missing(inputs, self._progress.consumed, self._outputs_of(appended), quiet=quiet):
+            self._outcome.hopeless, self._outcome.hopeless_latency_ms = self._to_check.reason, self._to_check.latency_ms
 
     def _each_second(
         self, until: Callable[[Mapping[str, int] | None], bool], deadline: float, phase: Callable[[float], str]
@@ -324,16 +324,16 @@ class Measurement:
         self.run.append_samples("resources", self._sampler.sample(t_ns))
         self.run.append_samples("machine", [machine_sample(t_ns)])
         self.run.append_samples("clock", [read_clock()])
-        heard = self._heard
+        progress = self._progress
         try:
-            found = self.plan.transport.positions(self.plan.streams, self._group())
+            positions = self.plan.transport.positions(self.plan.streams, self._group())
         except EnvironmentProblem:
             # For the live view only: a second without an answer is no reason to end a run.
             self._quiet.unknown()
             return None
-        appended, heard.committed = found.appended, found.consumed
-        self._follow_output(appended, found.ends)
-        sample = {"t_ns": t_ns, "appended": appended, "consumed": heard.consumed, "sent": heard.sent}
+        appended, progress.committed = positions.appended, positions.consumed
+        self._follow_output(appended, positions.ends)
+        sample = {"t_ns": t_ns, "appended": appended, "consumed": progress.consumed, "sent": progress.sent}
         self._lags = self._lag.take()
         if self._lags.by_consumed is not None:
             sample["lag"] = round(self._lags.by_consumed.mean, 1)
@@ -341,8 +341,8 @@ class Measurement:
         return appended
 
     def _follow_output(self, appended: Mapping[str, int], ends: Mapping[str, Mapping[int, int]]) -> None:
-        by_output = self._heard.consumed is None and self._one_to_one
-        done = self._outputs_of(appended) if by_output else self._heard.consumed
+        by_output = self._progress.consumed is None and self._one_to_one
+        done = self._outputs_of(appended) if by_output else self._progress.consumed
         # What was there before the engine waited for its start, which says nothing of how long it pauses.
         no_lag = done is None or self.scenario.load.shape == "preloaded"
         measured_ns = self._outcome.measured_start_ns
@@ -356,15 +356,15 @@ class Measurement:
 
     def _look_at_lag(self) -> Look | None:
         try:
-            found = self.plan.transport.positions(self.plan.streams, self._group())
+            positions = self.plan.transport.positions(self.plan.streams, self._group())
         except EnvironmentProblem:
             return None
-        taken = found.consumed if self._heard.said_consumed is None else self._heard.said_consumed
-        return self._inputs_of(found.appended), self._outputs_of(found.appended), taken
+        taken = positions.consumed if self._progress.reported_consumed is None else self._progress.reported_consumed
+        return self._inputs_of(positions.appended), self._outputs_of(positions.appended), taken
 
     def _group(self) -> str | None:
         """The consumer group that tells how far the engine has come; None where the engine itself does."""
-        return self.plan.job.group if self._commits_offsets or self._heard.said_consumed is None else None
+        return self.plan.job.group if self._commits_offsets or self._progress.reported_consumed is None else None
 
     def _inputs_of(self, appended: Mapping[str, int]) -> int:
         return sum(appended[stream.name] for stream in self.plan.inputs)
@@ -373,11 +373,11 @@ class Measurement:
         return sum(appended[stream.name] for stream in self.plan.outputs)
 
     def _show(self, appended: Mapping[str, int], phase: Callable[[float], str]) -> None:
-        now, load = time.monotonic(), self.scenario.load
+        now, load, consumed = time.monotonic(), self.scenario.load, self._progress.consumed
         assert self._outcome.load_start_ns is not None
         elapsed_s = max((time.time_ns() - self._outcome.load_start_ns) / NS_PER_S, 0.0)
         then, sent, output = self._last
-        self._last = (now, self._heard.sent, self._outputs_of(appended))
+        self._last = (now, self._progress.sent, self._outputs_of(appended))
         seconds = max(now - then, 1e-9)
         self._reporter.tick(
             Tick(
@@ -385,11 +385,11 @@ class Measurement:
                 elapsed_s=elapsed_s,
                 planned_s=load.duration_s,
                 offered_per_s=load.offered_before(elapsed_s),
-                sent_per_s=(self._heard.sent - sent) / seconds,
+                sent_per_s=(self._progress.sent - sent) / seconds,
                 output_per_s=(self._outputs_of(appended) - output) / seconds,
-                lag=None if self._heard.consumed is None else max(self._inputs_of(appended) - self._heard.consumed, 0),
-                late_max_ms=self._heard.late_max_ms,
-                errors=self._heard.errors,
+                lag=None if consumed is None else max(self._inputs_of(appended) - consumed, 0),
+                late_max_ms=self._progress.late_max_ms,
+                errors=self._progress.errors,
             )
         )
 

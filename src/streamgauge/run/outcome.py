@@ -12,11 +12,11 @@ from streamgauge.model.outcome import EndedProcess, Outcome
 
 @dataclass
 class Progress:
-    """The last word of each process that reports progress. For the live view, the referee, and the drain's end."""
+    """The last report of each process that reports progress. For the live view, the referee, and the drain's end."""
 
     load: dict[str, dict[str, Any]] = field(default_factory=dict)
     """Of each load worker by its role."""
-    said_consumed: int | None = None
+    reported_consumed: int | None = None
     """By the engine itself."""
     committed: int | None = None
     """By the engine's consumer group, as far as the transport tells."""
@@ -27,27 +27,27 @@ class Progress:
 
     @property
     def consumed(self) -> int | None:
-        """Input records that the engine has taken; None where nobody tells."""
-        return self.committed if self.said_consumed is None else self.said_consumed
+        """Input records that the engine has taken; None where that is not known."""
+        return self.committed if self.reported_consumed is None else self.reported_consumed
 
     @property
     def sent(self) -> int:
-        return sum(said.get("sent", 0) for said in self.load.values())
+        return sum(event.get("sent", 0) for event in self.load.values())
 
     @property
     def last_sent_ns(self) -> int | None:
-        """When the last record left; None while no worker has said so."""
-        return max((said["last_sent_ns"] for said in self.load.values() if said.get("last_sent_ns")), default=None)
+        """When the last record left; None while no worker has reported it."""
+        return max((event["last_sent_ns"] for event in self.load.values() if event.get("last_sent_ns")), default=None)
 
     @property
     def errors(self) -> int:
-        return sum(said.get("errors", 0) for said in self.load.values())
+        return sum(event.get("errors", 0) for event in self.load.values())
 
     @property
     def late_max_ms(self) -> float:
-        return max((said.get("late_max_ms", 0.0) for said in self.load.values()), default=0.0)
+        return max((event.get("late_max_ms", 0.0) for event in self.load.values()), default=0.0)
 
-    def hear_load(self, role: str, event: dict[str, Any]) -> None:
+    def on_load_event(self, role: str, event: dict[str, Any]) -> None:
         if event["event"] in ("progress", "done"):
             self.load[role] = {**self.load.get(role, {}), **event}
         if event["event"] == "done":
@@ -55,17 +55,17 @@ class Progress:
         if event["event"] == "ready" and event.get("goes_first"):
             self.go_first.add(role)
 
-    def hear_engine(self, role: str, event: dict[str, Any]) -> None:
+    def on_engine_event(self, role: str, event: dict[str, Any]) -> None:
         if event["event"] == "progress":
             taken = event.get("consumed")
             # The program may be a stranger's.
             if type(taken) is int:
-                self.said_consumed = taken
+                self.reported_consumed = taken
 
 
 def note_cores(outcome: Outcome, cores: Mapping[str, frozenset[int]], engine_here: bool, *, own_broker: bool) -> None:
     """What the processes of each group were allowed; see ``shared_cores``."""
-    outcome.cores = {group: sorted(found) for group, found in cores.items()}
+    outcome.cores = {group: sorted(numbers) for group, numbers in cores.items()}
     outcome.shared_cores = shared_cores(cores, engine_here=engine_here, own_broker=own_broker)
 
 

@@ -1,4 +1,4 @@
-"""Who looks on while a run goes on: somebody who is shown it, and somebody who may end it."""
+"""Interfaces to a running measurement: a reporter shows its progress, a referee may end its load."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Tick:
 
 
 @dataclass(frozen=True)
-class Seen:
+class LoadObservation:
     """What a referee sees of a running load, once a second."""
 
     measured_s: float
@@ -42,29 +42,29 @@ class Seen:
 
 
 @dataclass(frozen=True)
-class Call:
+class ProbeDecision:
     """*enough*: the measured interval ends now, what belongs behind it follows. *hopeless*: all is stopped at once.
 
     *check*: hopeless, but the engine may have lost results. The measured interval ends now; if results are still
     missing after the drain, the run is evaluated, else it is as hopeless as the reason says.
     """
 
-    word: Literal["enough", "hopeless", "check"]
+    action: Literal["enough", "hopeless", "check"]
     reason: str = ""
     latency_ms: float | None = None
-    """About how long a record waits, as far as the lag tells: nobody evaluates a hopeless run."""
+    """About how long a record waits, by its lag: a hopeless run is not evaluated."""
     weak: bool = False
     """Whether only the point estimate says so."""
 
 
 class Referee(Protocol):
-    """Who may end a load before its plan does."""
+    """May end a load before its plan does."""
 
-    def look(self, seen: Seen) -> Call | None: ...
+    def look(self, observation: LoadObservation) -> ProbeDecision | None: ...
 
 
 class Reporter(Protocol):
-    """Who looks on: the terminal, or nobody."""
+    """Shows the progress of a run."""
 
     def phase(self, text: str) -> None: ...
 
@@ -77,7 +77,7 @@ class Reporter(Protocol):
 
 
 class NullReporter:
-    """A watch that looks away."""
+    """Shows nothing."""
 
     def phase(self, text: str) -> None:
         pass

@@ -47,17 +47,17 @@ def fetch_jars(groups: Iterable[str], say: Callable[[str], None]) -> None:
 
 def jar_groups() -> dict[str, list[str]]:
     """Every jar group that a run may need, each with who needs it."""
-    found = {"kafka": ["the broker"], "spark": ["the evaluation"]}
+    users = {"kafka": ["the broker"], "spark": ["the evaluation"]}
     for name in registry.names("engines"):
         for group in registry.engine(name).traits.jar_groups:
-            found.setdefault(group, []).append(name)
-    return found
+            users.setdefault(group, []).append(name)
+    return users
 
 
 def without_package() -> dict[str, str]:
     """Jar groups that only engines need whose Python package is not installed, each with what installs it."""
     engines = {name: registry.engine(name) for name in registry.names("engines")}
-    lacking = {name: found for name, engine in engines.items() if (found := missing_packages(engine))}
+    lacking = {name: packages for name, engine in engines.items() if (packages := missing_packages(engine))}
     return {
         group: what_installs(lacking[users[0]].values())
         for group, users in jar_groups().items()

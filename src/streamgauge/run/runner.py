@@ -1,11 +1,11 @@
-"""One run: laid out, checked, measured, and cleaned up after."""
+"""One run, from its plan to its report: laid out, checked, measured, evaluated, reported, and cleaned up after."""
 
 from __future__ import annotations
 
 import tempfile
 from pathlib import Path
 
-from streamgauge import registry
+from streamgauge import registry, report
 from streamgauge.errors import EnvironmentProblem, Interrupted, PortTaken, UsageError
 from streamgauge.evaluate import evaluate_without_spark, needs_spark
 from streamgauge.model.summary import Summary
@@ -32,10 +32,11 @@ def remove_topics(plan: RunPlan, reporter: Reporter) -> None:
 def run_scenario(
     request: Request, reporter: Reporter, evaluator: Evaluator | None = None, referee: Referee | None = None
 ) -> tuple[RunDir, Summary]:
-    """Lay the run out, check that there is room, run it. Nothing of it is left behind but the run directory.
+    """Lay the run out, check that there is room, run it, write its report. Only the run directory stays.
 
-    Raises UsageError when another command uses the directory. What killed runs left behind is cleaned up first. A run
-    that lost a port to another program before it began is started once more.
+    Returns that directory and the summary; a temporary run has no report. Raises UsageError when another command uses
+    the directory. What killed runs left behind is cleaned up first. A run that lost a port to another program before it
+    began is started once more.
     """
     with directory_lock.hold(request.out):
         scenario = request.scenario
@@ -50,11 +51,15 @@ def run_scenario(
         plans.check_room(plans.draw(request, name, Path(tempfile.gettempdir()) / name))
         found_there = request.out.exists()
         try:
-            return _run(request, reporter, evaluator, referee)
+            directory, summary = _run(request, reporter, evaluator, referee)
         except PortTaken as problem:
             reporter.warn(f"{problem.what}, {problem.where}: the run is started again with other ports")
             RunDir(request.out, made=not found_there).discard()
-            return _run(request, reporter, evaluator, referee)
+            directory, summary = _run(request, reporter, evaluator, referee)
+        if not request.temporary:
+            reporter.phase("writing the report")
+            report.write(directory)
+        return directory, summary
 
 
 def _run(

@@ -35,8 +35,8 @@ class Sampler:
         members = self._members({process.pid: process.identity for process in running})
         for process in running:
             if not process.spec.watches:
-                found = [proctable.cores(stat.identity.pid) for stat in members[process.pid]]
-                self.cores[process.group] = self.cores.get(process.group, frozenset()).union(*found)
+                allowed = [proctable.cores(stat.identity.pid) for stat in members[process.pid]]
+                self.cores[process.group] = self.cores.get(process.group, frozenset()).union(*allowed)
         return [
             {
                 "t_ns": t_ns,
@@ -112,14 +112,14 @@ class _MachineTimes:
 
 
 def _heap(members: Iterable[Stat]) -> dict[str, float | int | None]:
-    found = [heap for stat in members if not stat.zombie and (heap := heap_and_gc(stat.identity.pid))]
-    if not found:
+    heaps = [heap for stat in members if not stat.zombie and (heap := heap_and_gc(stat.identity.pid))]
+    if not heaps:
         return {"heap_used_mb": None, "heap_committed_mb": None, "gc_count": None, "gc_ms": None}
     return {
-        "heap_used_mb": round(sum(heap.used_mb for heap in found), 1),
-        "heap_committed_mb": round(sum(heap.committed_mb for heap in found), 1),
-        "gc_count": sum(heap.gc_count for heap in found),
-        "gc_ms": round(sum(heap.gc_ms for heap in found), 1),
+        "heap_used_mb": round(sum(heap.used_mb for heap in heaps), 1),
+        "heap_committed_mb": round(sum(heap.committed_mb for heap in heaps), 1),
+        "gc_count": sum(heap.gc_count for heap in heaps),
+        "gc_ms": round(sum(heap.gc_ms for heap in heaps), 1),
     }
 
 

@@ -78,11 +78,11 @@ class Visibility:
         if not self._wanted:
             return None
         try:
-            found = self._hidden()
+            hidden = self._hidden()
         except EnvironmentProblem:
             return None
-        self._opened = self._opened or found > 0
-        return found
+        self._opened = self._opened or hidden > 0
+        return hidden
 
     def saw_transactions(self) -> bool:
         """Whether an open transaction was seen by now: the output's end then counts the marks of commits, too."""

@@ -51,7 +51,9 @@ class Values(Strict):
     records: Annotated[int, Field(ge=0, le=10**10)] = Field(
         default=0, description="preloaded: records that are in the transport before the engine starts"
     )
-    partitions: Annotated[int, Field(ge=1, le=1000)] = Field(description="partitions of every topic")
+    partitions: Annotated[int, Field(ge=1, le=1000)] = Field(
+        description="partitions of every topic", json_schema_extra={"harder": "less"}
+    )
     drain_deadline_s: Annotated[float, Field(ge=1, le=WEEK_S)] = Field(
         description="longest wait for results after the load"
     )
@@ -74,12 +76,18 @@ class Values(Strict):
     rising_warmup: bool = Field(
         default=False, description="the warm-up rises from nothing to its rate, which a cold engine can follow"
     )
-    generators: Annotated[int, Field(ge=1, le=64)] = Field(default=1, description="load workers that share the plan")
+    generators: Annotated[int, Field(ge=1, le=64)] = Field(
+        default=1, description="load workers that share the plan", json_schema_extra={"harder": None}
+    )
     sustained: Literal["slope", "ospbench", "sustainable", "scalability", "none"] = Field(
         description="the rule that says whether the rate was sustained"
     )
-    seed: Annotated[int, Field(ge=0)] = Field(description="of the data and of everything random")
-    broker_port: Annotated[int, Field(ge=0, le=65535)] = Field(description="of our own broker; 0: a free one")
+    seed: Annotated[int, Field(ge=0)] = Field(
+        description="of the data and of everything random", json_schema_extra={"harder": None}
+    )
+    broker_port: Annotated[int, Field(ge=0, le=65535)] = Field(
+        description="of our own broker; 0: a free one", json_schema_extra={"harder": None}
+    )
 
     @model_validator(mode="after")
     def _shape_has_its_values(self) -> Self:

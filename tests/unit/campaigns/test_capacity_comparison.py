@@ -127,6 +127,17 @@ def test_the_least_of_a_resource_is_a_cost(tmp_path: Path) -> None:
         compare(a, other)
 
 
+def test_the_start_of_a_search_does_not_matter_and_other_parameters_do(tmp_path: Path) -> None:
+    def searched(name: str, **parameters: int) -> Path:
+        axis = {"unit": "bound_ms", "over": "bound_ms", "harder": "more"}
+        return write_search(tmp_path / name, [900, 1000], **axis, settings={"parameters": parameters})
+
+    a = searched("a", bound_ms=500, late_ms=1)
+    assert compare(a, searched("b", bound_ms=700, late_ms=1))["ratio"] == 1.0
+    with pytest.raises(UsageError, match="late_ms: 1 and 2"):
+        compare(a, searched("c", bound_ms=500, late_ms=2))
+
+
 @pytest.mark.parametrize(
     ("interval", "more", "says"),
     [

@@ -24,13 +24,14 @@ from streamgauge.model.summary import Summary
 from streamgauge.run.plan import Request
 from streamgauge.run.reporter import NullReporter
 from streamgauge.studies import scenario as scenarios
+from streamgauge.studies.search_axis import SearchAxis
 
 
-def hunt(
+def capacity_search(
     out: Path, *, resolution: float = 0.10, over: str = "rate_per_s", engine: str = "echo", **changes: str
 ) -> CapacitySearch:
     scenario = scenarios.resolve("ospbench/throughput", engine=engine, changes={"stage": "parse"} | changes)
-    return CapacitySearch(Request(scenario, out), resolution, over)
+    return CapacitySearch(Request(scenario, out), resolution, SearchAxis.of(over, scenario))
 
 
 def summary(**changes: Any) -> Summary:
@@ -111,15 +112,17 @@ def test_without_a_rule_the_objectives_alone_decide() -> None:
 
 
 def test_what_is_searched_is_changed_and_nothing_else(tmp_path: Path) -> None:
-    rate = hunt(tmp_path)
+    rate = capacity_search(tmp_path)
     assert rate.scenario_at(1234).load.rate_per_s == 1234
-    assert replace(rate.scenario_at(1234), load=rate.request.scenario.load) == rate.request.scenario
-    cores = hunt(tmp_path, over="cores", engine="spark")
+    unchanged = {"load": rate.request.scenario.load, "scaled": rate.request.scenario.scaled}
+    assert replace(rate.scenario_at(1234), **unchanged) == rate.request.scenario
+    cores = capacity_search(tmp_path, over="cores", engine="spark")
     assert cores.start == 2
     assert cores.scenario_at(3).engine_options["cores"] == 3
     assert cores.scenario_at(3).load == cores.request.scenario.load
-    assert cores.target(2).more_helps
-    assert hunt(tmp_path, over="partitions").scenario_at(7).partitions == 7
+    assert not cores.target(2).more_is_harder
+    assert rate.target(400).more_is_harder
+    assert capacity_search(tmp_path, over="partitions").scenario_at(7).partitions == 7
 
 
 @pytest.mark.parametrize(
@@ -127,6 +130,8 @@ def test_what_is_searched_is_changed_and_nothing_else(tmp_path: Path) -> None:
     [
         ("core", {}, "did you mean"),
         ("delay", {}, "unknown"),
+        ("seed", {}, "unknown"),
+        ("to_per_s", {}, "shape constant does not use to_per_s"),
         ("rate_per_s", {"sustained": "none"}, "nothing says when a rate is sustained"),
         ("rate_per_s", {"shape": "ramp", "to_per_s": "10"}, "constant load"),
     ],
@@ -135,11 +140,76 @@ def test_a_search_that_cannot_mean_anything_is_refused(
     tmp_path: Path, over: str, changes: dict[str, str], says: str
 ) -> None:
     with pytest.raises(UsageError, match=says):
-        hunt(tmp_path, over=over, engine="spark" if over == "core" else "echo", **changes)
+        capacity_search(tmp_path, over=over, engine="spark" if over == "core" else "echo", **changes)
+
+
+EARLY_SETTINGS = {
+    "scenario": "ospbench/throughput",
+    "profile": "laptop",
+    "stage": "join",
+    "engine": "flink",
+    "rule": "slope",
+    "slo": [],
+    "resolution": 0.1,
+    "over": "rate_per_s",
+    "start": 4000,
+    "rate_per_s": 4000,
+    "warmup_s": 50.0,
+    "rising_warmup": True,
+    "measured_s": 30.0,
+    "arrivals": "even",
+    "keys": "dataset",
+    "generators": 1,
+    "partitions": 2,
+    "out_of_order_ms": 500,
+    "drain_deadline_s": 60.0,
+    "seed": 1,
+    "parameters": {"out_of_order_ms": 500, "join_bound_ms": 1000},
+    "bootstrap": None,
+    "program": [],
+    "job": None,
+}
+"""As the first versions wrote them, without the engine's options."""
+
+
+@pytest.mark.parametrize(
+    ("changes", "refused"),
+    [
+        ({}, None),
+        ({"arrivals": "poisson"}, "another arrivals"),
+        ({"out_of_order_ms": "400"}, "another parameters"),
+        ({"join_bound_ms": "900"}, "another parameters"),
+        ({"stage": "tumbling"}, "another stage"),
+    ],
+)
+def test_a_file_of_an_early_version_is_resumed(tmp_path: Path, changes: dict[str, str], refused: str | None) -> None:
+    begun = capacity_search(tmp_path, engine="flink", stage="join")
+    CapacityFile.open(tmp_path, begun.settings()).set_guess(7)
+    content = json.loads((tmp_path / "capacity.json").read_text())
+    del content["harder"]
+    content["settings"] = {**EARLY_SETTINGS, "options": begun.settings()["options"]}
+    (tmp_path / "capacity.json").write_text(json.dumps(content))
+    now = capacity_search(tmp_path, engine="flink", **{"stage": "join", **changes})
+    if refused is None:
+        assert CapacityFile.open(tmp_path, now.settings()).guess == 7
+    else:
+        with pytest.raises(UsageError, match=refused):
+            CapacityFile.open(tmp_path, now.settings())
+
+
+@pytest.mark.parametrize(("over", "engine"), [("rate_per_s", "echo"), ("cores", "spark"), ("partitions", "echo")])
+def test_a_file_without_a_direction_is_resumed(tmp_path: Path, over: str, engine: str) -> None:
+    wanted = capacity_search(tmp_path, over=over, engine=engine)
+    CapacityFile.open(tmp_path, wanted.settings()).set_guess(7)
+    content = json.loads((tmp_path / "capacity.json").read_text())
+    del content["harder"], content["settings"]["harder"]
+    (tmp_path / "capacity.json").write_text(json.dumps(content))
+    assert CapacityFile.open(tmp_path, wanted.settings()).guess == 7
+    assert SearchAxis.of_settings(content) == wanted.axis
 
 
 def test_a_search_goes_on_only_with_the_same_settings(tmp_path: Path) -> None:
-    settings = hunt(tmp_path).settings()
+    settings = capacity_search(tmp_path).settings()
     begun = CapacityFile.open(tmp_path, settings)
     begun.set_guess(1000)
     begun.add(row(909))
@@ -148,9 +218,9 @@ def test_a_search_goes_on_only_with_the_same_settings(tmp_path: Path) -> None:
     assert list(again.probes) == list(begun.probes)
     assert again.next_number == 2
     with pytest.raises(UsageError, match=r"another resolution(.|\n)*got: 0.05(.|\n)*expected: 0.1"):
-        CapacityFile.open(tmp_path, hunt(tmp_path, resolution=0.05).settings())
+        CapacityFile.open(tmp_path, capacity_search(tmp_path, resolution=0.05).settings())
     with pytest.raises(UsageError, match="another options"):
-        CapacityFile.open(tmp_path, hunt(tmp_path, delay_ms="5.0").settings())
+        CapacityFile.open(tmp_path, capacity_search(tmp_path, delay_ms="5.0").settings())
 
 
 @pytest.mark.parametrize(
@@ -178,7 +248,7 @@ def test_how_long_a_probe_lasts(
 def test_a_search_stays_within_what_the_engine_takes(
     tmp_path: Path, over: str, engine: str, ends: tuple[int, int]
 ) -> None:
-    wanted = hunt(tmp_path, over=over, engine=engine)
+    wanted = capacity_search(tmp_path, over=over, engine=engine)
     target = wanted.target(wanted.start)
     assert (target.lowest, target.highest) == ends
 
@@ -186,7 +256,7 @@ def test_a_search_stays_within_what_the_engine_takes(
 def test_every_setting_that_changes_a_result_is_compared(tmp_path: Path) -> None:
     """A scenario value that the settings leave out would let two searches be mixed."""
     joined: dict[str, Any] = {"engine": "spark", "stage": "join"}
-    plain = hunt(tmp_path, **joined).settings()
+    plain = capacity_search(tmp_path, **joined).settings()
     changes = {
         "stage": "ingest",
         "rate_per_s": "401",
@@ -204,19 +274,19 @@ def test_every_setting_that_changes_a_result_is_compared(tmp_path: Path) -> None
         "seed": "99",
         "heap_mb": "2048",
     }
-    same = [key for key, value in changes.items() if hunt(tmp_path, **{**joined, key: value}).settings() == plain]
-    assert same == []
+    settings = {key: capacity_search(tmp_path, **{**joined, key: value}).settings() for key, value in changes.items()}
+    assert [key for key, changed in settings.items() if changed == plain] == []
 
 
 def test_a_directory_with_something_else_is_refused(tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("mine")
     with pytest.raises(UsageError, match="not empty"):
-        CapacityFile.open(tmp_path, hunt(tmp_path).settings())
+        CapacityFile.open(tmp_path, capacity_search(tmp_path).settings())
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
 
 
 def test_a_finished_search_is_shown_and_not_run_again(tmp_path: Path) -> None:
-    wanted = hunt(tmp_path)
+    wanted = capacity_search(tmp_path)
     file = CapacityFile.open(tmp_path, wanted.settings())
     file.set_guess(1000)
     for found in (row(909), row(1000, "not sustained"), row(909, purpose="confirm", total_p50=3.0, total_p99=7.0)):
@@ -239,7 +309,7 @@ def test_a_system_that_failed_is_noted(tmp_path: Path, monkeypatch: pytest.Monke
 
     monkeypatch.setattr(capacity, "_first_guess", fail)
     with pytest.raises(EngineFailed):
-        find_capacity(hunt(tmp_path), NullReporter())
+        find_capacity(capacity_search(tmp_path), NullReporter())
     content = json.loads((tmp_path / "capacity.json").read_text())
     assert (content["outcome"], content["note"]) == (
         None,
@@ -254,7 +324,7 @@ def test_a_system_that_failed_is_noted(tmp_path: Path, monkeypatch: pytest.Monke
 def test_a_search_is_validated_where_its_probes_are(
     tmp_path: Path, rows: tuple[bool | None, ...], validated: bool | None
 ) -> None:
-    file = CapacityFile.open(tmp_path, hunt(tmp_path).settings())
+    file = CapacityFile.open(tmp_path, capacity_search(tmp_path).settings())
     for found in rows:
         file.add(row(1000, validated=found))
     assert json.loads((tmp_path / "capacity.json").read_text())["validated"] is validated

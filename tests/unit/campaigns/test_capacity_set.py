@@ -28,7 +28,7 @@ Script = Callable[..., list[str]]
 
 
 @pytest.fixture
-def hunt(tmp_path: Path) -> CapacitySearch:
+def capacity_search(tmp_path: Path) -> CapacitySearch:
     scenario = scenarios.resolve("ospbench/throughput", engine="echo", changes={"stage": "parse"})
     return CapacitySearch(Request(scenario, tmp_path / "set"), 0.1)
 
@@ -40,10 +40,10 @@ def script(monkeypatch: pytest.MonkeyPatch) -> Script:
     def play(*answers: Answer | BaseException, validated: bool = True) -> list[str]:
         left, made = list(answers), []
 
-        def search(hunt: CapacitySearch, *_: object) -> Capacity:
-            file = CapacityFile.open(hunt.request.out, hunt.settings())
+        def search(capacity_search: CapacitySearch, *_: object) -> Capacity:
+            file = CapacityFile.open(capacity_search.request.out, capacity_search.settings())
             if not file.finished:
-                made.append(hunt.request.out.name)
+                made.append(capacity_search.request.out.name)
                 answer = left.pop(0)
                 if isinstance(answer, BaseException):
                     raise answer
@@ -74,11 +74,11 @@ def _row(value: int, validated: bool) -> CapacityProbe:
     )
 
 
-def test_the_searches_are_put_together(hunt: CapacitySearch, script: Script) -> None:
+def test_the_searches_are_put_together(capacity_search: CapacitySearch, script: Script) -> None:
     answers = [Answer("found", best, best + 100, True) for best in (1000, 950, 1040)]
     assert script(*answers) == []
-    content = find_capacities(hunt, 3, NullReporter())
-    out = hunt.request.out
+    content = find_capacities(capacity_search, 3, NullReporter())
+    out = capacity_search.request.out
     assert json.loads(json.dumps(content.as_json())) == json.loads((out / "capacity.json").read_text())
     assert (content.outcome, content.median, content.runs) == ("found", 1000, 3)
     assert content.interval.as_json() == {"best": (950.0, 1040.0), "seed": 1}
@@ -99,9 +99,9 @@ def test_the_searches_are_put_together(hunt: CapacitySearch, script: Script) -> 
     assert exit_code(content) == 0
 
 
-def test_two_searches_give_no_interval(hunt: CapacitySearch, script: Script) -> None:
+def test_two_searches_give_no_interval(capacity_search: CapacitySearch, script: Script) -> None:
     script(FOUND, FOUND)
-    content = find_capacities(hunt, 2, NullReporter())
+    content = find_capacities(capacity_search, 2, NullReporter())
     assert content.interval.best is None
     assert "interval" not in headline(content)[1]
 
@@ -115,10 +115,10 @@ def test_two_searches_give_no_interval(hunt: CapacitySearch, script: Script) -> 
     ],
 )
 def test_the_worst_search_decides(
-    hunt: CapacitySearch, script: Script, answers: tuple[Answer, ...], word: str, code: int
+    capacity_search: CapacitySearch, script: Script, answers: tuple[Answer, ...], word: str, code: int
 ) -> None:
     script(*answers)
-    content = find_capacities(hunt, 3, NullReporter())
+    content = find_capacities(capacity_search, 3, NullReporter())
     assert headline(content)[0] == word
     assert exit_code(content) == code
     assert content.note.startswith("search 2: ")
@@ -126,41 +126,45 @@ def test_the_worst_search_decides(
         assert headline(content)[1].startswith("at least 1,000 records/s")
 
 
-def test_unvalidated_searches_say_so(hunt: CapacitySearch, script: Script) -> None:
+def test_unvalidated_searches_say_so(capacity_search: CapacitySearch, script: Script) -> None:
     script(FOUND, FOUND, FOUND, validated=False)
-    content = find_capacities(hunt, 3, NullReporter())
+    content = find_capacities(capacity_search, 3, NullReporter())
     assert content.validated is False
     assert headline(content)[1].endswith("(confirmed, unvalidated: no reference)")
-    one = read(hunt.request.out / "1" / "capacity.json")
+    one = read(capacity_search.request.out / "1" / "capacity.json")
     assert headline(one)[1].endswith("1,100 not (confirmed, unvalidated: no reference)")
 
 
-def test_it_goes_on_where_it_stopped_and_takes_more_searches(hunt: CapacitySearch, script: Script) -> None:
+def test_it_goes_on_where_it_stopped_and_takes_more_searches(capacity_search: CapacitySearch, script: Script) -> None:
     made = script(FOUND, EngineFailed("it died"), FOUND, FOUND, FOUND)
     with pytest.raises(EngineFailed):
-        find_capacities(hunt, 3, NullReporter())
-    content = read(hunt.request.out / "capacity.json")
+        find_capacities(capacity_search, 3, NullReporter())
+    content = read(capacity_search.request.out / "capacity.json")
     assert headline(content) == ("UNFINISHED", "1 of 3 searches have come to their end")
-    assert find_capacities(hunt, 3, NullReporter()).outcome == "found"
+    assert find_capacities(capacity_search, 3, NullReporter()).outcome == "found"
     assert made == ["1", "2", "2", "3"]
-    assert find_capacities(hunt, 4, NullReporter()).runs == 4
+    assert find_capacities(capacity_search, 4, NullReporter()).runs == 4
     assert made[4:] == ["4"]
     with pytest.raises(UsageError, match=r"more searches(.|\n)*--runs 4 or more"):
-        find_capacities(hunt, 3, NullReporter())
+        find_capacities(capacity_search, 3, NullReporter())
 
 
-def test_a_set_and_a_search_are_not_taken_for_each_other(hunt: CapacitySearch, script: Script) -> None:
+def test_a_set_and_a_search_are_not_taken_for_each_other(capacity_search: CapacitySearch, script: Script) -> None:
     script(FOUND, FOUND)
-    find_capacities(hunt, 2, NullReporter())
+    find_capacities(capacity_search, 2, NullReporter())
     with pytest.raises(UsageError, match=r"several searches(.|\n)*--runs 2"):
-        find_capacity(hunt, NullReporter())
-    single = replace(hunt, request=replace(hunt.request, out=hunt.request.out / "1"))
+        find_capacity(capacity_search, NullReporter())
+    single = replace(capacity_search, request=replace(capacity_search.request, out=capacity_search.request.out / "1"))
     with pytest.raises(UsageError, match="a single search"):
         find_capacities(single, 3, NullReporter())
     with pytest.raises(UsageError, match="another resolution"):
-        find_capacities(replace(hunt, resolution=0.2), 2, NullReporter())
+        find_capacities(replace(capacity_search, resolution=0.2), 2, NullReporter())
     with pytest.raises(UsageError, match="not empty"):
-        find_capacities(replace(hunt, request=replace(hunt.request, out=hunt.request.out.parent)), 2, NullReporter())
+        find_capacities(
+            replace(capacity_search, request=replace(capacity_search.request, out=capacity_search.request.out.parent)),
+            2,
+            NullReporter(),
+        )
 
 
 def best_of(capacity_per_s: float, guess_per_s: float, shift: float) -> int:

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
 import pytest
-from written_runs import write_run
+from written_runs import GOLDEN, write_run
 
-from streamgauge.campaigns.comparison import CHECKED, compare
+from streamgauge import identity
+from streamgauge.campaigns.comparison import IGNORED, compare
 from streamgauge.campaigns.repetition import write_set
 from streamgauge.errors import UsageError
+from streamgauge.rundir import RunDir
+from streamgauge.stored import write_json
 
 
 def write_repetitions(path: Path, values_ms: Sequence[float], **look: Any) -> Path:
@@ -96,10 +100,42 @@ def test_every_differing_key_is_named_with_both_values(base: Path, tmp_path: Pat
     assert refused.value.exit_code == 2
 
 
-@pytest.mark.parametrize("key", [key for key in CHECKED if key not in ("scenario.load", "scenario.parameters")])
+CHECKED = [
+    name
+    for name in identity.ignoring(identity.of_manifest(RunDir(GOLDEN).manifest().as_json()), IGNORED)
+    if not name.startswith(("scenario.load.", "transport.topic_settings."))
+]
+
+
+def test_what_is_checked() -> None:
+    assert {"scenario.seed", "scenario.workload", "scenario.drain_deadline_s", "machine.cpu", "transport.own"} <= {
+        *CHECKED
+    }
+    assert not any(name.startswith(("engine.", "scenario.job", "scenario.title")) for name in CHECKED)
+
+
+@pytest.mark.parametrize("key", [*CHECKED, "transport.topic_settings"])
 def test_each_checked_key_counts(base: Path, tmp_path: Path, key: str) -> None:
+    other = write_run(tmp_path / "b", 253.0)
+    if key == "shared_cores":
+        other.write_outcome(other.outcome().model_copy(update={"shared_cores": False}))
+    else:
+        manifest = other.manifest().as_json()
+        *parts, last = key.split(".")
+        section = reduce(lambda place, part: place[part], parts, manifest)
+        section[last] = "another"
+        write_json(other.manifest_path, manifest)
     with pytest.raises(UsageError, match=key):
-        compare(base, write_run(tmp_path / "b", 253.0, changes={key: "another"}).path)
+        compare(base, other.path)
+
+
+def test_the_runs_of_one_side_are_of_one_engine(base: Path, tmp_path: Path) -> None:
+    mixed = tmp_path / "mixed"
+    write_run(mixed / "1", 253.0)
+    write_run(mixed / "2", 253.0, changes={"engine.options": {"delay_ms": 5.0}})
+    write_set(mixed, 2)
+    with pytest.raises(UsageError, match=r"engine.options.delay_ms: 0.0 and 5.0"):
+        compare(base, mixed)
 
 
 @pytest.mark.parametrize(

@@ -11,14 +11,14 @@ import pytest
 from written_runs import capacity, summary
 
 from streamgauge import report
-from streamgauge.campaigns import reproduction
+from streamgauge.campaigns import reproduction_runner
 from streamgauge.campaigns.capacity import CapacitySearch
 from streamgauge.campaigns.capacity_file import CapacityFile
 from streamgauge.campaigns.reproduction import (
-    Finding,
+    AttemptResult,
     LocalRunner,
-    Order,
-    Step,
+    PlannedExperiment,
+    ReproductionRequest,
     done_before,
     exit_code,
     plan,
@@ -61,7 +61,7 @@ class Script:
         self.done: list[str] = []
         self.on_disk: list[dict[str, Any]] = []
 
-    def carry_out(self, step: Step, directory: Path, reporter: Reporter) -> Finding:
+    def carry_out(self, planned: PlannedExperiment, directory: Path, reporter: Reporter) -> AttemptResult:
         self.on_disk.append(json.loads((directory.parents[1] / NAME).read_text()))
         self.done.append(directory.name)
         directory.mkdir(parents=True, exist_ok=True)
@@ -69,9 +69,9 @@ class Script:
         if verdict == "Ctrl-C":
             raise Interrupted("interrupted", where=directory)
         reasons = [] if verdict == "VALID" else ["why"]
-        if step.experiment.purpose == "capacity":
-            return Finding(Verdict(verdict), reasons, capacity=capacity())
-        return Finding(Verdict(verdict), reasons, summary=summary(verdict=verdict, sustained=False))
+        if planned.experiment.purpose == "capacity":
+            return AttemptResult(Verdict(verdict), reasons, capacity=capacity())
+        return AttemptResult(Verdict(verdict), reasons, summary=summary(verdict=verdict, sustained=False))
 
 
 @pytest.fixture(autouse=True)
@@ -88,9 +88,9 @@ def pages(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 @pytest.fixture
-def order(tmp_path: Path) -> Callable[..., Order]:
-    def make(**changes: Any) -> Order:
-        return Order(**{"study": "stage-latency", "out": tmp_path / "out", "engines": ECHO, **changes})
+def campaign(tmp_path: Path) -> Callable[..., ReproductionRequest]:
+    def make(**changes: Any) -> ReproductionRequest:
+        return ReproductionRequest(**{"study": "stage-latency", "out": tmp_path / "out", "engines": ECHO, **changes})
 
     return make
 
@@ -102,33 +102,33 @@ def rows(content: dict[str, Any]) -> dict[str, dict[str, Any]]:
 @pytest.mark.parametrize("profile", ["laptop", "paper"])
 @pytest.mark.parametrize("study", ["ospbench", "stage-latency"])
 def test_spark_runs_all_that_the_studies_ran(study: str, profile: str, tmp_path: Path) -> None:
-    steps = plan(Order(study, tmp_path, profile=profile))
-    assert len(steps) == {"ospbench": 16, "stage-latency": 5}[study]
-    for step in steps:
-        assert step.request is not None, step.reason
-        scenario = step.request.scenario
-        assert scenario.stage == step.experiment.stage
+    plans = plan(ReproductionRequest(study, tmp_path, profile=profile))
+    assert len(plans) == {"ospbench": 16, "stage-latency": 5}[study]
+    for planned in plans:
+        assert planned.request is not None, planned.reason
+        scenario = planned.request.scenario
+        assert scenario.chosen == planned.experiment.stage
         assert scenario.profile == profile
         options = scenario.engine_options
-        assert (options["implementation"] == "customised") == (step.experiment.variant == "customised")
-        assert options["realtime"] == (step.experiment.variant == "real-time")
-        assert f"--set stage={scenario.stage}" in step.request.command
-    assert len({step.name for step in steps}) == len(steps)
+        assert (options["implementation"] == "customised") == (planned.experiment.variant == "customised")
+        assert options["realtime"] == (planned.experiment.variant == "real-time")
+        assert f"--set stage={scenario.chosen}" in planned.request.command
+    assert len({planned.name for planned in plans}) == len(plans)
 
 
-def test_what_an_engine_lacks_is_not_run_and_says_why(order: Callable[..., Order]) -> None:
-    steps = plan(order(study="ospbench"))
-    not_run = {step.experiment.name: step.reason for step in steps if step.request is None}
+def test_what_an_engine_lacks_is_not_run_and_says_why(campaign: Callable[..., ReproductionRequest]) -> None:
+    plans = plan(campaign(study="ospbench"))
+    not_run = {planned.experiment.name: planned.reason for planned in plans if planned.request is None}
     assert "no customised variant" in not_run["latency-join-customised"]
     assert "realtime" in not_run["latency-ingest-real-time"]
-    assert "does not run ospbench/tumbling" in not_run["throughput-tumbling-built-in"]
-    ran = [step.experiment.name for step in steps if step.request is not None]
+    assert "does not run traffic/tumbling" in not_run["throughput-tumbling-built-in"]
+    ran = [planned.experiment.name for planned in plans if planned.request is not None]
     assert ran == ["latency-ingest-built-in", "latency-parse-built-in", "periodic-burst-parse-built-in"]
 
 
-def test_the_engines_take_turns(order: Callable[..., Order]) -> None:
-    steps = plan(order(engines=("echo", "spark", "echo")))
-    assert [step.engine for step in steps] == ["echo", "spark"] * 5
+def test_the_engines_take_turns(campaign: Callable[..., ReproductionRequest]) -> None:
+    plans = plan(campaign(engines=("echo", "spark", "echo")))
+    assert [planned.engine for planned in plans] == ["echo", "spark"] * 5
 
 
 @pytest.mark.parametrize(
@@ -144,16 +144,18 @@ def test_the_engines_take_turns(order: Callable[..., Order]) -> None:
         ({"profile": "desktop"}, "unknown profile"),
     ],
 )
-def test_ways_to_ask_wrongly(changes: dict[str, Any], says: str, order: Callable[..., Order]) -> None:
-    asked = order(**changes)
+def test_ways_to_ask_wrongly(changes: dict[str, Any], says: str, campaign: Callable[..., ReproductionRequest]) -> None:
+    asked = campaign(**changes)
     with pytest.raises(UsageError, match=says):
         reproduce(asked, Onlooker(), Script())
     assert not asked.out.exists()
 
 
-def test_everything_once_and_written_down_after_each(order: Callable[..., Order], pages: list[str]) -> None:
+def test_everything_once_and_written_down_after_each(
+    campaign: Callable[..., ReproductionRequest], pages: list[str]
+) -> None:
     script, onlooker = Script(), Onlooker()
-    content = reproduce(order(), onlooker, script)
+    content = reproduce(campaign(), onlooker, script)
     assert script.done == [f"{name}-echo" for name in RUNNABLE]
     assert onlooker.begun == ["1 of 2: stages-ingest-built-in on echo", "2 of 2: stages-parse-built-in on echo"]
     assert onlooker.ended == RUNNABLE
@@ -162,7 +164,7 @@ def test_everything_once_and_written_down_after_each(order: Callable[..., Order]
     assert rows(content)["stages-ingest-built-in"]["directory"] == "runs/stages-ingest-built-in-echo"
     assert content["state"] == "finished"
     assert exit_code(content) == 0, "overload is a finding"
-    assert json.loads((order().out / NAME).read_text()) == content
+    assert json.loads((campaign().out / NAME).read_text()) == content
     assert [[row["state"] for row in seen["experiments"]][:2] for seen in script.on_disk] == [
         ["pending", "pending"],
         ["done", "pending"],
@@ -170,23 +172,23 @@ def test_everything_once_and_written_down_after_each(order: Callable[..., Order]
     assert pages == ["unfinished", "unfinished", "finished"]
 
 
-def test_interrupted_it_goes_on_where_it_stopped(order: Callable[..., Order]) -> None:
+def test_interrupted_it_goes_on_where_it_stopped(campaign: Callable[..., ReproductionRequest]) -> None:
     with pytest.raises(Interrupted):
-        reproduce(order(), Onlooker(), Script("VALID", "Ctrl-C"))
-    assert done_before(order()) == {"stages-ingest-built-in-echo": "VALID"}
+        reproduce(campaign(), Onlooker(), Script("VALID", "Ctrl-C"))
+    assert done_before(campaign()) == {"stages-ingest-built-in-echo": "VALID"}
     script, onlooker = Script(), Onlooker()
-    content = reproduce(order(), onlooker, script)
+    content = reproduce(campaign(), onlooker, script)
     # What the interrupted run left behind stays.
     assert script.done == ["stages-parse-built-in-echo-2"]
     assert onlooker.begun == ["2 of 2: stages-parse-built-in on echo"]
     assert content["state"] == "finished"
     third = Script()
-    assert reproduce(order(), Onlooker(), third) == content
+    assert reproduce(campaign(), Onlooker(), third) == content
     assert third.done == []
 
 
-def test_an_interrupted_search_goes_on_in_its_own_directory(order: Callable[..., Order]) -> None:
-    search = order(study="ospbench", engines=("spark",), only=("throughput-*",))
+def test_an_interrupted_search_goes_on_in_its_own_directory(campaign: Callable[..., ReproductionRequest]) -> None:
+    search = campaign(study="ospbench", engines=("spark",), only=("throughput-*",))
     with pytest.raises(Interrupted):
         reproduce(search, Onlooker(), Script("Ctrl-C"))
     script = Script("INVALID", "VALID")
@@ -195,9 +197,9 @@ def test_an_interrupted_search_goes_on_in_its_own_directory(order: Callable[...,
     assert rows(content)["throughput-tumbling-built-in"]["capacity"]["outcome"] == "found"
 
 
-def test_an_invalid_run_is_repeated_once_and_both_are_told(order: Callable[..., Order]) -> None:
+def test_an_invalid_run_is_repeated_once_and_both_are_told(campaign: Callable[..., ReproductionRequest]) -> None:
     script, onlooker = Script("INVALID", "VALID", "INVALID", "INVALID"), Onlooker()
-    content = reproduce(order(), onlooker, script)
+    content = reproduce(campaign(), onlooker, script)
     first, second = (rows(content)[name] for name in RUNNABLE)
     assert [attempt["verdict"] for attempt in first["attempts"]] == ["INVALID", "VALID"]
     assert first["attempts"][0] == {
@@ -221,42 +223,42 @@ def test_an_invalid_run_is_repeated_once_and_both_are_told(order: Callable[..., 
     assert exit_code(content) == 3
 
 
-def test_the_second_attempt_comes_after_an_interruption_too(order: Callable[..., Order]) -> None:
+def test_the_second_attempt_comes_after_an_interruption_too(campaign: Callable[..., ReproductionRequest]) -> None:
     with pytest.raises(Interrupted):
-        reproduce(order(), Onlooker(), Script("INVALID", "Ctrl-C"))
+        reproduce(campaign(), Onlooker(), Script("INVALID", "Ctrl-C"))
     script = Script("INVALID")
-    content = reproduce(order(), Onlooker(), script)
+    content = reproduce(campaign(), Onlooker(), script)
     assert script.done == ["stages-ingest-built-in-echo-3", "stages-parse-built-in-echo"]
     assert [a["verdict"] for a in rows(content)["stages-ingest-built-in"]["attempts"]] == ["INVALID", "INVALID"]
 
 
-def test_a_failed_one_does_not_stop_the_rest(order: Callable[..., Order]) -> None:
-    content = reproduce(order(), Onlooker(), Script("FAILED", "VALID"))
+def test_a_failed_one_does_not_stop_the_rest(campaign: Callable[..., ReproductionRequest]) -> None:
+    content = reproduce(campaign(), Onlooker(), Script("FAILED", "VALID"))
     assert [rows(content)[name]["attempts"][0]["verdict"] for name in RUNNABLE] == ["FAILED", "VALID"]
     assert exit_code(content) == 4
 
 
-def test_invalid_comes_before_failed(order: Callable[..., Order]) -> None:
-    content = reproduce(order(), Onlooker(), Script("FAILED", "INVALID", "INVALID"))
+def test_invalid_comes_before_failed(campaign: Callable[..., ReproductionRequest]) -> None:
+    content = reproduce(campaign(), Onlooker(), Script("FAILED", "INVALID", "INVALID"))
     assert exit_code(content) == 3
 
 
-def test_what_was_not_chosen_waits(order: Callable[..., Order]) -> None:
-    content = reproduce(order(only=("*-parse-*",)), Onlooker(), Script())
+def test_what_was_not_chosen_waits(campaign: Callable[..., ReproductionRequest]) -> None:
+    content = reproduce(campaign(only=("*-parse-*",)), Onlooker(), Script())
     assert [row["state"] for row in content["experiments"]][:2] == ["pending", "done"]
     assert (content["state"], exit_code(content)) == ("unfinished", 0)
     script = Script()
-    assert reproduce(order(), Onlooker(), script)["state"] == "finished"
+    assert reproduce(campaign(), Onlooker(), script)["state"] == "finished"
     assert script.done == ["stages-ingest-built-in-echo"]
 
 
-def test_an_engine_may_be_added(order: Callable[..., Order]) -> None:
-    reproduce(order(), Onlooker(), Script())
+def test_an_engine_may_be_added(campaign: Callable[..., ReproductionRequest]) -> None:
+    reproduce(campaign(), Onlooker(), Script())
     script = Script()
-    content = reproduce(order(engines=("echo", "spark"), only=("*-ingest-*",)), Onlooker(), script)
+    content = reproduce(campaign(engines=("echo", "spark"), only=("*-ingest-*",)), Onlooker(), script)
     assert script.done == ["stages-ingest-built-in-spark"]
     assert [row["engine"] for row in content["experiments"]] == ["echo", "spark"] * 5
-    alone = reproduce(order(engines=("spark",), only=("*-ingest-*",)), Onlooker(), Script())
+    alone = reproduce(campaign(engines=("spark",), only=("*-ingest-*",)), Onlooker(), Script())
     done = {(row["name"], row["engine"]) for row in alone["experiments"] if row["state"] == "done"}
     assert done == {(RUNNABLE[0], "spark"), (RUNNABLE[0], "echo"), (RUNNABLE[1], "echo")}
 
@@ -270,84 +272,90 @@ def test_an_engine_may_be_added(order: Callable[..., Order]) -> None:
         ({"bootstrap": "127.0.0.1:9092"}, "bootstrap"),
     ],
 )
-def test_other_settings_are_refused_by_name(changes: dict[str, Any], key: str, order: Callable[..., Order]) -> None:
-    reproduce(order(), Onlooker(), Script("FAILED"))
-    before = (order().out / NAME).read_bytes()
+def test_other_settings_are_refused_by_name(
+    changes: dict[str, Any], key: str, campaign: Callable[..., ReproductionRequest]
+) -> None:
+    reproduce(campaign(), Onlooker(), Script("FAILED"))
+    before = (campaign().out / NAME).read_bytes()
     with pytest.raises(UsageError, match=f"another {key}"):
-        reproduce(order(**changes), Onlooker(), Script())
+        reproduce(campaign(**changes), Onlooker(), Script())
     with pytest.raises(UsageError, match=f"another {key}"):
-        done_before(order(**changes))
-    assert (order().out / NAME).read_bytes() == before
+        done_before(campaign(**changes))
+    assert (campaign().out / NAME).read_bytes() == before
 
 
-def test_it_does_not_go_on_elsewhere(order: Callable[..., Order], monkeypatch: pytest.MonkeyPatch) -> None:
-    reproduce(order(), Onlooker(), Script("FAILED"))
+def test_it_does_not_go_on_elsewhere(
+    campaign: Callable[..., ReproductionRequest], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reproduce(campaign(), Onlooker(), Script("FAILED"))
     here = machine.describe()
     monkeypatch.setattr(machine, "describe", lambda: {**here, "cores": here["cores"] + 1})
     with pytest.raises(UsageError, match=r"another machine\.cores"):
-        reproduce(order(), Onlooker(), Script())
+        reproduce(campaign(), Onlooker(), Script())
 
 
-def test_nothing_else_is_overwritten(order: Callable[..., Order]) -> None:
-    order().out.mkdir()
-    (order().out / "precious").write_text("mine")
+def test_nothing_else_is_overwritten(campaign: Callable[..., ReproductionRequest]) -> None:
+    campaign().out.mkdir()
+    (campaign().out / "precious").write_text("mine")
     with pytest.raises(UsageError, match="not empty"):
-        reproduce(order(), Onlooker(), Script())
-    (order().out / NAME).write_text("{}")
+        reproduce(campaign(), Onlooker(), Script())
+    (campaign().out / NAME).write_text("{}")
     with pytest.raises(UsageError, match="format"):
-        reproduce(order(), Onlooker(), Script())
-    (order().out / NAME).write_text("{")
+        reproduce(campaign(), Onlooker(), Script())
+    (campaign().out / NAME).write_text("{")
     with pytest.raises(UsageError, match="is damaged"):
-        reproduce(order(), Onlooker(), Script())
+        reproduce(campaign(), Onlooker(), Script())
 
 
-def test_the_estimate_follows_the_scenario(order: Callable[..., Order]) -> None:
-    laptop = plan(order(engines=("spark",)))
-    assert sum(step.estimate_s for step in laptop) < 25 * 60
-    for step in laptop:
-        assert step.request is not None
-        assert step.estimate_s > step.request.scenario.load.duration_s
-    shorter = plan(order(engines=("spark",), changes={"measured_s": "1.0"}))
+def test_the_estimate_follows_the_scenario(campaign: Callable[..., ReproductionRequest]) -> None:
+    laptop = plan(campaign(engines=("spark",)))
+    assert sum(planned.estimate_s for planned in laptop) < 25 * 60
+    for planned in laptop:
+        assert planned.request is not None
+        assert planned.estimate_s > planned.request.scenario.load.duration_s
+    shorter = plan(campaign(engines=("spark",), changes={"measured_s": "1.0"}))
     assert all(a.estimate_s > b.estimate_s for a, b in zip(laptop, shorter, strict=True))
-    search = next(s for s in plan(order(study="ospbench", engines=("spark",))) if s.experiment.purpose == "capacity")
+    search = next(s for s in plan(campaign(study="ospbench", engines=("spark",))) if s.experiment.purpose == "capacity")
     assert search.request is not None
     assert search.estimate_s > 5 * search.request.scenario.load.duration_s
-    assert next(step for step in plan(order()) if step.request is None).estimate_s == 0
+    assert next(planned for planned in plan(campaign()) if planned.request is None).estimate_s == 0
 
 
 @pytest.fixture
 def search(
-    order: Callable[..., Order], monkeypatch: pytest.MonkeyPatch
-) -> Callable[[Callable[[CapacitySearch], None]], Finding]:
+    campaign: Callable[..., ReproductionRequest], monkeypatch: pytest.MonkeyPatch
+) -> Callable[[Callable[[CapacitySearch], None]], AttemptResult]:
     """The study's search as the laboratory carries it out, with the given end in place of its probes."""
-    asked = order(study="ospbench", engines=("spark",), only=("throughput-*",))
-    step = next(step for step in plan(asked) if step.chosen)
+    asked = campaign(study="ospbench", engines=("spark",), only=("throughput-*",))
+    planned = next(planned for planned in plan(asked) if planned.chosen)
 
-    def carry_out(ends: Callable[[CapacitySearch], None]) -> Finding:
-        def find_capacity(hunt: CapacitySearch, reporter: Reporter) -> Capacity:
-            file = CapacityFile.open(hunt.request.out, hunt.settings())
-            ends(hunt)
+    def carry_out(ends: Callable[[CapacitySearch], None]) -> AttemptResult:
+        def find_capacity(capacity_search: CapacitySearch, reporter: Reporter) -> Capacity:
+            file = CapacityFile.open(capacity_search.request.out, capacity_search.settings())
+            ends(capacity_search)
             file.finish(Answer("invalid", None, None, confirmed=False, note="the clock stepped"))
             return file.content
 
-        monkeypatch.setattr(reproduction, "find_capacity", find_capacity)
-        monkeypatch.setattr(reproduction, "make_ready", lambda requests, say: None)
-        with LocalRunner(asked.out, [step], NullReporter()) as laboratory:
-            return laboratory.carry_out(step, asked.out / "runs" / step.name, NullReporter())
+        monkeypatch.setattr(reproduction_runner, "find_capacity", find_capacity)
+        monkeypatch.setattr(reproduction_runner, "make_ready", lambda requests, say: None)
+        with LocalRunner(asked.out, [planned], NullReporter()) as laboratory:
+            return laboratory.carry_out(planned, asked.out / "runs" / planned.name, NullReporter())
 
     return carry_out
 
 
-def test_a_search_that_cannot_be_trusted(search: Callable[..., Finding], order: Callable[..., Order]) -> None:
-    found = search(lambda hunt: None)
+def test_a_search_that_cannot_be_trusted(
+    search: Callable[..., AttemptResult], campaign: Callable[..., ReproductionRequest]
+) -> None:
+    found = search(lambda capacity_search: None)
     assert (found.verdict, found.reasons) == (Verdict.INVALID, ["the clock stepped"])
     assert found.capacity is not None
     assert found.capacity.outcome == "invalid"
-    assert (order().out / "runs" / "throughput-tumbling-built-in-spark" / "report.html").is_file()
+    assert (campaign().out / "runs" / "throughput-tumbling-built-in-spark" / "report.html").is_file()
 
 
-def test_a_search_whose_engine_fails_is_a_finding(search: Callable[..., Finding]) -> None:
-    def fail(hunt: CapacitySearch) -> None:
+def test_a_search_whose_engine_fails_is_a_finding(search: Callable[..., AttemptResult]) -> None:
+    def fail(capacity_search: CapacitySearch) -> None:
         raise EngineFailed("the system under test failed at 100 records/s", got="it died")
 
     found = search(fail)

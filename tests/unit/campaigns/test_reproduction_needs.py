@@ -11,7 +11,7 @@ from test_reproduction import Onlooker
 
 from streamgauge import jars
 from streamgauge.campaigns import reproduction_needs
-from streamgauge.campaigns.reproduction import Order, reproduce
+from streamgauge.campaigns.reproduction import ReproductionRequest, reproduce
 from streamgauge.engines.echo import Echo
 from streamgauge.engines.spark import Spark
 from streamgauge.errors import EnvironmentProblem
@@ -21,12 +21,14 @@ ENGINES = ("echo", "spark")
 
 
 @pytest.fixture
-def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Order:
+def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ReproductionRequest:
     monkeypatch.setattr(reproduction_needs, "find_java", lambda: None)
-    return Order("stage-latency", tmp_path / "out", engines=ENGINES, only=("*-ingest-*",))
+    return ReproductionRequest("stage-latency", tmp_path / "out", engines=ENGINES, only=("*-ingest-*",))
 
 
-def test_every_missing_package_is_named_with_what_installs_it(asked: Order, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_missing_package_is_named_with_what_installs_it(
+    asked: ReproductionRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(Echo, "traits", replace(Echo.traits, extras={"no-such-package": "echo"}))
     monkeypatch.setattr(Spark, "traits", replace(Spark.traits, extras={"nor-this": "more", "pytest": "dev"}))
     with pytest.raises(EnvironmentProblem) as told:
@@ -40,14 +42,18 @@ def test_every_missing_package_is_named_with_what_installs_it(asked: Order, monk
     assert not asked.out.exists()
 
 
-def test_an_engine_that_runs_nothing_of_it_is_not_asked(asked: Order, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Echo, "traits", replace(Echo.traits, pipelines=frozenset(), extras={"no-such-package": "echo"}))
+def test_an_engine_that_runs_nothing_of_it_is_not_asked(
+    asked: ReproductionRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Echo, "traits", replace(Echo.traits, workloads=frozenset(), extras={"no-such-package": "echo"}))
     monkeypatch.setattr(Spark, "traits", replace(Spark.traits, extras={"nor-this": "more"}))
     with pytest.raises(EnvironmentProblem, match="nothing was run: spark cannot run here"):
         reproduce(asked, Onlooker())
 
 
-def test_jars_that_cannot_be_had_stop_it_before_the_first_run(asked: Order, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_jars_that_cannot_be_had_stop_it_before_the_first_run(
+    asked: ReproductionRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
     artifact = jars.locked("spark")[0]
     wanted: list[str] = []
 
@@ -66,7 +72,7 @@ def test_jars_that_cannot_be_had_stop_it_before_the_first_run(asked: Order, monk
     assert not asked.out.exists()
 
 
-def test_engines_make_what_they_need_once(asked: Order, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_engines_make_what_they_need_once(asked: ReproductionRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     prepared: list[str] = []
 
     def prepare(engine: Echo | Spark, say: object) -> None:

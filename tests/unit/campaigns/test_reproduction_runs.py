@@ -12,7 +12,14 @@ from test_reproduction import RUNNABLE, Onlooker, rows
 from written_runs import write_run
 
 from streamgauge import report
-from streamgauge.campaigns.reproduction import Finding, Order, Step, exit_code, plan, reproduce
+from streamgauge.campaigns.reproduction import (
+    AttemptResult,
+    PlannedExperiment,
+    ReproductionRequest,
+    exit_code,
+    plan,
+    reproduce,
+)
 from streamgauge.campaigns.reproduction_file import NAME
 from streamgauge.errors import Interrupted, UsageError
 from streamgauge.model import Verdict
@@ -28,23 +35,23 @@ class Written:
         self._ends = list(ends)
         self.done: list[str] = []
 
-    def carry_out(self, step: Step, directory: Path, reporter: Reporter) -> Finding:
+    def carry_out(self, planned: PlannedExperiment, directory: Path, reporter: Reporter) -> AttemptResult:
         self.done.append(str(directory.relative_to(directory.parents[2])))
         end = self._ends.pop(0)
         if end == "Ctrl-C":
             raise Interrupted("interrupted", where=directory)
         verdict, p50_ms = (end, None) if isinstance(end, str) else ("VALID", end)
         summary = write_run(directory, p50_ms, verdict=verdict).summary()
-        return Finding(Verdict(verdict), summary.reasons, summary=summary)
+        return AttemptResult(Verdict(verdict), summary.reasons, summary=summary)
 
 
 @pytest.fixture
-def order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Order]:
+def campaign(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., ReproductionRequest]:
     monkeypatch.setattr(report, "write_study", lambda out: out / "report.html")
 
-    def make(**changes: Any) -> Order:
+    def make(**changes: Any) -> ReproductionRequest:
         asked = {"study": "stage-latency", "out": tmp_path / "out", "engines": ("echo",), "only": ("*-ingest-*",)}
-        return Order(**{**asked, "runs": 3, **changes})
+        return ReproductionRequest(**{**asked, "runs": 3, **changes})
 
     return make
 
@@ -52,25 +59,25 @@ def order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Orde
 def test_the_paper_makes_five_runs_and_the_laptop_one(tmp_path: Path) -> None:
     for study in ("ospbench", "stage-latency"):
         runs = {
-            (profile, step.experiment.purpose): step.runs
+            (profile, planned.experiment.purpose): planned.runs
             for profile in ("paper", "laptop")
-            for step in plan(Order(study, tmp_path, profile=profile))
+            for planned in plan(ReproductionRequest(study, tmp_path, profile=profile))
         }
         assert runs.pop(("paper", "run")) == 5
         assert set(runs.values()) == {1}, "a search is made once"
-    assert Order("ospbench", tmp_path, profile="paper").settings()["runs"] == 5
-    assert "runs" not in Order("ospbench", tmp_path).settings()
-    assert Order("ospbench", tmp_path, profile="paper", runs=2).runs_of("run") == 2
+    assert ReproductionRequest("ospbench", tmp_path, profile="paper").settings()["runs"] == 5
+    assert "runs" not in ReproductionRequest("ospbench", tmp_path).settings()
+    assert ReproductionRequest("ospbench", tmp_path, profile="paper", runs=2).runs_of("run") == 2
 
 
-def test_the_time_of_all_runs_is_estimated(order: Callable[..., Order]) -> None:
-    once, thrice = (sum(step.estimate_s for step in plan(order(runs=runs))) for runs in (1, 3))
+def test_the_time_of_all_runs_is_estimated(campaign: Callable[..., ReproductionRequest]) -> None:
+    once, thrice = (sum(planned.estimate_s for planned in plan(campaign(runs=runs))) for runs in (1, 3))
     assert thrice == 3 * once
 
 
-def test_the_median_run_counts_and_all_are_kept(order: Callable[..., Order]) -> None:
+def test_the_median_run_counts_and_all_are_kept(campaign: Callable[..., ReproductionRequest]) -> None:
     onlooker = Onlooker()
-    content = reproduce(order(), onlooker, Written(30.0, 10.0, 20.0))
+    content = reproduce(campaign(), onlooker, Written(30.0, 10.0, 20.0))
     found = rows(content)[INGEST]
     assert (found["state"], found["verdict"], found["runs"]) == ("done", "VALID", 3)
     assert found["directory"] == f"runs/{INGEST}-echo/3"
@@ -81,9 +88,9 @@ def test_the_median_run_counts_and_all_are_kept(order: Callable[..., Order]) -> 
     assert exit_code(content) == 0
 
 
-def test_each_invalid_run_is_repeated_once(order: Callable[..., Order]) -> None:
+def test_each_invalid_run_is_repeated_once(campaign: Callable[..., ReproductionRequest]) -> None:
     runner, onlooker = Written("INVALID", 30.0, 10.0, "INVALID", "INVALID"), Onlooker()
-    content = reproduce(order(), onlooker, runner)
+    content = reproduce(campaign(), onlooker, runner)
     name = f"runs/{INGEST}-echo"
     assert runner.done == [f"{name}/1", f"{name}/1-2", f"{name}/2", f"{name}/3", f"{name}/3-2"]
     found = rows(content)[INGEST]
@@ -105,26 +112,26 @@ def test_each_invalid_run_is_repeated_once(order: Callable[..., Order]) -> None:
     assert exit_code(content) == 3
 
 
-def test_a_failed_run_spoils_the_experiment_and_stops_nothing(order: Callable[..., Order]) -> None:
-    content = reproduce(order(), Onlooker(), Written(30.0, "FAILED", 10.0))
+def test_a_failed_run_spoils_the_experiment_and_stops_nothing(campaign: Callable[..., ReproductionRequest]) -> None:
+    content = reproduce(campaign(), Onlooker(), Written(30.0, "FAILED", 10.0))
     assert rows(content)[INGEST]["verdict"] == "FAILED"
     assert exit_code(content) == 4
 
 
-def test_interrupted_it_goes_on_with_the_run_that_was_cut_off(order: Callable[..., Order]) -> None:
+def test_interrupted_it_goes_on_with_the_run_that_was_cut_off(campaign: Callable[..., ReproductionRequest]) -> None:
     with pytest.raises(Interrupted):
-        reproduce(order(), Onlooker(), Written(30.0, "Ctrl-C"))
-    assert rows(json.loads((order().out / NAME).read_text()))[INGEST]["state"] == "pending"
+        reproduce(campaign(), Onlooker(), Written(30.0, "Ctrl-C"))
+    assert rows(json.loads((campaign().out / NAME).read_text()))[INGEST]["state"] == "pending"
     runner = Written(10.0, 20.0)
-    content = reproduce(order(), Onlooker(), runner)
+    content = reproduce(campaign(), Onlooker(), runner)
     assert runner.done == [f"runs/{INGEST}-echo/{run}" for run in (2, 3)]
     assert rows(content)[INGEST]["summary"]["latency_ms"]["total"]["p50"] == 20.0
     with pytest.raises(UsageError, match="another runs"):
-        reproduce(order(runs=5), Onlooker(), Written())
+        reproduce(campaign(runs=5), Onlooker(), Written())
 
 
-def test_a_file_of_an_earlier_version_is_gone_on_with(order: Callable[..., Order]) -> None:
-    asked = order(runs=None, only=("stages-*",))
+def test_a_file_of_an_earlier_version_is_gone_on_with(campaign: Callable[..., ReproductionRequest]) -> None:
+    asked = campaign(runs=None, only=("stages-*",))
     with pytest.raises(Interrupted):
         reproduce(asked, Onlooker(), Written(30.0, "Ctrl-C"))
     content = json.loads((asked.out / NAME).read_text())

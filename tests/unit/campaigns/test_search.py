@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamgauge.campaigns.search import Answer, Next, Probe, Target, Word, advance
+from streamgauge.campaigns.search import Answer, Next, Probe, ProbeVerdict, Target, advance
 
-Judge = Callable[[Next], Word]
+Judge = Callable[[Next], ProbeVerdict]
 
 resolutions = st.sampled_from([0.02, 0.05, 0.10, 0.25])
 capacities = st.integers(2, 2_000_000)
@@ -60,7 +60,7 @@ def test_noise_near_the_edge_moves_the_answer_no_further_than_the_noise(
 ) -> None:
     noise = random.Random(seed)
 
-    def judge(step: Next) -> Word:
+    def judge(step: Next) -> ProbeVerdict:
         return "sustained" if step.value <= capacity * noise.uniform(0.97, 1.03) else "not sustained"
 
     answer, _ = search(Target(round(capacity * off), resolution), judge)
@@ -72,7 +72,7 @@ def test_noise_near_the_edge_moves_the_answer_no_further_than_the_noise(
 
 @given(st.integers(1, 64), st.integers(1, 64))
 def test_the_least_of_a_resource_is_found_exactly_while_it_is_small(least: int, guess: int) -> None:
-    answer, probes = search(Target(guess, 0.01, highest=64, more_helps=True), from_(least))
+    answer, probes = search(Target(guess, 0.01, highest=64, more_is_harder=False), from_(least))
     assert answer.best == least
     assert answer.beyond == (least - 1 or None)
     assert answer.outcome == ("found" if least > 1 else "ceiling")
@@ -80,7 +80,7 @@ def test_the_least_of_a_resource_is_found_exactly_while_it_is_small(least: int, 
 
 
 @given(st.lists(st.sampled_from(["sustained", "not sustained", "undecided", "invalid"]), max_size=200))
-def test_it_ends_whatever_the_probes_say(words: list[Word]) -> None:
+def test_it_ends_whatever_the_probes_say(words: list[ProbeVerdict]) -> None:
     said = iter(words)
     answer, _ = search(Target(4000, 0.10), lambda step: next(said, "not sustained"), most=200)
     assert answer.best is None or answer.beyond is None or answer.best < answer.beyond
@@ -137,7 +137,7 @@ def test_an_invalid_probe_is_repeated_once_and_then_is_the_ceiling() -> None:
 
 
 def test_a_broker_that_does_not_take_the_load_is_the_ceiling() -> None:
-    refused = Probe(1100, "invalid", by_broker=True)
+    refused = Probe(1100, "invalid", by_transport=True)
     probes = [Probe(909, "sustained"), refused, refused, Probe(909, "sustained", "confirm")]
     answer = advance(Target(1000, 0.10), probes)
     assert answer == Answer("ceiling", 909, None, True, "at least 909 (the broker's ceiling)")
@@ -150,7 +150,7 @@ def test_invalid_from_the_start() -> None:
 
 
 @pytest.mark.parametrize("word", ["sustained", "not sustained", "invalid"])
-def test_a_confirmation_that_fails_lowers_the_interval_and_says_so(word: Word) -> None:
+def test_a_confirmation_that_fails_lowers_the_interval_and_says_so(word: ProbeVerdict) -> None:
     probes = [
         Probe(909, "sustained"),
         Probe(1100, "not sustained"),
@@ -193,7 +193,7 @@ def test_a_confirmation_that_fails_does_not_leave_the_interval_wide() -> None:
 
 def test_a_resource_whose_confirmation_fails_is_given_one_more() -> None:
     probes = [Probe(4, "sustained"), Probe(2, "sustained"), Probe(1, "not sustained"), Probe(1, "not sustained")]
-    target = Target(2, 0.10, more_helps=True)
+    target = Target(2, 0.10, more_is_harder=False)
     assert advance(target, [*probes, Probe(2, "not sustained", "confirm")]) == Next(3, "confirm")
 
 
@@ -204,7 +204,7 @@ def test_a_confirmation_that_leaves_nothing_sustained_lets_the_search_go_on() ->
 
 
 @pytest.mark.parametrize("words", [("invalid",), ("invalid", "invalid")])
-def test_an_invalid_confirmation_is_repeated_once(words: tuple[Word, ...]) -> None:
+def test_an_invalid_confirmation_is_repeated_once(words: tuple[ProbeVerdict, ...]) -> None:
     probes = [Probe(909, "sustained"), Probe(990, "not sustained"), Probe(990, "not sustained", "repeat")]
     step = advance(Target(1000, 0.10), [*probes, *(Probe(909, word, "confirm") for word in words)])
     if len(words) == 1:

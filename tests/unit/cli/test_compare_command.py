@@ -1,4 +1,4 @@
-"""``compare`` on the command line: its output, its exit codes, and the commands that it repeats."""
+"""``compare`` on the command line: its output, its exit codes, and the runs that it repeats."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import pytest
 from typer.testing import CliRunner
 from written_runs import write_run
 
+from streamgauge.campaigns import repetition
 from streamgauge.campaigns.repetition import write_set
-from streamgauge.cli.compare import request_of
 from streamgauge.cli.main import app
-from streamgauge.cli.request import build
 from streamgauge.errors import UsageError
+from streamgauge.run.plan import Request
 
 
 @pytest.fixture
@@ -61,49 +61,29 @@ def test_out_without_run(sides: tuple[str, str], tmp_path: Path) -> None:
     assert isinstance(asked.exception, UsageError)
 
 
+def test_both_are_repeated_from_their_manifests(
+    sides: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Request] = []
+
+    def note(requests: list[Request], runs: int, view: object) -> None:
+        asked.extend(requests)
+        for request in requests:
+            for number in range(1, runs + 1):
+                write_run(request.out / str(number), 250.0)
+            write_set(request.out, runs)
+
+    monkeypatch.setattr(repetition, "run_interleaved", note)
+    found = compare(*sides, "--run", "--runs", "3", "--out", str(tmp_path / "c"))
+    assert found.exit_code == 0, found.output
+    assert [request.out for request in asked] == [tmp_path / "c" / "a", tmp_path / "c" / "b"]
+    assert {request.scenario.engine for request in asked} == {"echo"}
+    assert found.stdout.strip().startswith("same")
+
+
 def test_unequal_scenarios_are_refused_before_they_are_run(sides: tuple[str, str], tmp_path: Path) -> None:
     other = write_run(tmp_path / "other", 1.0, changes={"scenario.seed": 99})
     asked = compare(sides[0], str(other.path), "--run", "--out", str(tmp_path / "c"))
     assert isinstance(asked.exception, UsageError)
     assert "scenario.seed: 11 and 99" in asked.exception.message()
     assert not (tmp_path / "c").exists()
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"engine": "echo", "rate": "200/s", "measured": "5s", "settings": ["delay_ms=250"], "seed": 7},
-        {"engine": "spark", "profile": "paper", "bootstrap": "127.0.0.1:9092", "master": "local[2]"},
-        {"engine": "command", "program": ["cat", "--an-option", "two words", "--out"]},
-        {"engine": "echo", "faults": ["pause  engine for 500ms at 2 s", "kill engine at 33.3 %"]},
-    ],
-)
-def test_a_command_gives_the_request_that_wrote_it(options: dict[str, Any], tmp_path: Path) -> None:
-    wanted = build("ospbench/latency", **options, out=tmp_path)
-    assert request_of(wanted.command, tmp_path) == wanted
-
-
-@pytest.mark.parametrize(
-    ("command", "says"),
-    [
-        ("", "streamgauge run"),
-        ("rm -rf directory", "streamgauge run"),
-        ("streamgauge", "streamgauge run"),
-        ("streamgauge run ospbench/latency --no-such-option", "no-such-option"),
-        ("streamgauge run ospbench/latency --set stagee=parse", "did you mean"),
-    ],
-)
-def test_commands_that_cannot_be_repeated(command: str, says: str, tmp_path: Path) -> None:
-    with pytest.raises(UsageError) as refused:
-        request_of(command, tmp_path)
-    assert says in refused.value.message()
-
-
-def test_a_job_file_that_was_changed_is_not_run_again(tmp_path: Path) -> None:
-    file = tmp_path / "my.py"
-    file.write_text("def build(spark, source): ...\n")
-    wanted = build("ospbench/latency", job=file, out=tmp_path)
-    assert wanted.scenario.job is not None
-    assert request_of(wanted.command, tmp_path, wanted.scenario.job.sha256) == wanted
-    with pytest.raises(UsageError, match="changed since the run"):
-        request_of(wanted.command, tmp_path, "0" * 64)

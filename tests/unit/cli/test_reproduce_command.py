@@ -42,7 +42,7 @@ def test_the_plan_says_what_how_long_and_what_not(tmp_path: Path) -> None:
     assert len(lines) >= 7
     assert "stages-ingest-built-in" in lines[1]
     assert " s " in lines[1]
-    assert "not run: engine echo does not run stage-latency/join" in " ".join(asked.stdout.split())
+    assert "not run: engine echo does not run traffic/join" in " ".join(asked.stdout.split())
     assert lines[-1].startswith("2 of 5 experiments to run: about ")
     assert not (tmp_path / "out").exists()
 

@@ -12,7 +12,7 @@ import pytest
 from streamgauge.campaigns.capacity import CapacitySearch, find_capacity
 from streamgauge.campaigns.capacity_set import find_capacities
 from streamgauge.campaigns.repetition import run_interleaved
-from streamgauge.campaigns.reproduction import Order, reproduce
+from streamgauge.campaigns.reproduction import ReproductionRequest, reproduce
 from streamgauge.errors import UsageError
 from streamgauge.processes import directory_lock, leftovers
 from streamgauge.run.evaluation import evaluate_again
@@ -95,21 +95,21 @@ def interleaved(out: Path) -> None:
 
 
 def search(out: Path) -> None:
-    find_capacity(hunt(out), NullReporter())
+    find_capacity(capacity_search(out), NullReporter())
 
 
 def searches(out: Path) -> None:
-    find_capacities(hunt(out), 3, NullReporter())
+    find_capacities(capacity_search(out), 3, NullReporter())
 
 
-def hunt(out: Path) -> CapacitySearch:
+def capacity_search(out: Path) -> CapacitySearch:
     return CapacitySearch(
         Request(scenarios.resolve("ospbench/throughput", engine="echo", changes={"stage": "ingest"}), out), 0.1
     )
 
 
 def reproduction(out: Path) -> None:
-    reproduce(Order("ospbench", out, engines=("echo",)), NullReporter())  # type: ignore[arg-type]
+    reproduce(ReproductionRequest("ospbench", out, engines=("echo",)), NullReporter())  # type: ignore[arg-type]
 
 
 def evaluation(out: Path) -> None:

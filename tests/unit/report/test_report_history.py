@@ -84,6 +84,26 @@ def test_runs_that_were_set_otherwise_are_not_one_line(runs: Path) -> None:
     assert names == {f"spark · ingest · 400/s · realtime {word}" for word in ("yes", "no")}
 
 
+@pytest.mark.parametrize(
+    ("section", "key", "value", "names"),
+    [
+        ("scenario", "seed", 2, {"spark · ingest · 400/s"}),
+        ("engine", "version", "9.9", {"spark · ingest · 400/s"}),
+        ("scenario", "partitions", 7, {f"spark · ingest · 400/s · partitions {number}" for number in (2, 7)}),
+        ("machine", "cores", 8, {f"spark · ingest · 400/s · machine.cores {number}" for number in (2, 8)}),
+    ],
+)
+def test_whatever_identifies_a_measurement_draws_a_line(
+    runs: Path, section: str, key: str, value: object, names: set[str]
+) -> None:
+    other = synthetic_run.write_valid(runs / "otherwise")
+    manifest = other.manifest().as_json()
+    manifest[section][key] = value
+    write_json(other.manifest_path, manifest)
+    drawn = figures(render(*find(runs, "ospbench/latency")))
+    assert {trace["name"] for trace in drawn["0-p50"]["data"]} == names
+
+
 def test_a_directory_is_no_page(runs: Path, tmp_path: Path) -> None:
     for out in (tmp_path, Path()):
         with pytest.raises(UsageError, match="the page cannot be written"):

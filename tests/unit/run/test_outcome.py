@@ -12,9 +12,9 @@ def test_the_engine_s_own_word_goes_before_what_it_committed() -> None:
     assert heard.consumed is None
     heard.committed = 5
     assert heard.consumed == 5
-    heard.hear_engine("engine", {"event": "progress", "consumed": 9})
+    heard.on_engine_event("engine", {"event": "progress", "consumed": 9})
     assert heard.consumed == 9
-    heard.hear_engine("engine", {"event": "progress", "consumed": "many"})
+    heard.on_engine_event("engine", {"event": "progress", "consumed": "many"})
     assert heard.consumed == 9
 
 

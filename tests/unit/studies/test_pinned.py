@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from parsed_commands import request_of_command
 
 from streamgauge import registry
-from streamgauge.cli.compare import request_of
 from streamgauge.engines.spark import Spark, SparkOptions
 from streamgauge.errors import Unsupported
 from streamgauge.run.faults import parse as parse_fault
@@ -43,7 +43,7 @@ def test_the_command_of_every_scenario_gives_it_again(name: str, profile: str, e
         options = registry.engine(engine).options.model_fields
         parameters = registry.workload(workload).parameters.model_fields
         assert set(settings) == {described.choice, *Values.model_fields, *parameters, *options} - {"engine"}
-        assert request_of(Request(resolved, OUT).command, OUT).scenario == resolved
+        assert request_of_command(Request(resolved, OUT).command, OUT).scenario == resolved
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_odd_values_come_back_as_they_were(engine: str, changes: dict[str, str])
     resolved = scenarios.resolve("ospbench/latency", engine=engine, changes=changes, slo=["latency.p99 < 2s"])
     resolved = replace(resolved, faults=(parse_fault("kill load at 50%"),))
     request = Request(resolved, OUT, program=("cat", "two words", "--out") if engine == "command" else ())
-    again = request_of(request.command, OUT)
+    again = request_of_command(request.command, OUT)
     assert again.scenario == resolved
     assert again == request
 
@@ -87,4 +87,4 @@ def test_a_change_of_defaults_does_not_change_the_repeated_run(monkeypatch: pyte
     monkeypatch.setattr(Spark, "options", OtherOptions)
     found = scenarios.resolve("ospbench/latency")
     assert (found.engine_options["realtime_batch_ms"], found.partitions) == (6000, 7)
-    assert request_of(wanted.command, OUT).scenario == wanted.scenario
+    assert request_of_command(wanted.command, OUT).scenario == wanted.scenario

@@ -1,0 +1,67 @@
+"""Which values of a scenario can be searched, and in which direction they become harder."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from streamgauge.errors import UsageError
+from streamgauge.model import Scenario
+from streamgauge.studies import scenario as scenarios
+from streamgauge.studies.search_axis import SearchAxis
+
+
+def resolved(engine: str = "spark", stage: str = "parse") -> Scenario:
+    return scenarios.resolve("ospbench/throughput", engine=engine, changes={"stage": stage}, slo=["latency.p99 < 2s"])
+
+
+@pytest.mark.parametrize(
+    ("name", "stage", "harder", "unit"),
+    [
+        ("rate_per_s", "parse", "more", "records/s"),
+        ("out_of_order_ms", "join", "more", "out_of_order_ms"),
+        ("join_bound_ms", "join", "more", "join_bound_ms"),
+        ("partitions", "parse", "less", "partitions"),
+        ("cores", "parse", "less", "cores"),
+    ],
+)
+def test_the_direction_is_declared_with_the_value(name: str, stage: str, harder: str, unit: str) -> None:
+    axis = SearchAxis.of(name, resolved(stage=stage))
+    assert (axis.harder, axis.unit, axis.more_is_harder) == (harder, unit, harder == "more")
+
+
+@pytest.mark.parametrize("name", ["seed", "broker_port", "generators", "warmup_s", "stage", "realtime", "nothing"])
+def test_what_is_no_axis(name: str) -> None:
+    with pytest.raises(UsageError, match="whole number to search over"):
+        SearchAxis.of(name, resolved())
+
+
+@pytest.mark.parametrize(
+    ("name", "stage"), [("rate_per_s", "join"), ("join_bound_ms", "join"), ("partitions", "parse"), ("cores", "parse")]
+)
+def test_a_value_is_set_as_the_command_line_sets_it(name: str, stage: str) -> None:
+    scenario = resolved(stage=stage)
+    axis = SearchAxis.of(name, scenario)
+    found = axis.set(scenario, 7)
+    assert axis.value(found) == 7
+    asked: dict[str, Any] = {"engine": "spark", "slo": scenario.slo}
+    assert found == scenarios.resolve("ospbench/throughput", changes={"stage": stage, name: "7"}, **asked)
+
+
+def test_a_value_out_of_bounds_is_refused() -> None:
+    with pytest.raises(UsageError, match="partitions"):
+        SearchAxis.of("partitions", resolved()).set(resolved(), 1001)
+
+
+@pytest.mark.parametrize(
+    ("content", "harder"),
+    [
+        ({"over": "rate_per_s"}, "more"),
+        ({"over": "cores"}, "less"),
+        ({}, "more"),
+        ({"over": "out_of_order_ms", "harder": "more"}, "more"),
+    ],
+)
+def test_a_file_says_which_way_or_is_an_early_one(content: dict[str, Any], harder: str) -> None:
+    assert SearchAxis.of_settings(content).harder == harder

@@ -1,0 +1,98 @@
+"""What identifies a measurement: every value of its scenario, in the manifest as before the run."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from streamgauge import identity
+from streamgauge.campaigns.capacity_file import identifying_settings
+from streamgauge.cli.request import build
+from streamgauge.model import Fault, JobFile, LoadPlan, Scenario
+from streamgauge.run import manifest
+from streamgauge.run import plan as plans
+from streamgauge.rundir import RunDir
+
+JOB = JobFile("my.py", "0" * 64)
+
+
+def scenario() -> Scenario:
+    return build("ospbench/throughput", engine="spark", settings=["stage=parse", "spark.x=1"], out=Path("out")).scenario
+
+
+def another(name: str, value: Any) -> Any:
+    """A value of the same kind that differs."""
+    special = {"job": JOB, "faults": (Fault("kill", "engine", 50, "%"),), "slo": ("latency.p99 < 2s",)}
+    if name in special:
+        return special[name]
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, int | float):
+        return value + 1
+    return (
+        {**value, "another": 1} if isinstance(value, dict) else (*value, 7) if isinstance(value, tuple) else "another"
+    )
+
+
+def differing(name: str) -> dict[str, Any]:
+    before = scenario()
+    changed = replace(before, **{name: another(name, getattr(before, name))})
+    return identity.differences(identity.of_scenario(before), identity.of_scenario(changed))
+
+
+@pytest.mark.parametrize("field", [field.name for field in fields(Scenario) if field.name != "load"])
+def test_every_value_of_a_scenario_identifies_it_unless_declared_otherwise(field: str) -> None:
+    declared = f"scenario.{field}" in identity.FOLLOWING or field == "broker_port"
+    assert bool(differing(field)) is not declared
+
+
+@pytest.mark.parametrize("field", [field.name for field in fields(LoadPlan)])
+def test_every_value_of_a_load_identifies_it_unless_declared_otherwise(field: str) -> None:
+    before = scenario()
+    load = replace(before.load, **{field: another(field, getattr(before.load, field))})
+    found = identity.differences(identity.of_scenario(before), identity.of_scenario(replace(before, load=load)))
+    assert list(found) == ([] if f"scenario.load.{field}" in identity.FOLLOWING else [f"scenario.load.{field}"])
+
+
+def test_a_job_counts_by_its_content() -> None:
+    with_job = replace(scenario(), job=JOB)
+    for job, counts in ((replace(JOB, path="elsewhere.py"), False), (replace(JOB, sha256="1" * 64), True)):
+        other = replace(with_job, job=job)
+        assert bool(identity.differences(identity.of_scenario(with_job), identity.of_scenario(other))) is counts
+
+
+def test_a_manifest_has_the_identity_of_its_scenario(tmp_path: Path) -> None:
+    request = build("ospbench/throughput", engine="echo", settings=["stage=parse", "steps_per_s=[]"], out=tmp_path)
+    written = json.loads(json.dumps(manifest.describe(plans.draw(request, "run", tmp_path / "work")).as_json()))
+    before = identity.of_scenario(request.scenario)
+    after = identity.of_manifest(written)
+    assert {name: after[name] for name in before} == before
+    assert {name.partition(".")[0] for name in after.keys() - before.keys()} == {
+        *("engine", "program", "transport", "machine", "shared_cores")
+    }
+
+
+def test_what_an_early_manifest_lacks_is_the_default() -> None:
+    written = RunDir(Path(__file__).parents[1] / "golden" / "format-1").manifest().as_json()
+    found = identity.of_manifest(written)
+    assert "generators" not in written["scenario"] and found["scenario.generators"] == 1
+    assert "shape" not in written["scenario"]["load"] and found["scenario.load.shape"] == "constant"
+    lacking = identity.of_scenario(scenario()).keys() - found.keys()
+    assert {name for name in lacking if not name.startswith("engine.")} == set(), "it has every name that there is now"
+
+
+def test_a_name_stands_for_all_below_it() -> None:
+    found = {"a": 1, "a.b": 2, "ab": 3, "c.d.e": 4}
+    assert identity.ignoring(found, ["a", "c.d"]) == {"ab": 3}
+
+
+@pytest.mark.parametrize("field", [field.name for field in fields(Scenario) if field.name != "load"])
+def test_every_value_is_a_setting_of_a_capacity_search(field: str) -> None:
+    before = scenario()
+    changed = replace(before, **{field: another(field, getattr(before, field))})
+    following = {*identity.FOLLOWING, "scenario.broker_port", "scenario.study", "scenario.name"}
+    assert (identifying_settings(changed) == identifying_settings(before)) is (f"scenario.{field}" in following)
