@@ -57,7 +57,7 @@ def test_run(shared: Bench, name: str, case: Case) -> None:
         lambda _: observe(
             shared, registry.engine(name), case.workload, program(name), changes, case.scenario, attempts=1
         ),
-        lambda observed: observed.summary["verdict"] == "INVALID",
+        lambda observed: observed.summary.verdict == "INVALID",
     )
     found = {check.__name__: check(observed) for check in checks.observed_checks(observed.delivery)}
     assert {name: problem for name, problem in found.items() if problem} == {}

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from streamgauge.engines.spark.limits import LIMITS
 
 from streamgauge import registry
 from streamgauge.conformance.suite import Bench
