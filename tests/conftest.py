@@ -53,6 +53,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
     from streamgauge.conformance.suite import bench
 
     with bench(tmp_path_factory.mktemp("bench")) as found:
+        found.lean_jvms = True
         yield found
 
 

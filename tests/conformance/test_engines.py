@@ -1,4 +1,4 @@
-"""The conformance suite over every engine, pipeline and variant.
+"""The conformance suite over every engine, workload and variant.
 
 `make test` runs the first case of each engine and kind of result, `make test-all` every case.
 """
@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import sys
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
@@ -14,9 +15,10 @@ from attempts import until_valid
 from streamgauge import registry
 from streamgauge.conformance import checks
 from streamgauge.conformance.suite import Bench, Case, cases, look_at_plan, observe
+from streamgauge.model import ResultKind
 
 OWN_COMMAND = (sys.executable, str(Path(__file__).parents[2] / "examples" / "own_command.py"))
-OWN_COMMAND_DOES = {"ospbench/ingest", "ospbench/parse"}
+OWN_COMMAND_DOES = {"traffic/ingest", "traffic/parse"}
 ENGINES = registry.names("engines")
 QUIET_S = 2.0
 """For engines that report what they have consumed: the drain waits for that anyway."""
@@ -26,22 +28,20 @@ def program(engine: str) -> tuple[str, ...]:
     return OWN_COMMAND if registry.engine(engine).traits.needs_program else ()
 
 
-def kind(case: Case) -> object:
-    """Of the results."""
-    return registry.pipeline(case.pipeline).stateful
-
-
 def all_cases() -> list[object]:
-    found: list[object] = []
+    every: list[object] = []
     for name in ENGINES:
-        kinds: set[object] = set()
+        kinds: set[ResultKind] = set()
         for case in cases(registry.engine(name)):
-            if program(name) and case.pipeline not in OWN_COMMAND_DOES:
+            if program(name) and case.workload not in OWN_COMMAND_DOES:
                 continue
-            marks = [pytest.mark.engine(name), *([pytest.mark.full] if kind(case) in kinds else [])]
-            found.append(pytest.param(name, case, id=f"{name}-{case.pipeline}-{case.variant}", marks=marks))
-            kinds.add(kind(case))
-    return found
+            kind = registry.workload(case.workload).kind
+            marks = [pytest.mark.engine(name), *([pytest.mark.full] if kind in kinds else [])]
+            study = case.scenario.partition("/")[0]
+            id_ = f"{name}-{study}-{case.workload}-{case.variant}"
+            every.append(pytest.param(name, case, id=id_, marks=marks))
+            kinds.add(kind)
+    return every
 
 
 @pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.engine(name)) for name in ENGINES])
@@ -54,23 +54,21 @@ def test_plan(name: str) -> None:
 def test_run(shared: Bench, name: str, case: Case) -> None:
     changes = {**case.settings, **({} if program(name) else {"quiet_s": str(QUIET_S)})}
     observed = until_valid(
-        lambda _: observe(shared, registry.engine(name), case.pipeline, program(name), changes, attempts=1),
-        lambda observed: observed.summary["verdict"] == "INVALID",
+        lambda _: observe(
+            shared, registry.engine(name), case.workload, program(name), changes, case.scenario, attempts=1
+        ),
+        lambda observed: observed.summary.verdict == "INVALID",
     )
     found = {check.__name__: check(observed) for check in checks.observed_checks(observed.delivery)}
     assert {name: problem for name, problem in found.items() if problem} == {}
 
 
 def test_every_stage_and_variant_of_spark_is_a_case() -> None:
-    found = [case[:2] for case in cases(registry.engine("spark"))]
-    for study in ("ospbench", "stage-latency"):
-        for stage in ("join", "tumbling", "sliding"):
-            assert {variant for pipeline, variant in found if pipeline == f"{study}/{stage}"} == {
-                "built-in",
-                "customised",
-            }
-        for stage in ("ingest", "parse"):
-            assert {variant for pipeline, variant in found if pipeline == f"{study}/{stage}"} == {
-                "built-in",
-                "real-time",
-            }
+    variants: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for case in cases(registry.engine("spark")):
+        variants[case.workload, case.scenario.partition("/")[0]].add(case.variant)
+    for stage in ("join", "tumbling", "sliding"):
+        assert variants[f"traffic/{stage}", "ospbench"] == {"built-in", "customised"}
+    for stage in ("ingest", "parse"):
+        assert variants[f"traffic/{stage}", "ospbench"] == {"built-in", "real-time"}
+    assert variants["traffic/sliding", "stage-latency"] == {"built-in", "customised"}, "with other parameters"

@@ -19,12 +19,14 @@ from streamgauge.evaluate.facts import Moments
 from streamgauge.evaluate.match import compare, count, judge
 from streamgauge.evaluate.tally import Tally, results
 from streamgauge.model import NS_PER_MS, NS_PER_S
+from streamgauge.workloads.traffic.stages import MESSAGE
 
 T0_MS = 1_767_225_600_000
 """A whole second. All moments below are milliseconds after it."""
 SENT_BEFORE_MS = {"flow": 3, "speed": 40}
 """Between intended and appended: the message that was intended last need not be the one that was appended last."""
 PARAMETERS = {"out_of_order_ms": 500, "join_bound_ms": 1000}
+LOOKBACKS_S = {"ospbench": (1, 2), "stage-latency": (4, 9)}
 STAGES = ("ingest", "parse", "join", "tumbling", "sliding")
 _INPUT = (
     "key string, value string, partition int, offset bigint, appended_ms bigint, n_seq bigint, intended_ns bigint, "
@@ -32,6 +34,30 @@ _INPUT = (
 )
 PARTITION_BITS = {"flow": 0b01, "speed": 0b10}
 _OUTPUT = "key string, value string, partition int, offset bigint, appended_ms bigint"
+
+
+class Stage:
+    """A workload with the parameters of a study: ``study/stage``."""
+
+    def __init__(self, name: str) -> None:
+        study, _, stage = name.partition("/")
+        self.workload = registry.workload(f"traffic/{stage}")
+        self.key = self.workload.key
+        self.parameters = {**PARAMETERS, "lookbacks_s": LOOKBACKS_S[study]}
+
+    @property
+    def values(self) -> tuple[str, ...]:
+        """Columns of an answer that are neither its key nor stamps."""
+        if self.workload.name == "traffic/ingest":
+            return ("message",)
+        fields = MESSAGE if self.workload.name == "traffic/parse" else self.workload.fields(self.parameters)
+        return tuple(name for name, _ in fields if name not in self.key)
+
+    def reference(self, inputs: Mapping[str, Any]) -> Any:
+        return self.workload.reference(inputs, self.parameters)
+
+    def decode(self, output: Any) -> Any:
+        return self.workload.decode(output, self.parameters)
 
 
 class Lane(NamedTuple):
@@ -67,7 +93,7 @@ EXAMPLE = (
 
 
 def inputs(spark: Any, lanes: Iterable[Lane]) -> dict[str, Any]:
-    """The two topics, as the evaluation hands them to a pipeline."""
+    """The two topics, as the evaluation hands them to a workload."""
     rows: dict[str, list[tuple[Any, ...]]] = {"flow": [], "speed": []}
     lanes_of: dict[str, int] = defaultdict(int)
     lanes = list(lanes)
@@ -86,13 +112,13 @@ def inputs(spark: Any, lanes: Iterable[Lane]) -> dict[str, Any]:
     return {stream: spark.createDataFrame(mine, _INPUT) for stream, mine in rows.items()}
 
 
-def answer(spark: Any, pipeline: str, lanes: Iterable[Lane], *, places: bool = False) -> list[dict[str, Any]]:
+def answer(spark: Any, stage: str, lanes: Iterable[Lane], *, places: bool = False) -> list[dict[str, Any]]:
     """The rows of the reference; ``places`` adds where their inputs lie and when the first of them came."""
-    found = registry.pipeline(pipeline)
-    rows = [row.asDict() for row in found.reference(inputs(spark, lanes), PARAMETERS).collect()]
+    computed = Stage(stage)
+    rows = [row.asDict() for row in computed.reference(inputs(spark, lanes)).collect()]
     for row in rows if not places else ():
         del row["appended_min_ms"], row["partitions"]
-    return sorted(rows, key=lambda row: tuple(row[name] for name in found.key))
+    return sorted(rows, key=lambda row: tuple(row[name] for name in computed.key))
 
 
 def stamps(inputs: int, appended_max: int, appended_sum: int, intended_max: int) -> dict[str, Any]:
@@ -228,15 +254,16 @@ def by_definition(lanes: Iterable[Lane], look_back_s: Sequence[int]) -> tuple[li
     return tumbling, sliding
 
 
-@pytest.mark.parametrize(("study", "look_back_s"), [("ospbench", (1, 2)), ("stage-latency", (4, 9))])
-def test_windows_are_those_of_the_definition(spark: Any, study: str, look_back_s: Sequence[int]) -> None:
+@pytest.mark.parametrize("study", LOOKBACKS_S)
+def test_windows_are_those_of_the_definition(spark: Any, study: str) -> None:
+    look_back_s = LOOKBACKS_S[study]
     lanes = at_random(seed=look_back_s[0])
     expected = dict(zip(("tumbling", "sliding"), by_definition(lanes, look_back_s), strict=True))
     for stage, rows in expected.items():
-        pipeline = registry.pipeline(f"{study}/{stage}")
-        found = answer(spark, pipeline.name, lanes, places=True)
+        computed = Stage(f"{study}/{stage}")
+        found = answer(spark, f"{study}/{stage}", lanes, places=True)
         assert len(found) > 100
-        assert [tuple(row[name] for name in (*pipeline.key, *pipeline.values)) for row in found] == [
+        assert [tuple(row[name] for name in (*computed.key, *computed.values)) for row in found] == [
             row[:-1] for row in rows
         ]
         names = ("inputs", "appended_min_ms", "appended_max_ms", "appended_mean_ms", "partitions")
@@ -258,11 +285,11 @@ def altered(value: Any) -> Any:
     return value + 1 if isinstance(value, int) else value + 1e-6 * (1 + abs(value))
 
 
-@pytest.mark.parametrize("pipeline", [f"ospbench/{stage}" for stage in STAGES] + ["stage-latency/sliding"])
-def test_every_error_in_the_output_is_counted_as_what_it_is(spark: Any, pipeline: str) -> None:
+@pytest.mark.parametrize("name", [f"ospbench/{stage}" for stage in STAGES] + ["stage-latency/sliding"])
+def test_every_error_in_the_output_is_counted_as_what_it_is(spark: Any, name: str) -> None:
     """One row is dropped, one doubled, one comes late after a preliminary one, and each column is wrong once."""
-    stage, lanes = registry.pipeline(pipeline), at_random(seed=5, rounds=8)
-    rows = answer(spark, pipeline, lanes)
+    stage, lanes = Stage(name), at_random(seed=5, rounds=8)
+    rows = answer(spark, name, lanes)
     kept, _dropped, doubled, late, *others = rows[:10], *rows[10:]
     wrong = dict(zip(stage.values, others, strict=False))
     emitted: list[tuple[dict[str, Any], int]] = [(doubled, 100), (doubled, 150), (late, 5000)]
@@ -277,9 +304,8 @@ def test_every_error_in_the_output_is_counted_as_what_it_is(spark: Any, pipeline
     ]
     values.append(("no JSON", T0_MS))
     output = spark.createDataFrame([("k", text, 0, place, at) for place, (text, at) in enumerate(values)], _OUTPUT)
-    found = stage.decode(output, PARAMETERS).withColumnRenamed("appended_ms", "emitted_ms")
-    reference = stage.reference(inputs(spark, lanes), PARAMETERS)
-    judged = judge(compare(reference, found, stage))
+    decoded = stage.decode(output).withColumnRenamed("appended_ms", "emitted_ms")
+    judged = judge(compare(stage.reference(inputs(spark, lanes)), decoded, stage.key))
     start_ns = (T0_MS - 1000) * NS_PER_MS
     moments = Moments(start_ns, start_ns, *(start_ns + second * NS_PER_S for second in (60, 61, 70)))
     tally = Tally.of(count(judged, moments).toArrow(), quiet=True, outputs=len(values))
@@ -301,7 +327,7 @@ def test_every_error_in_the_output_is_counted_as_what_it_is(spark: Any, pipeline
     assert tally.inputs.sum() == sum(row["inputs"] for row in rows)
 
 
-def encode(stage: Any, row: Mapping[str, Any], place: int) -> str:
+def encode(stage: Stage, row: Mapping[str, Any], place: int) -> str:
     """A row as an engine may publish it: a null field is left out or written, in any order."""
     if "message" in stage.values:
         n_seq, text = row["n_seq"], str(row["message"])

@@ -72,8 +72,10 @@ def capacity(**changes: Any) -> Capacity:
 
 def summary(**changes: Any) -> Summary:
     """That of the golden run, had it been VALID."""
-    good = {"verdict": "VALID", "reasons": [], "warnings": [], "sustained": True}
-    return Summary.model_validate({**json.loads((GOLDEN / "summary.json").read_text()), **good, **changes})
+    found = json.loads((GOLDEN / "summary.json").read_text())
+    results = dict.fromkeys(found["results"], 0) | {"expected": 400, "matched": 400, "inputs_per_result": 1.0}
+    good = {"verdict": "VALID", "reasons": [], "warnings": [], "sustained": True, "results": results}
+    return Summary.model_validate({**found, **good, **changes})
 
 
 def manifest(**changes: Any) -> Manifest:

@@ -17,7 +17,7 @@ from streamgauge.conformance import checks
 from streamgauge.conformance.checks import Ended, Observed, Planned
 from streamgauge.contracts import Engine
 from streamgauge.errors import Unsupported
-from streamgauge.model import LoadPlan, ResultKind, Scenario
+from streamgauge.model import LoadPlan, ProcessSpec, ResultKind, Scenario
 from streamgauge.processes import proctable, reaping
 from streamgauge.processes.process import Running
 from streamgauge.processes.proctable import Identity
@@ -35,7 +35,7 @@ from streamgauge.studies.description import SETTINGS
 
 ATTEMPTS = 3
 LOAD = LoadPlan(rate_per_s=200, warmup_s=1.0, measured_s=4.0, tail_s=0.5)
-STATEFUL_LOAD = replace(LOAD, warmup_s=2.0, measured_s=10.0)
+LONGER_LOAD = replace(LOAD, warmup_s=2.0, measured_s=10.0)
 """Twelve seconds with the warm-up: some results look back nine."""
 
 
@@ -57,6 +57,8 @@ class Bench:
     bootstrap: str
     directory: Path
     runs: int = 0
+    lean_jvms: bool = False
+    """Let the engines' JVMs compile little: they start sooner, and their answers are the same."""
 
     def out(self, name: str) -> Path:
         self.runs += 1
@@ -171,7 +173,7 @@ def scenario_for(
     described = scenarios.describe(name)
     chosen = next(chosen for chosen, of_choice in described.workloads.items() if of_choice == workload)
     resolved = scenarios.resolve(name, engine=engine.name, changes={described.choice: chosen, **(changes or {})})
-    load = STATEFUL_LOAD if registry.workload(workload).kind.stateful else LOAD
+    load = LONGER_LOAD if registry.workload(workload).kind is ResultKind.FINAL_PER_KEY else LOAD
     return replace(resolved, load=replace(load, tail_s=max(load.tail_s, resolved.load.tail_s)), sustained=None)
 
 
@@ -212,6 +214,8 @@ def _observe_once(shared: Bench, engine: Engine, scenario: Scenario, program: tu
     with Supervisor(name, run.path / "logs") as supervisor:
         onlooker = _Onlooker(supervisor)
         plan = plans.draw(request, name, supervisor.work_dir)
+        if shared.lean_jvms:
+            plan = replace(plan, engine=[_lean(spec) for spec in plan.engine])
         try:
             summary = Measurement(plan, supervisor, onlooker, shared.evaluator).measure()
         finally:
@@ -231,6 +235,12 @@ def _observe_once(shared: Bench, engine: Engine, scenario: Scenario, program: tu
         ),
         left_over=tuple(left),
     )
+
+
+def _lean(spec: ProcessSpec) -> ProcessSpec:
+    program, *arguments = spec.argv
+    is_jvm = Path(program).name == "java"
+    return replace(spec, argv=[program, "-XX:TieredStopAtLevel=1", *arguments]) if is_jvm else spec
 
 
 def look_at_plan(engine: Engine, program: tuple[str, ...] = ()) -> Planned:

@@ -58,6 +58,7 @@ def _ranked(contributions: DataFrame, workload: RunningWorkload, parameters: Map
     # Contributions of one record to one key are one after the other, in any order.
     so_far = in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
     aggregates = workload.aggregates(parameters)
+    one_partition = f.min("partition").over(of_key) == f.max("partition").over(of_key)
     return contributions.select(
         *workload.key,
         "n_seq",
@@ -66,7 +67,7 @@ def _ranked(contributions: DataFrame, workload: RunningWorkload, parameters: Map
         "partition_bit",
         f.row_number().over(in_order).cast("bigint").alias("rank"),
         f.count("*").over(of_key).alias("total"),
-        (f.min("partition_bit").over(of_key) == f.max("partition_bit").over(of_key)).alias("in_order"),
+        (f.lit(len(workload.inputs) == 1) & one_partition).alias("in_order"),
         *(column.over(so_far).alias(f"right_{name}") for name, column in aggregates.items()),
         *(column.over(of_key).alias(f"final_{name}") for name, column in aggregates.items()),
     )
@@ -113,7 +114,10 @@ def _fates(contributions: DataFrame, key: list[str]) -> DataFrame:
     from pyspark.sql import Window
     from pyspark.sql import functions as f
 
-    from_here_on = Window.partitionBy(*key).orderBy("rank").rowsBetween(0, Window.unboundedFollowing)
+    # From the highest rank down: a frame that ends with the partition would be computed anew for each row.
+    from_here_on = (
+        Window.partitionBy(*key).orderBy(f.desc("rank")).rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    )
     of_key = Window.partitionBy(*key)
     # The last result belongs to the contribution of its n; a higher one, or none, belongs to no contribution.
     last_is_right = f.max(f.expr("rank = last_n and last_is_right")).over(of_key)

@@ -116,7 +116,7 @@ def test_an_invalid_run_is_repeated_once_and_kept(tmp_path: Path, monkeypatch: p
         "reasons": ["why"],
     }
     assert discarded.rate_output > 0
-    assert summary.interval.total_p50 == [100.0, 100.0], "what was repeated does not count"
+    assert summary.interval.total_p50 == (100.0, 100.0), "what was repeated does not count"
     page = (tmp_path / "set" / "report.html").read_text()
     assert page.index("3-invalid") < page.index("no, repeated", page.index("3-invalid"))
     assert "3 runs" in page
