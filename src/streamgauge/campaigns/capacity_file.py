@@ -132,7 +132,9 @@ def identifying_settings(scenario: Scenario) -> dict[str, Any]:
 def completed(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Settings of a file; what an earlier version did not write has the value that is the default now."""
     missing = {**identity.defaults(), **identity.load_defaults(), "harder": SearchAxis.of_settings(settings).harder}
-    parameters = {name: settings[name] for name in identity.EARLY if name in settings} | settings.get("parameters", {})
+    early = {name: settings[name] for name in identity.EARLY if name in settings}
+    known = settings.get("parameters")
+    parameters = {**early, **(known if isinstance(known, Mapping) else {})}
     return {**json.loads(json.dumps(missing)), **settings, "parameters": parameters}
 
 
