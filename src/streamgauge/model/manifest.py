@@ -56,6 +56,7 @@ class ScenarioUsed(Stored):
     load: Load
     partitions: AtLeastOne | None = None
     drain_deadline_s: Number | None = None
+    quiet_s: Number | None = None
     sustained: str | None
     seed: int | None = None
     generators: int = 1
