@@ -9,7 +9,17 @@ from typing import Any
 
 from streamgauge.report.figures import CLOCK_LIMIT_MS, CLOCK_WARNING_MS, clock_steps_ms, late_limits_ms
 from streamgauge.report.source import Source
-from streamgauge.report.text import CLOSED_LOOP, LATENCIES, NONE, RESULTS, bounded, number, rounded, share
+from streamgauge.report.text import (
+    CLOSED_LOOP,
+    INCLUDES_WAIT,
+    LATENCIES,
+    NONE,
+    RESULTS,
+    bounded,
+    number,
+    rounded,
+    share,
+)
 from streamgauge.rundir import shared_cores
 
 PERCENTILES = {"p50": "p50", "p90": "p90", "p99": "p99", "p999": "p99.9", "max": "max", "mean": "mean"}
@@ -45,7 +55,7 @@ def headlines(source: Source) -> list[Headline]:
             Headline(
                 f"{kind} latency",
                 [Value(name, bounded(values, name, rounded), "ms") for name in ("p50", "p99")],
-                note,
+                INCLUDES_WAIT if summary.processing else note,
             )
         )
     results = summary.results
@@ -59,6 +69,19 @@ def headlines(source: Source) -> list[Headline]:
         )
     )
     rate = summary.rate_per_s
+    if processing := summary.processing:
+        found.append(
+            Headline(
+                "throughput",
+                [
+                    Value("", rounded(processing.get("records_per_s")), "records/s"),
+                    Value("", number(processing.get("mb_per_s"), 1), "MB/s"),
+                ],
+                f"{rounded(processing.get('records'))} records that were there before the engine, in "
+                f"{number(processing.get('seconds'), 1)} s; it took {number(processing.get('startup_s'), 1)} s to start",
+            )
+        )
+        return found
     found.append(
         Headline(
             "achieved rate",

@@ -33,6 +33,8 @@ LATENCIES = {
 CLOSED_LOOP = "closed loop: from when the last input was sent, as the load waited for the broker"
 """What ``total`` means for a load without a schedule."""
 
+INCLUDES_WAIT = "includes the wait in the broker: all input was there before the engine"
+
 STATES = {
     "steady": "the system kept up, and no drift of its latency was found",
     "drifting": "latency kept rising or falling: the run had not settled",
