@@ -11,6 +11,7 @@ from typing import Any
 
 from streamgauge.contracts import Engine, Transport, Workload
 from streamgauge.errors import UsageError
+from streamgauge.study import Study
 
 
 def names(kind: str) -> tuple[str, ...]:
@@ -42,6 +43,14 @@ def workload(name: str) -> Workload:
 def study(name: str) -> ModuleType:
     found: ModuleType = _load("studies", name)
     return found
+
+
+def study_description(name: str) -> Study:
+    """What a study ran and published. Raises UsageError for one that brings scenarios alone."""
+    description: Study | None = getattr(study(name), "STUDY", None)
+    if description is None:
+        raise UsageError(f"study {name} does not say what it ran", expected="a STUDY in its module")
+    return description
 
 
 def _load(kind: str, name: str) -> Any:

@@ -149,8 +149,11 @@ REPRODUCTION = {
         {
             "name": str,
             "scenario": str,
-            "stage": str,
-            "variant": OneOf("built-in", "customised", "real-time"),
+            "dimensions?": MapOf(str),
+            "stage?": str,
+            "variant?": str,
+            "settings?": MapOf(str),
+            "faults?": [str],
             "purpose": OneOf("run", "capacity"),
             "engine": str,
             "runs?": Within(int, 1),

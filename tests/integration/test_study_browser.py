@@ -43,7 +43,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory, synthetic: Any) -> dict[str,
             synthetic.not_run(first, HOSTILE, engine=HOSTILE),
         ]
         synthetic.write_reproduction(out, name, study, rows)
-        found[name] = report.write_study(out).as_uri()
+        found[name] = report.write_study(out, study).as_uri()
     return found
 
 
@@ -78,7 +78,7 @@ def test_every_figure_has_marks_for_each_of_three_engines(
 ) -> None:
     study = STUDIES[name]
     synthetic.write_reproduction(tmp_path, name, study, synthetic.three_engines(tmp_path, study))
-    address = report.write_study(tmp_path).as_uri()
+    address = report.write_study(tmp_path, study).as_uri()
     for width in (400, 1280):
         opened = Opened(browser, address, width)
         drawn = opened.drawn()

@@ -111,7 +111,7 @@ def reproduce(path: Path) -> list[str]:
     summary = json.loads((GOLDEN / "summary.json").read_text())
     attempt = {"run": 1, "directory": "runs/a", "verdict": "VALID", "reasons": [], "p50_ms": {"total": 4.0}}
     one = campaign.described().experiments[0]
-    row = {"name": one.name, "scenario": one.scenario, "stage": one.stage, "variant": one.variant, "purpose": "run"}
+    row = {"name": one.name, "scenario": one.scenario, "dimensions": one.dimensions, "purpose": "run"}
     row |= {"engine": "echo", "runs": 1, "state": "done", "reason": "", "attempts": [attempt], "verdict": "VALID"}
     file.content["experiments"] = [row | {"directory": "runs/a", "summary": summary, "capacity": None}]
     file.write()

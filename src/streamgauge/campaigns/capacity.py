@@ -34,8 +34,9 @@ from streamgauge.run.reporter import Reporter
 from streamgauge.run.results import is_one_to_one
 from streamgauge.run.runner import run_scenario
 from streamgauge.rundir import RunDir
+from streamgauge.search_axis import RATE_AXIS, SearchAxis
 from streamgauge.studies.scenario import RATE_MAX
-from streamgauge.studies.search_axis import RATE_AXIS, SearchAxis
+from streamgauge.studies.search_axis import value_on, with_value
 
 BACKLOG_S = 750
 """The backlog that is drained for the first guess, in seconds of the scenario's own rate."""
@@ -78,7 +79,7 @@ class CapacitySearch:
     @property
     def start(self) -> int:
         """The scenario's own value of what is searched."""
-        return self.axis.value(self.request.scenario)
+        return value_on(self.axis, self.request.scenario)
 
     def target(self, guess: int) -> Target:
         bounds = 1, max(self.axis.most() or RATE_MAX, guess)
@@ -101,7 +102,7 @@ class CapacitySearch:
 
     def scenario_at(self, value: int) -> Scenario:
         """The scenario of a probe. Raises UsageError for a value that the scenario or the engine refuses."""
-        return self.axis.set(self.request.scenario, value)
+        return with_value(self.axis, self.request.scenario, value)
 
     def settings(self) -> dict[str, Any]:
         """Everything that must be the same for a search to be resumed, as ``capacity.json`` has it."""

@@ -22,7 +22,7 @@ from streamgauge.identity import Ignored
 from streamgauge.model import capacity
 from streamgauge.model.capacity import NAME, Capacity
 from streamgauge.rundir import RunDir
-from streamgauge.studies.search_axis import SearchAxis
+from streamgauge.search_axis import SearchAxis
 
 IGNORED_OF_PROBES: Ignored = {**IGNORED, "scenario.load": "a search chooses rates and lengths itself"}
 IGNORED_SETTINGS: Ignored = {

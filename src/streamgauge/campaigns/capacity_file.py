@@ -15,7 +15,7 @@ from streamgauge.identity import Ignored
 from streamgauge.model import Scenario, capacity
 from streamgauge.model.capacity import FORMAT, NAME, BestLatency, Capacity, CapacityProbe, CapacitySet
 from streamgauge.redaction import redact_options
-from streamgauge.studies.search_axis import SearchAxis
+from streamgauge.search_axis import SearchAxis
 
 NAMED_OTHERWISE = (
     *("scenario.study", "scenario.name", "scenario.chosen", "scenario.parameters", "scenario.sustained"),

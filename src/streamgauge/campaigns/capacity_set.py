@@ -27,7 +27,7 @@ from streamgauge.model.capacity import FORMAT, NAME, Capacity, CapacityProbe, Ca
 from streamgauge.processes import directory_lock
 from streamgauge.report.capacity import write_capacity
 from streamgauge.run.reporter import Reporter
-from streamgauge.studies.search_axis import SearchAxis
+from streamgauge.search_axis import SearchAxis
 
 GOLDEN = 0.6180339887498949
 """Multiples of it, without their whole part, lie evenly between 0 and 1 however many there are."""

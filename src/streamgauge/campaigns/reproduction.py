@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Protocol
@@ -27,11 +27,12 @@ from streamgauge.model import Verdict
 from streamgauge.model.summary import Summary
 from streamgauge.processes import directory_lock
 from streamgauge.redaction import redact_options
+from streamgauge.run.faults import parse as parse_fault
 from streamgauge.run.plan import Request
 from streamgauge.run.reporter import Reporter
 from streamgauge.rundir import RunDir
 from streamgauge.studies import scenario as scenarios
-from streamgauge.studies.description import SETTINGS, Experiment, Purpose, Study
+from streamgauge.study import Experiment, Purpose, Study
 
 ATTEMPTS = 2
 """An INVALID run or search is repeated once."""
@@ -48,8 +49,6 @@ MAY_DIFFER: Ignored = {
     "only": "experiments may be added",
 }
 """What need not be the same to resume a reproduction."""
-FIXED = frozenset({"stage", "engine", *(key for settings in SETTINGS.values() for key in settings)})
-"""What the study itself sets."""
 
 
 @dataclass(frozen=True)
@@ -69,10 +68,7 @@ class ReproductionRequest:
     """Of each experiment; None: as many as the study made in this profile."""
 
     def described(self) -> Study:
-        study: Study | None = getattr(registry.study(self.study), "STUDY", None)
-        if study is None:
-            raise UsageError(f"study {self.study} does not say what it ran", expected="a STUDY in its module")
-        return study
+        return registry.study_description(self.study)
 
     def settings(self) -> dict[str, Any]:
         """Everything that must be the same for a reproduction to be resumed."""
@@ -125,8 +121,9 @@ class PlannedExperiment:
         return {
             "name": one.name,
             "scenario": one.scenario,
-            "stage": one.stage,
-            "variant": one.variant,
+            "dimensions": dict(one.dimensions),
+            "settings": dict(one.settings),
+            "faults": list(one.faults),
             "purpose": one.purpose,
             "engine": self.engine,
             "runs": self.runs,
@@ -159,7 +156,7 @@ def plan(campaign: ReproductionRequest) -> list[PlannedExperiment]:
 
     Raises UsageError for anything that cannot be meant.
     """
-    if fixed := FIXED & set(campaign.changes):
+    if fixed := campaign.described().sets & set(campaign.changes):
         raise UsageError(f"the study itself sets {', '.join(sorted(fixed))}", expected="other keys after --set")
     experiments = campaign.described().experiments
     names = [experiment.name for experiment in experiments]
@@ -176,18 +173,19 @@ def _plan_experiment(campaign: ReproductionRequest, experiment: Experiment, engi
     if system.traits.needs_program:
         raise UsageError(f"engine {engine} needs a program of yours, which cannot reproduce a study")
     chosen = not campaign.only or any(fnmatchcase(experiment.name, pattern) for pattern in campaign.only)
-    variant = SETTINGS[experiment.variant]
-    if lacking := [key for key in variant if key not in system.options.model_fields]:
-        why = f"engine {engine} has no {experiment.variant} variant (no option {', '.join(lacking)})"
+    known = {*scenarios.setting_names(experiment.scenario), *system.options.model_fields}
+    if lacking := [key for key in experiment.needs if key not in known]:
+        why = f"engine {engine} has no option {', '.join(lacking)}"
         return PlannedExperiment(experiment, engine, chosen, None, why)
-    changes = {**campaign.changes, "stage": experiment.stage, **variant}
+    changes = {**campaign.changes, **experiment.settings}
     try:
         scenario = scenarios.resolve(experiment.scenario, profile=campaign.profile, changes=changes, engine=engine)
     except Unsupported as problem:
         return PlannedExperiment(experiment, engine, chosen, None, f"{problem.what}: {problem.got}")
+    scenario = replace(scenario, faults=tuple(parse_fault(fault) for fault in experiment.faults))
     request = Request(scenario, campaign.out, bootstrap=campaign.bootstrap)
     if experiment.purpose == "capacity":
-        CapacitySearch(request, RESOLUTION)
+        CapacitySearch(request, RESOLUTION, experiment.axis)
     return PlannedExperiment(experiment, engine, chosen, request, runs=campaign.runs_of(experiment.purpose))
 
 
@@ -213,14 +211,14 @@ def _reproduce(
     with ExitStack() as stack:
         doing = runner or stack.enter_context(LocalRunner(campaign.out, runnable, reporter))
         file.lay_out([planned.row() for planned in plans])
-        _save(file, campaign.out)
+        _save(file, campaign)
         for number, planned in enumerate(runnable, start=1):
             row = file.row(planned.experiment.name, planned.engine)
             title = f"{number} of {len(runnable)}: {planned.experiment.name} on {planned.engine}"
             while row["state"] == "pending":
                 reporter.begin(title + _turn(planned, row))
                 _attempt(planned, row, file, campaign.out, reporter, doing)
-                _save(file, campaign.out)
+                _save(file, campaign)
             reporter.end(row)
     return file.content
 
@@ -328,9 +326,9 @@ def _directory(planned: PlannedExperiment, row: Row, out: Path, run: int) -> Pat
     return path
 
 
-def _save(file: ReproductionFile, out: Path) -> None:
+def _save(file: ReproductionFile, campaign: ReproductionRequest) -> None:
     file.write()
-    report.write_study(out)
+    report.write_study(campaign.out, campaign.described())
 
 
 def exit_code(content: Mapping[str, Any]) -> int:

@@ -2,8 +2,9 @@
 
 Format history
 --------------
-1   first; ``runs`` and ``verdict`` of an experiment, ``run``, ``p50_ms``, ``p99_ms``, ``rate_output`` and
-    ``interval`` of an attempt came later and may be missing
+1   first; ``runs``, ``verdict``, ``settings`` and ``faults`` of an experiment, ``run``, ``p50_ms``, ``p99_ms``,
+    ``rate_output`` and ``interval`` of an attempt came later and may be missing; ``dimensions`` of an experiment came
+    in place of ``stage`` and ``variant``
 """
 
 from __future__ import annotations
@@ -17,9 +18,10 @@ from streamgauge import __version__, identity
 from streamgauge.campaigns.resumable import check_same, read
 from streamgauge.errors import UsageError
 from streamgauge.machine import description as machine
+from streamgauge.report.reproduction import dimensions_of
 from streamgauge.rundir import write_json
 from streamgauge.schemas import RESUMED_REPRODUCTION
-from streamgauge.studies.description import Study
+from streamgauge.study import Study
 
 FORMAT = 1
 NAME = "reproduction.json"
@@ -118,8 +120,9 @@ class ReproductionFile:
 
 
 def _completed(content: dict[str, Any]) -> dict[str, Any]:
-    """With what an earlier version, which made one run of each experiment, did not write."""
+    """With what an earlier version, which made one run of each experiment, wrote otherwise or not at all."""
     for row in content["experiments"]:
+        row["dimensions"] = dimensions_of(row)
         row.setdefault("runs", 1)
         row.setdefault("verdict", row["attempts"][-1]["verdict"] if row["attempts"] else None)
         for attempt in row["attempts"]:

@@ -19,7 +19,6 @@ from streamgauge.model.capacity import Capacity
 from streamgauge.model.summary import Summary
 from streamgauge.report.capacity import write_capacity
 from streamgauge.run.evaluation import Evaluator, kept_evaluator
-from streamgauge.run.plan import Request
 from streamgauge.run.reporter import Reporter
 from streamgauge.run.runner import run_scenario
 
@@ -69,7 +68,7 @@ class LocalRunner:
         if planned.experiment.purpose == "capacity":
             # A search keeps an evaluator of its own; two would take the memory of the system under test.
             self._release()
-            return _search(request, reporter)
+            return _search(CapacitySearch(request, RESOLUTION, planned.experiment.axis), reporter)
         _, summary = run_scenario(request, reporter, self._keep(request.master))
         return AttemptResult(Verdict(summary.verdict), summary.reasons, summary=summary)
 
@@ -84,15 +83,15 @@ class LocalRunner:
         self._kept.close()
 
 
-def _search(request: Request, reporter: Reporter) -> AttemptResult:
-    search = CapacitySearch(request, RESOLUTION)
+def _search(search: CapacitySearch, reporter: Reporter) -> AttemptResult:
+    out = search.request.out
     try:
         capacity = find_capacity(search, reporter)
     except EngineFailed as failure:
-        write_capacity(request.out)
-        content = CapacityFile.open(request.out, search.settings()).content
+        write_capacity(out)
+        content = CapacityFile.open(out, search.settings()).content
         return AttemptResult(Verdict.FAILED, [f"{failure.what}: {failure.got}"], capacity=content)
-    write_capacity(request.out)
+    write_capacity(out)
     invalid = capacity.outcome == "invalid"
     verdict, reasons = (Verdict.INVALID, [capacity.note]) if invalid else (Verdict.VALID, [])
     return AttemptResult(verdict, reasons, capacity=capacity)

@@ -54,7 +54,7 @@ def capacity(
     from streamgauge.errors import Interrupted, StreamgaugeError, UsageError
     from streamgauge.processes.supervisor import signals_as_interrupt
     from streamgauge.report.capacity import write_capacity
-    from streamgauge.studies.search_axis import SearchAxis
+    from streamgauge.studies.search_axis import axis_of
 
     if request.scenario.faults:
         raise UsageError(
@@ -64,7 +64,7 @@ def capacity(
         )
     if rule is not None:
         request = replace(request, scenario=replace(request.scenario, sustained=_rule(rule)))
-    search = CapacitySearch(request, parse_resolution(resolution), SearchAxis.of(over, request.scenario))
+    search = CapacitySearch(request, parse_resolution(resolution), axis_of(over, request.scenario))
 
     class View(LiveView):
         """The live view of each probe, and a line that stays for every one that has ended."""

@@ -31,7 +31,7 @@ from streamgauge.run.requirements import fetch_jars
 from streamgauge.run.runner import remove_topics
 from streamgauge.rundir import RunDir
 from streamgauge.studies import scenario as scenarios
-from streamgauge.studies.description import SETTINGS
+from streamgauge.studies.stages import VARIANTS
 
 ATTEMPTS = 3
 LOAD = LoadPlan(rate_per_s=200, warmup_s=1.0, measured_s=4.0, tail_s=0.5)
@@ -128,7 +128,7 @@ def cases(engine: Engine) -> list[Case]:
         Case(workload, variant, settings, scenario)
         for workload in sorted(engine.traits.workloads)
         for scenario in scenarios_of(workload)
-        for variant, settings in SETTINGS.items()
+        for variant, settings in VARIANTS.items()
         if settings.keys() <= engine.options.model_fields.keys() and _is_supported(engine, workload, settings, scenario)
     ]
     if engine.traits.transactional and engine.options.model_fields["delivery"].default != "exactly-once":

@@ -13,6 +13,7 @@ from typing import Any
 
 from streamgauge import registry
 from streamgauge.errors import UsageError
+from streamgauge.metrics import METRICS, PERCENT
 
 OPERATORS: Mapping[str, Callable[[float, float], bool]] = {
     "<": operator.lt,
@@ -23,32 +24,9 @@ OPERATORS: Mapping[str, Callable[[float, float], bool]] = {
     "!=": operator.ne,
 }
 EXAMPLES = "latency.p99 < 2s, backlog.slope < 1%, results.lost == 0"
-PERCENT = "%"
 DECIMALS = 6
 
 _TEXT = re.compile(r"([\w.]+)\s*([<>=!]+)\s*(-?\d{1,15}(?:\.\d{1,6})?)\s*([A-Za-z%/]*)", re.ASCII)
-
-_TIME = {"ms": 1.0, "s": 1000.0, "m": 60_000.0}
-_RATE = {"/s": 1.0, "": 1.0}
-_MEMORY = {"MB": 1.0}
-_PLAIN = {"": 1.0}
-
-
-@dataclass(frozen=True)
-class Metric:
-    """Where the summary has the figure, and the units it may be given in, each as so many of the summary's own."""
-
-    path: tuple[str, ...]
-    units: Mapping[str, float]
-    whole: tuple[str, ...] = ()
-    """What it is a share of, where the limit is given in per cent."""
-    example: str = "10"
-    percent: tuple[str, ...] = ()
-    """Where the summary has the share itself, which may be more than the one divided by the other."""
-
-    @property
-    def unit_names(self) -> list[str]:
-        return [*self.units, *([PERCENT] if self.whole else [])]
 
 
 @dataclass(frozen=True)
@@ -60,44 +38,6 @@ class Slo:
     operator: str
     limit: float
     unit: str
-
-
-def _metrics() -> dict[str, Metric]:
-    found = {}
-    for figure in ("p50", "p90", "p99", "p999", "max", "mean"):
-        found[f"latency.{figure}"] = Metric(("latency_ms", "total", figure), _TIME, example="2s")
-        for kind in ("total", "latest", "average"):
-            found[f"latency.{kind}.{figure}"] = Metric(("latency_ms", kind, figure), _TIME, example="2s")
-    offered, expected = ("rate_per_s", "offered"), ("results", "expected")
-    slope = ("backlog", "slope_per_s")
-    found["backlog.slope"] = Metric(slope, _RATE, offered, "1%", percent=("backlog", "slope_percent"))
-    found["backlog.end"] = Metric(("backlog", "end"), _PLAIN, example="1000")
-    for count in (
-        "expected",
-        "matched",
-        "wrong",
-        "lost",
-        "unfinished",
-        "duplicates",
-        "intermediate",
-        "reverted",
-        "unexpected",
-    ):
-        found[f"results.{count}"] = Metric(("results", count), _PLAIN, expected, "0")
-    for rate in ("offered", "achieved", "worst_second", "appended", "output"):
-        found[f"rate.{rate}"] = Metric(("rate_per_s", rate), _RATE, offered, "400/s")
-    for late in ("late_p50", "late_p99", "late_max"):
-        found[f"generator.{late}"] = Metric(("generator", f"{late}_ms"), _TIME, example="20ms")
-    found["generator.errors"] = Metric(("generator", "errors"), _PLAIN, example="0")
-    for group in ("engine", "broker", "load"):
-        found[f"resources.{group}.cpu_mean"] = Metric(("resources", group, "cpu_mean"), _PLAIN, example="1.5")
-        for memory in ("rss_max", "heap_max"):
-            path = ("resources", group, f"{memory}_mb")
-            found[f"resources.{group}.{memory}"] = Metric(path, _MEMORY, example="2000MB")
-    return found
-
-
-METRICS: Mapping[str, Metric] = _metrics()
 
 
 def parse(text: str) -> Slo:

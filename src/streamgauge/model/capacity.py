@@ -59,7 +59,7 @@ class Searched(Stored):
     slo: Sequence[str]
     resolution: Number
     over: str
-    """What is searched, by its name; see studies/search_axis.py."""
+    """What is searched, by its name; see search_axis.py."""
     harder: Literal["more", "less"] | None = None
     """Which way it becomes harder to sustain; None in files of early versions."""
     unit: str

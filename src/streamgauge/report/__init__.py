@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from streamgauge.rundir import RunDir
+from streamgauge.study import Study
 
 
 def write(run: RunDir) -> Path:
@@ -17,11 +18,12 @@ def write(run: RunDir) -> Path:
     return write_page(run)
 
 
-def write_study(out: Path) -> Path:
+def write_study(out: Path, study: Study) -> Path:
     """Write ``report.html`` of a reproduced study from ``OUT/reproduction.json``, whole or not at all; return its path.
 
+    Each exhibit of the study is drawn by its own function.
     Experiments without a result leave a gap with the reason. Raises UsageError when there is no reproduction.
     """
     from streamgauge.report.study import write_study_page  # as above
 
-    return write_study_page(out)
+    return write_study_page(out, study)

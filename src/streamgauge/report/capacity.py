@@ -10,7 +10,7 @@ from streamgauge.model.capacity import NAME, Capacity, CapacityProbe, CapacitySe
 from streamgauge.report import text
 from streamgauge.report.draw import Figure, figure, line, logarithmic
 from streamgauge.report.page import as_script_data, csp_hash, packaged
-from streamgauge.studies.search_axis import SearchAxis
+from streamgauge.search_axis import SearchAxis
 
 _STYLES = {"found": "valid", "ceiling": "valid", "missed": "failed", "invalid": "invalid", None: "invalid"}
 _PERCENTILES: tuple[tuple[Literal["p50", "p99"], str], ...] = (("p50", "--s1"), ("p99", "--s2"))

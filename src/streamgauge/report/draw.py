@@ -17,6 +17,8 @@ Figure = dict[str, Any]
 
 SERIES = ("--s1", "--s2", "--s3", "--s4", "--s5", "--s6")
 DASHES = ("solid", "dash", "dot", "dashdot")
+WIDE = 20.0
+"""From this ratio of largest to smallest value on, an axis is logarithmic."""
 
 
 def label(text: object) -> str:

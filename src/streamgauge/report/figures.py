@@ -5,15 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
-from typing import Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from streamgauge.model import NS_PER_MS
 from streamgauge.report.bursts import burst_figures
 from streamgauge.report.draw import (
     DASHES,
     SERIES,
+    WIDE,
     Figure,
     figure,
     limit,
@@ -26,9 +25,10 @@ from streamgauge.report.draw import (
 from streamgauge.report.source import Column, Source
 from streamgauge.report.text import number
 
+if TYPE_CHECKING:
+    import numpy as np
+
 LATE_FLOOR_MS = 0.01
-WIDE = 20.0
-"""From this ratio of largest to smallest value on, an axis is logarithmic."""
 CLOCK_WARNING_MS, CLOCK_LIMIT_MS = 1.0, 5.0
 """Steps of the clock that warn, and that make a run INVALID; the evaluation decides, the figure only shows them."""
 
@@ -156,6 +156,8 @@ def distribution(source: Source) -> Figure | None:
 
 def backlog(source: Source) -> Figure | None:
     """The backlog, and through its middle the slope that was estimated, with its interval."""
+    import numpy as np  # `list` reads every study, whose exhibits import this
+
     values = source.seconds.get("backlog")
     if not _any(values):
         return None
@@ -306,6 +308,8 @@ def _missing(source: Source, kind: str) -> int:
 
 def _cumulated(values: np.ndarray, counts: np.ndarray, missing: int) -> tuple[list[float], list[float]]:
     """Value and share (%) of results within it: evenly spaced shares, closer ones in the tail, both ends."""
+    import numpy as np  # as above
+
     shares = np.cumsum(counts) / (counts.sum() + missing)
     wanted = np.concatenate([np.linspace(0, 1, 401), 1 - np.logspace(-6, -2, 81)])
     kept = np.unique(np.minimum(np.searchsorted(shares, np.sort(wanted)), len(values) - 1))

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from streamgauge.errors import UsageError
 from streamgauge.model import NS_PER_S
 from streamgauge.model.manifest import Manifest
@@ -19,6 +17,7 @@ from streamgauge.rundir import RunDir
 from streamgauge.stored import damaged
 
 if TYPE_CHECKING:
+    import numpy as np
     import pyarrow as pa
 
 Column = Sequence[Any]

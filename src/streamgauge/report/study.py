@@ -3,41 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from streamgauge import registry
 from streamgauge.report import text
+from streamgauge.report.exhibit import Context, Section, gaps, verdict_words
 from streamgauge.report.page import as_script_data, csp_hash, packaged
-from streamgauge.report.study_bursts import periodic_burst, single_burst
-from streamgauge.report.study_configuration import configuration
-from streamgauge.report.study_cost import stage_cost
-from streamgauge.report.study_latency import latency_by_stage
-from streamgauge.report.study_parts import Context, Panel, Section, gaps, verdict_words
-from streamgauge.report.study_rates import rate_sweep
-from streamgauge.report.study_scores import scores
-from streamgauge.report.study_source import Attempt, ExperimentResult, Reproduction, read_reproduction
-from streamgauge.studies.description import Exhibit, ExhibitKind, Study
-from streamgauge.studies.search_axis import SearchAxis
-
-EXHIBITS: Mapping[ExhibitKind, Callable[[Context], list[Panel]]] = {
-    "configuration": configuration,
-    "scores": scores,
-    "latency-by-stage": latency_by_stage,
-    "rate-sweep": rate_sweep,
-    "single-burst": single_burst,
-    "periodic-burst": periodic_burst,
-    "stage-cost": stage_cost,
-}
+from streamgauge.report.reproduction import Attempt, ExperimentResult, Reproduction, read_reproduction
+from streamgauge.search_axis import SearchAxis
+from streamgauge.study import Exhibit, Study
 
 
-def write_study_page(out: Path) -> Path:
+def write_study_page(out: Path, study: Study) -> Path:
     """See ``report.write_study``."""
-    reproduction = read_reproduction(out)
-    page = render(reproduction, registry.study(reproduction.study).STUDY)
+    page = render(read_reproduction(out), study)
     target = out / "report.html"
     part = target.with_name(target.name + ".part")
     part.write_text(page, encoding="utf-8")
@@ -70,17 +52,11 @@ def render(reproduction: Reproduction, study: Study) -> str:
 
 def _section(place: int, study: Study, exhibit: Exhibit, reproduction: Reproduction) -> Section:
     context = Context(f"exhibit-{place + 1}", study, exhibit, reproduction)
-    said = gaps(context)
-    if exhibit.kind == "scores":
-        # It rests on all experiments; those of the other exhibits leave their gaps there.
-        elsewhere = {one.name for other in study.exhibits if other is not exhibit for one in other.experiments}
-        own = [one for one in exhibit.experiments if one.name not in elsewhere]
-        said = gaps(Context(context.id, study, Exhibit(exhibit.name, "", "scores", tuple(own)), reproduction))
-    return Section(context.id, exhibit, EXHIBITS[exhibit.kind](context), said)
+    return Section(context.id, exhibit, exhibit.draw(context), gaps(context))
 
 
 def _head(reproduction: Reproduction, study: Study) -> dict[str, Any]:
-    counts = Counter(taken.verdict for taken in reproduction.experiments)
+    counts = Counter(result.verdict for result in reproduction.experiments)
     unusable = sum(counts[verdict] for verdict in ("INVALID", "FAILED"))
     return {
         "reproduction": reproduction,
@@ -93,33 +69,41 @@ def _head(reproduction: Reproduction, study: Study) -> dict[str, Any]:
         "latency_means": text.LATENCIES[study.latency],
         "machine": _machine(reproduction.machine),
         "started": _moment(reproduction.started),
-        "experiments": [_experiment(taken, study.latency) for taken in reproduction.experiments],
+        "units": _units(reproduction),
+        "has_marks": any(exhibit.marks for exhibit in study.exhibits),
+        "experiments": [_experiment(result, study.latency) for result in reproduction.experiments],
     }
 
 
 def _engines(reproduction: Reproduction) -> list[str]:
     """Each engine with the versions that ran: more than one when the study was gone on with after an update."""
-    found = []
+    engines = []
     for name in reproduction.engines:
-        ran = [taken.manifest.get("engine") or {} for taken in reproduction.experiments if taken.engine == name]
+        ran = [result.manifest.get("engine") or {} for result in reproduction.experiments if result.engine == name]
         versions = dict.fromkeys(str(engine["version"]) for engine in ran if engine.get("version"))
-        found.append(f"{name} {', '.join(versions)}".strip())
-    return found
+        engines.append(f"{name} {', '.join(versions)}".strip())
+    return engines
+
+
+def _units(reproduction: Reproduction) -> list[str]:
+    """Of what was searched."""
+    searches = (result.capacity for result in reproduction.experiments)
+    return list(dict.fromkeys(capacity.unit for capacity in searches if capacity is not None))
 
 
 def _scaled(reproduction: Reproduction, study: Study) -> list[tuple[str, str]]:
-    """What differs from the paper, by workload."""
-    found: dict[str, dict[str, Any]] = {}
+    """What differs from the paper, by scenario."""
+    changes: dict[str, dict[str, Any]] = {}
     paper_runs = study.runs.get("paper", 1)
-    for taken in reproduction.experiments:
-        changes = dict((taken.manifest.get("scenario") or {}).get("scaled") or {})
-        if taken.purpose == "capacity":
-            for name in (SearchAxis.of_file(taken.capacity).name, "measured_s"):  # of one probe among many
-                changes.pop(name, None)
-        elif taken.state == "done" and len(taken.counted) != paper_runs:
-            changes["runs"] = [len(taken.counted), paper_runs]
-        found.setdefault(taken.workload, {}).update(changes)
-    return [(workload, text.scaled(changes)) for workload, changes in found.items() if changes]
+    for result in reproduction.experiments:
+        of_result = dict((result.manifest.get("scenario") or {}).get("scaled") or {})
+        if result.purpose == "capacity":
+            for name in (SearchAxis.of_file(result.capacity).name, "measured_s"):  # of one probe among many
+                of_result.pop(name, None)
+        elif result.state == "done" and len(result.counted) != paper_runs:
+            of_result["runs"] = [len(result.counted), paper_runs]
+        changes.setdefault(result.scenario_name, {}).update(of_result)
+    return [(scenario, text.scaled(of_scenario)) for scenario, of_scenario in changes.items() if of_scenario]
 
 
 def _moment(iso: str) -> str:
@@ -130,47 +114,47 @@ def _moment(iso: str) -> str:
 
 
 def _machine(machine: Mapping[str, Any]) -> str:
-    said = [
+    parts = [
         str(machine.get("cpu") or ""),
         f"{text.number(machine.get('cores'))} cores",
         f"{text.number(machine.get('memory_mb'))} MB",
         " ".join(str(machine[key]) for key in ("system", "kernel") if machine.get(key)),
     ]
-    return ", ".join(part for part in said if part)
+    return ", ".join(part for part in parts if part)
 
 
-def _experiment(taken: ExperimentResult, kind: str) -> dict[str, Any]:
-    values = (taken.summary.get("latency_ms") or {}).get(kind) or {}
-    found = taken.capacity
-    interval = (None, None) if found is None else found.interval
-    said = _figures(values.get("p50"), values.get("p99"), interval)
-    runs = taken.runs_ms(kind)
-    unconfirmed = " (not confirmed)" if found and found.interval[0] is not None and not found.confirmed else ""
+def _experiment(result: ExperimentResult, kind: str) -> dict[str, Any]:
+    values = (result.summary.get("latency_ms") or {}).get(kind) or {}
+    capacity = result.capacity
+    interval = (None, None) if capacity is None else capacity.interval
+    figures = _figures(values.get("p50"), values.get("p99"), interval)
+    runs = result.runs_ms(kind)
+    unconfirmed = " (not confirmed)" if capacity and interval[0] is not None and not capacity.confirmed else ""
     return {
-        "taken": taken,
-        "attempts": [(attempt, _of_repeated(attempt, taken, kind)) for attempt in taken.attempts],
-        "verdict": verdict_words(taken),
-        "result": (said or text.NONE) + unconfirmed,
+        "result": result,
+        "attempts": [(attempt, _of_repeated(attempt, result, kind)) for attempt in result.attempts],
+        "verdict": verdict_words(result),
+        "figures": (figures or text.NONE) + unconfirmed,
         "runs": f"p50 of every run: {' / '.join(text.number(value, 1) for value in runs)} ms" if runs else "",
-        "style": taken.verdict.lower() if taken.verdict in text.VERDICTS else "none",
+        "style": result.verdict.lower() if result.verdict in text.VERDICTS else "none",
     }
 
 
-def _of_repeated(attempt: Attempt, taken: ExperimentResult, kind: str) -> str:
+def _of_repeated(attempt: Attempt, result: ExperimentResult, kind: str) -> str:
     """The figures of an attempt that was repeated; those of one that counts stand elsewhere."""
-    if attempt in taken.counted:
+    if attempt in result.counted:
         return ""
-    found = _figures(attempt.p50_ms.get(kind), attempt.p99_ms.get(kind), attempt.interval)
+    figures = _figures(attempt.p50_ms.get(kind), attempt.p99_ms.get(kind), attempt.interval)
     output = "" if attempt.rate_output is None else f"output {text.number(attempt.rate_output, 1)}/s"
-    return ", ".join(part for part in (found, output) if part)
+    return ", ".join(part for part in (figures, output) if part)
 
 
 def _figures(p50_ms: float | None, p99_ms: float | None, interval: Sequence[float | None]) -> str:
     shown = {"p50": p50_ms, "p99": p99_ms}
-    said = [f"{name} {text.number(value, 1)} ms" for name, value in shown.items() if value is not None]
+    parts = [f"{name} {text.number(value, 1)} ms" for name, value in shown.items() if value is not None]
     ends = zip(interval, ("sustained", "not"), strict=False)
-    said += [f"{text.number(rate)} {word}" for rate, word in ends if rate is not None]
-    return ", ".join(said)
+    parts += [f"{text.number(value)} {word}" for value, word in ends if value is not None]
+    return ", ".join(parts)
 
 
 def _link(directory: str) -> str:

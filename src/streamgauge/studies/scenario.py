@@ -195,6 +195,11 @@ def parameter_fields(name: str) -> dict[str, FieldInfo]:
     return {key: field for workload in workloads for key, field in workload.parameters.model_fields.items()}
 
 
+def setting_names(name: str) -> set[str]:
+    """All that can be set of the scenario, whatever the engine: values, parameters and the choice of workload."""
+    return {*Values.model_fields, *parameter_fields(name), describe(name).choice}
+
+
 def _choices_with(file: _File, parameter: str) -> list[str]:
     """The choices whose workload has that parameter."""
     return [

@@ -23,15 +23,16 @@ from streamgauge.model.capacity import BestLatency, Capacity, CapacityProbe
 from streamgauge.model.summary import Summary
 from streamgauge.run.plan import Request
 from streamgauge.run.reporter import NullReporter
+from streamgauge.search_axis import SearchAxis
 from streamgauge.studies import scenario as scenarios
-from streamgauge.studies.search_axis import SearchAxis
+from streamgauge.studies.search_axis import axis_of
 
 
 def capacity_search(
     out: Path, *, resolution: float = 0.10, over: str = "rate_per_s", engine: str = "echo", **changes: str
 ) -> CapacitySearch:
     scenario = scenarios.resolve("ospbench/throughput", engine=engine, changes={"stage": "parse"} | changes)
-    return CapacitySearch(Request(scenario, out), resolution, SearchAxis.of(over, scenario))
+    return CapacitySearch(Request(scenario, out), resolution, axis_of(over, scenario))
 
 
 def summary(**changes: Any) -> Summary:

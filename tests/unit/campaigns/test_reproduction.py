@@ -31,6 +31,7 @@ from streamgauge.machine import description as machine
 from streamgauge.model import Verdict
 from streamgauge.model.capacity import Capacity
 from streamgauge.run.reporter import NullReporter, Reporter
+from streamgauge.study import Study
 
 ECHO = ("echo",)
 RUNNABLE = ["stages-ingest-built-in", "stages-parse-built-in"]
@@ -80,7 +81,7 @@ def pages(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The state that each page was written for."""
     written: list[str] = []
 
-    def write_study(out: Path) -> Path:
+    def write_study(out: Path, study: Study) -> Path:
         written.append(json.loads((out / NAME).read_text())["state"])
         return out / "report.html"
 
@@ -108,11 +109,12 @@ def test_spark_runs_all_that_the_studies_ran(study: str, profile: str, tmp_path:
     for planned in plans:
         assert planned.request is not None, planned.reason
         scenario = planned.request.scenario
-        assert scenario.chosen == planned.experiment.stage
+        assert scenario.chosen == planned.experiment.dimensions["stage"]
+        variant = planned.experiment.dimensions["variant"]
         assert scenario.profile == profile
         options = scenario.engine_options
-        assert (options["implementation"] == "customised") == (planned.experiment.variant == "customised")
-        assert options["realtime"] == (planned.experiment.variant == "real-time")
+        assert (options["implementation"] == "customised") == (variant == "customised")
+        assert options["realtime"] == (variant == "real-time")
         assert f"--set stage={scenario.chosen}" in planned.request.command
     assert len({planned.name for planned in plans}) == len(plans)
 
@@ -120,7 +122,7 @@ def test_spark_runs_all_that_the_studies_ran(study: str, profile: str, tmp_path:
 def test_what_an_engine_lacks_is_not_run_and_says_why(campaign: Callable[..., ReproductionRequest]) -> None:
     plans = plan(campaign(study="ospbench"))
     not_run = {planned.experiment.name: planned.reason for planned in plans if planned.request is None}
-    assert "no customised variant" in not_run["latency-join-customised"]
+    assert not_run["latency-join-customised"] == "engine echo has no option implementation"
     assert "realtime" in not_run["latency-ingest-real-time"]
     assert "does not run traffic/tumbling" in not_run["throughput-tumbling-built-in"]
     ran = [planned.experiment.name for planned in plans if planned.request is not None]

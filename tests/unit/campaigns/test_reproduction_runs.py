@@ -47,7 +47,7 @@ class Written:
 
 @pytest.fixture
 def campaign(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., ReproductionRequest]:
-    monkeypatch.setattr(report, "write_study", lambda out: out / "report.html")
+    monkeypatch.setattr(report, "write_study", lambda out, study: out / "report.html")
 
     def make(**changes: Any) -> ReproductionRequest:
         asked = {"study": "stage-latency", "out": tmp_path / "out", "engines": ("echo",), "only": ("*-ingest-*",)}

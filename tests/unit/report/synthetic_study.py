@@ -13,7 +13,7 @@ from run_files import content as read_json
 from run_files import write_manifest
 from streamgauge.model import NS_PER_S
 from streamgauge.rundir import RunDir, write_json
-from streamgauge.studies.description import Experiment, Study
+from streamgauge.study import Experiment, Study
 
 THREE = ("spark", "flink", "kafka-streams")
 ENGINE_FACTORS = {"spark": 1.0, "flink": 0.01, "kafka-streams": 0.02}
@@ -48,8 +48,8 @@ def write_study(out: Path, name: str, study: Study, engines: Sequence[str] = ("s
 def three_engines(out: Path, study: Study) -> list[dict[str, Any]]:
     """Every experiment on the three engines, as `reproduce` lays them out: real-time mode is Spark's alone."""
     return [
-        not_run(experiment, f"engine {engine} has no real-time variant (no option realtime)", engine)
-        if experiment.variant == "real-time" and engine != "spark"
+        not_run(experiment, f"engine {engine} has no option realtime", engine)
+        if "realtime" in experiment.settings and engine != "spark"
         else row(out, experiment, engine)
         for experiment in study.experiments
         for engine in THREE
@@ -98,8 +98,8 @@ def about(experiment: Experiment, engine: str) -> dict[str, Any]:
     return {
         "name": experiment.name,
         "scenario": experiment.scenario,
-        "stage": experiment.stage,
-        "variant": experiment.variant,
+        "dimensions": dict(experiment.dimensions),
+        "settings": dict(experiment.settings),
         "purpose": experiment.purpose,
         "engine": engine,
         "state": "pending",
@@ -116,15 +116,15 @@ def write_run(path: Path, experiment: Experiment, engine: str, verdict: str = "V
     run = RunDir.create(path)
     study, _, scenario = experiment.scenario.partition("/")
     content = synthetic_run.manifest()
-    content["scenario"] |= {"study": study, "name": scenario, "stage": experiment.stage}
+    content["scenario"] |= {"study": study, "name": scenario, "stage": experiment.dimensions["stage"]}
     content["scenario"]["load"] |= {"rate_per_s": rate, "shape": "constant"}
-    content["engine"] |= {"name": engine, "options": {"cores": 2, "implementation": experiment.variant}}
+    content["engine"] |= {"name": engine, "options": {"cores": 2, "implementation": experiment.dimensions["variant"]}}
     write_manifest(run, content)
     # The engine of a single burst is started when the burst is in the broker.
     write_json(run.outcome_path, {**synthetic_run.outcome(), "engine_start_ns": START_NS + 2 * NS_PER_S})
     total, late = synthetic_run.latencies_ms()
-    faster = {"built-in": 1.0, "customised": 0.4, "real-time": 0.02}[experiment.variant]
-    total *= LATENCY_FACTORS[experiment.stage] * faster * ENGINE_FACTORS.get(engine, 1.5)
+    faster = {"built-in": 1.0, "customised": 0.4, "real-time": 0.02}[experiment.dimensions["variant"]]
+    total *= LATENCY_FACTORS[experiment.dimensions["stage"]] * faster * ENGINE_FACTORS.get(engine, 1.5)
     synthetic_run.write_measures(run, total, late)
     synthetic_run.write_samples(run, from_s=0, to_s=LOAD_S)
     summary = synthetic_run.summary(total)
@@ -180,7 +180,7 @@ def write_capacity(path: Path, experiment: Experiment, engine: str) -> dict[str,
         "probes": probes,
         "seconds": 180.0,
         "seconds_saved": 0.0,
-        "settings": {"stage": experiment.stage, "profile": "laptop"},
+        "settings": {"stage": experiment.dimensions["stage"], "profile": "laptop"},
     }
     write_json(path / "capacity.json", found)
     return found

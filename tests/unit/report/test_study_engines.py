@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,23 +12,22 @@ import synthetic_study
 from synthetic_study import THREE, row, three_engines, write_reproduction
 from test_study_exhibits import plot, set_latencies
 
-from streamgauge.report.study_bursts import periodic_burst, single_burst
-from streamgauge.report.study_latency import latency_by_stage
-from streamgauge.report.study_parts import Context
-from streamgauge.report.study_rates import rate_sweep
-from streamgauge.report.study_scores import scores
-from streamgauge.report.study_source import read_reproduction
-from streamgauge.studies.description import ExhibitKind, Experiment
+from streamgauge.report.exhibit import Context
+from streamgauge.report.reproduction import read_reproduction
 from streamgauge.studies.ospbench import STUDY as OSPBENCH
+from streamgauge.studies.ospbench.bursts import periodic_burst, single_burst
+from streamgauge.studies.ospbench.exhibits import latency_by_stage, rate_sweep
+from streamgauge.studies.ospbench.scores import scores
+from streamgauge.studies.stages import experiment
 
-INGEST = Experiment("ospbench/latency", "ingest")
-SINGLE = Experiment("ospbench/single-burst", "tumbling")
-PERIODIC = Experiment("ospbench/periodic-burst", "tumbling")
-SEARCH = Experiment("ospbench/throughput", "tumbling", purpose="capacity")
+INGEST = experiment("ospbench/latency", "ingest")
+SINGLE = experiment("ospbench/single-burst", "tumbling")
+PERIODIC = experiment("ospbench/periodic-burst", "tumbling")
+SEARCH = experiment("ospbench/throughput", "tumbling", purpose="capacity")
 
 
-def context(out: Path, kind: ExhibitKind, rows: list[dict[str, Any]]) -> Context:
-    exhibit = next(exhibit for exhibit in OSPBENCH.exhibits if exhibit.kind == kind)
+def context(out: Path, draw: Callable[..., Any], rows: list[dict[str, Any]]) -> Context:
+    exhibit = next(exhibit for exhibit in OSPBENCH.exhibits if exhibit.draw is draw)
     found = read_reproduction(write_reproduction(out, "ospbench", OSPBENCH, rows))
     return Context("e", OSPBENCH, exhibit, found)
 
@@ -37,7 +36,7 @@ def ingest(out: Path, medians_ms: Mapping[str, float], verdicts: Mapping[str, st
     rows = [row(out, INGEST, engine, (verdicts or {}).get(engine, "VALID")) for engine in medians_ms]
     for engine, median_ms in medians_ms.items():
         set_latencies(out, INGEST, [median_ms - 1, median_ms, median_ms + 1], engine)
-    return context(out, "latency-by-stage", rows)
+    return context(out, latency_by_stage, rows)
 
 
 def test_the_papers_order_is_found(tmp_path: Path) -> None:
@@ -95,7 +94,7 @@ def test_one_table_has_the_capacity_of_every_engine(tmp_path: Path) -> None:
         "seconds": 611.4,
     }
     rows[2]["attempts"][0]["verdict"] = "INVALID"
-    panels = rate_sweep(context(tmp_path, "rate-sweep", rows))
+    panels = rate_sweep(context(tmp_path, rate_sweep, rows))
     (table,) = panels[0].tables
     assert table.title == "Capacity of each engine"
     assert [one.cells for one in table.rows] == [
@@ -118,7 +117,7 @@ def test_a_single_burst_is_told_engine_by_engine(tmp_path: Path) -> None:
     rows = [row(tmp_path, SINGLE, engine) for engine in THREE]
     rows[1]["summary"]["burst"] = synthetic_study.SINGLE | {"first_output_s": 4.0, "caught_up_s": 12.0}
     rows[2]["attempts"][0] |= {"verdict": "FAILED", "reasons": ["it died"]}
-    panels = single_burst(context(tmp_path, "single-burst", rows))
+    panels = single_burst(context(tmp_path, single_burst, rows))
     (table,) = panels[0].tables
     assert [one.cells[:4] for one in table.rows][1] == ["flink", "60,000", "4.0 s", "12.0 s"]
     assert (panels[1].title, panels[1].verdict, panels[1].why) == (
@@ -135,20 +134,18 @@ def test_a_single_burst_is_told_engine_by_engine(tmp_path: Path) -> None:
 
 
 def test_engines_far_apart_share_a_logarithmic_axis(tmp_path: Path) -> None:
-    far = periodic_burst(
-        context(tmp_path / "far", "periodic-burst", [row(tmp_path / "far", PERIODIC, e) for e in THREE])
-    )
+    far = periodic_burst(context(tmp_path / "far", periodic_burst, [row(tmp_path / "far", PERIODIC, e) for e in THREE]))
     near = [row(tmp_path / "near", PERIODIC)]
     axes = [
         plot(panels, "e-latency").figure["layout"]["yaxis"].get("type")
-        for panels in (far, periodic_burst(context(tmp_path / "near", "periodic-burst", near)))
+        for panels in (far, periodic_burst(context(tmp_path / "near", periodic_burst, near)))
     ]
     assert axes == ["log", None]
     assert min(value for trace in plot(far, "e-latency").figure["data"] for value in trace["y"] if value) >= 0.5
 
 
 def test_all_three_are_scored_with_the_papers_scores_beside(tmp_path: Path) -> None:
-    (table,) = scores(context(tmp_path, "scores", three_engines(tmp_path, OSPBENCH)))[0].tables
+    (table,) = scores(context(tmp_path, scores, three_engines(tmp_path, OSPBENCH)))[0].tables
     assert list(table.head[2:]) == [
         "spark",
         "paper: Structured Streaming 2.4.1",

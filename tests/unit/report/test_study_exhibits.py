@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -13,42 +13,53 @@ import pytest
 import synthetic_study
 from synthetic_study import not_run, row, write_reproduction
 
-from streamgauge.report.study_bursts import periodic_burst, single_burst
-from streamgauge.report.study_cost import stage_cost
-from streamgauge.report.study_latency import latency_by_stage
-from streamgauge.report.study_parts import Context, Distribution, Panel, Plot
-from streamgauge.report.study_rates import rate_sweep
-from streamgauge.report.study_scores import factors, score, scores
-from streamgauge.report.study_source import read_reproduction
-from streamgauge.studies.description import Exhibit, ExhibitKind, Experiment, Mark, Study
+from streamgauge.report.distributions import Distribution
+from streamgauge.report.exhibit import Context, Panel, Plot
+from streamgauge.report.reproduction import read_reproduction
 from streamgauge.studies.ospbench import STUDY as OSPBENCH
+from streamgauge.studies.ospbench.bursts import periodic_burst, single_burst
+from streamgauge.studies.ospbench.exhibits import latency_by_stage, rate_sweep
+from streamgauge.studies.ospbench.scores import factors, score, scores
+from streamgauge.studies.stage_latency.exhibits import stage_cost
+from streamgauge.studies.stages import Variant, dimensions, experiment
+from streamgauge.study import Exhibit, Experiment, Mark, Study
 
 LATENCY = "ospbench/latency"
-INGEST, PARSE, JOIN = (Experiment(LATENCY, stage) for stage in ("ingest", "parse", "join"))
-TUMBLING = Experiment(LATENCY, "tumbling")
-CUSTOMISED = Experiment(LATENCY, "tumbling", "customised")
-SEARCH = Experiment("ospbench/throughput", "tumbling", purpose="capacity")
-SINGLE = Experiment("ospbench/single-burst", "tumbling")
-PERIODIC = Experiment("ospbench/periodic-burst", "tumbling")
-MEDIAN = "median latency"
+INGEST, PARSE, JOIN = (experiment(LATENCY, stage) for stage in ("ingest", "parse", "join"))
+TUMBLING = experiment(LATENCY, "tumbling")
+CUSTOMISED = experiment(LATENCY, "tumbling", "customised")
+SEARCH = experiment("ospbench/throughput", "tumbling", purpose="capacity")
+SINGLE = experiment("ospbench/single-burst", "tumbling")
+PERIODIC = experiment("ospbench/periodic-burst", "tumbling")
+MEDIAN, P99 = "latency.latest.p50", "latency.latest.p99"
+STRUCTURED, FLINK = "Structured Streaming 2.4.1", "Flink 1.9.1"
+
+
+def mark(
+    system: str, stage: str, metric: str, value: float, variant: Variant = "built-in", unit: str = "ms", label: str = ""
+) -> Mark:
+    return Mark(system, metric, value, unit, label or metric, dimensions(stage, variant))
 
 
 def context(
     out: Path,
-    kind: ExhibitKind,
+    draw: Callable[[Context], Sequence[Panel]],
     experiments: Sequence[Experiment],
     marks: Sequence[Mark] = (),
     rows: Sequence[dict[str, Any]] | None = None,
+    latency: Literal["latest", "average"] = "latest",
 ) -> Context:
-    exhibit = Exhibit("Fig. 1", "An exhibit", kind, tuple(experiments), tuple(marks))
-    study = Study("A study", "nowhere", "latest", (exhibit,))
+    exhibit = Exhibit("Fig. 1", "An exhibit", draw, tuple(experiments), tuple(marks))
+    study = Study("A study", "nowhere", latency, (exhibit,))
     found = [row(out, one) for one in experiments] if rows is None else rows
     return Context("e", study, exhibit, read_reproduction(write_reproduction(out, "ospbench", study, found)))
 
 
-def set_latencies(out: Path, experiment: Experiment, values: Sequence[float], engine: str = "spark") -> None:
+def set_latencies(
+    out: Path, experiment: Experiment, values: Sequence[float], engine: str = "spark", kind: str = "latest"
+) -> None:
     distinct, counts = np.unique(np.array(values, dtype=float), return_counts=True)
-    table = pa.table({"kind": ["latest"] * len(distinct), "value_ms": distinct, "count": counts})
+    table = pa.table({"kind": [kind] * len(distinct), "value_ms": distinct, "count": counts})
     pq.write_table(table, out / f"runs/{experiment.name}-{engine}/measures/latency.parquet")
 
 
@@ -74,11 +85,11 @@ def test_percentiles_agree_with_numpy(percent: int) -> None:
 
 def test_violins_and_the_papers_medians_share_a_row(tmp_path: Path) -> None:
     marks = [
-        Mark("Structured Streaming 2.4.1", "tumbling", 1277, "ms", MEDIAN, "customised"),
-        Mark("Flink 1.9.1", "ingest", 0, "ms", MEDIAN),
-        Mark("Flink 1.9.1", "ingest", 2, "ms", "p99 latency"),
+        mark(STRUCTURED, "tumbling", MEDIAN, 1277, "customised", label="median latency"),
+        mark(FLINK, "ingest", MEDIAN, 0, label="in the middle"),
+        mark(FLINK, "ingest", P99, 2, label="median latency"),
     ]
-    panels = latency_by_stage(context(tmp_path, "latency-by-stage", [INGEST, TUMBLING, CUSTOMISED], marks))
+    panels = latency_by_stage(context(tmp_path, latency_by_stage, [INGEST, TUMBLING, CUSTOMISED], marks))
     drawn = plot(panels, "e-stages").figure
     names = drawn["layout"]["yaxis"]["ticktext"]
     assert names == ["<b>tumbling</b><br>customised", "<b>tumbling</b><br>built-in", "<b>ingest</b><br>built-in"]
@@ -88,11 +99,11 @@ def test_violins_and_the_papers_medians_share_a_row(tmp_path: Path) -> None:
     assert structured["text"] == ["paper: Structured Streaming 2.4.1, 1,277 ms (median latency)"]
     assert drawn["layout"]["xaxis"]["type"] == "log"
     assert (flink["x"], flink["y"]) == ([0.5], [2.0])  # 0 ms, at the floor of a logarithmic axis
-    assert flink["text"] == ["paper: Flink 1.9.1, 0 ms (median latency)"]
+    assert flink["text"] == ["paper: Flink 1.9.1, 0 ms (in the middle)"]
 
 
 def test_the_outline_is_widest_where_the_results_are(tmp_path: Path) -> None:
-    found = context(tmp_path, "latency-by-stage", [INGEST])
+    found = context(tmp_path, latency_by_stage, [INGEST])
     set_latencies(tmp_path, INGEST, [100] * 800 + [110] * 100 + [160] * 100)
     drawn = plot(latency_by_stage(found), "e-stages")
     outline = drawn.figure["data"][0]
@@ -103,7 +114,7 @@ def test_the_outline_is_widest_where_the_results_are(tmp_path: Path) -> None:
 
 
 def test_the_table_leaves_out_what_too_few_samples_carry(tmp_path: Path) -> None:
-    found = context(tmp_path, "latency-by-stage", [INGEST, PARSE])
+    found = context(tmp_path, latency_by_stage, [INGEST, PARSE])
     set_latencies(tmp_path, INGEST, range(1001))
     set_latencies(tmp_path, PARSE, range(1_100_001))
     (table, *_) = latency_by_stage(found)[0].tables
@@ -113,7 +124,7 @@ def test_the_table_leaves_out_what_too_few_samples_carry(tmp_path: Path) -> None
 
 
 def test_one_and_the_same_latency_is_drawn(tmp_path: Path) -> None:
-    found = context(tmp_path, "latency-by-stage", [INGEST])
+    found = context(tmp_path, latency_by_stage, [INGEST])
     set_latencies(tmp_path, INGEST, [7] * 20)
     outline = plot(latency_by_stage(found), "e-stages").figure["data"][0]
     assert min(outline["x"]) < 7 < max(outline["x"])
@@ -121,15 +132,15 @@ def test_one_and_the_same_latency_is_drawn(tmp_path: Path) -> None:
 
 def test_a_stage_costs_the_latency_with_it_minus_without_it(tmp_path: Path) -> None:
     marks = [
-        Mark("Flink", "ingest", 292, "ms", MEDIAN),
-        Mark("Flink", "parse", 172, "ms", "added median latency"),
-        Mark("Flink", "parse", 464, "ms", MEDIAN),
+        mark("Flink", "ingest", "latency.average.p50", 292),
+        mark("Flink", "parse", "added.latency.average.p50", 172),
+        mark("Flink", "parse", "latency.average.p50", 464),
     ]
-    found = context(tmp_path, "stage-cost", [INGEST, PARSE, JOIN], marks)
+    found = context(tmp_path, stage_cost, [INGEST, PARSE, JOIN], marks, latency="average")
     # Evenly spread over 0 to 1,000, over 100 to 1,300, over 50 to 2,050: p50 500, 700, 1,050; p95 950, 1,240, 1,950.
-    set_latencies(tmp_path, INGEST, range(1001))
-    set_latencies(tmp_path, PARSE, np.linspace(100, 1300, 1001))
-    set_latencies(tmp_path, JOIN, np.linspace(50, 2050, 1001))
+    set_latencies(tmp_path, INGEST, range(1001), kind="average")
+    set_latencies(tmp_path, PARSE, np.linspace(100, 1300, 1001), kind="average")
+    set_latencies(tmp_path, JOIN, np.linspace(50, 2050, 1001), kind="average")
     panels = stage_cost(found)
     boxes = plot(panels, "e-cumulative").figure["data"]
     assert boxes[0]["median"] == [500, 700, 1050]
@@ -144,14 +155,14 @@ def test_a_stage_costs_the_latency_with_it_minus_without_it(tmp_path: Path) -> N
 
 def test_a_missing_stage_leaves_the_next_without_increment(tmp_path: Path) -> None:
     rows = [row(tmp_path, INGEST), not_run(PARSE, "why not"), row(tmp_path, JOIN)]
-    panels = stage_cost(context(tmp_path, "stage-cost", [INGEST, PARSE, JOIN], rows=rows))
+    panels = stage_cost(context(tmp_path, stage_cost, [INGEST, PARSE, JOIN], rows=rows))
     assert plot(panels, "e-added").figure["data"][0]["x"] == ["ingest"]
     assert panels[0].tables[1].rows[1].cells == ["join", "spark, built-in", "VALID", *["–"] * 5]
 
 
 def test_an_increment_over_a_bad_run_is_grey(tmp_path: Path) -> None:
     rows = [row(tmp_path, INGEST, verdict="INVALID"), row(tmp_path, PARSE)]
-    (panel,) = stage_cost(context(tmp_path, "stage-cost", [INGEST, PARSE], rows=rows))
+    (panel,) = stage_cost(context(tmp_path, stage_cost, [INGEST, PARSE], rows=rows))
     levels, adds = panel.tables
     assert [one.muted for one in levels.rows] == [True, False]
     assert [one.muted for one in adds.rows] == [True, True]
@@ -162,12 +173,12 @@ def test_an_increment_over_a_bad_run_is_grey(tmp_path: Path) -> None:
 
 def test_probes_stand_at_their_rates_with_the_papers_rates_at_the_foot(tmp_path: Path) -> None:
     marks = [
-        Mark("Flink 1.9.1", "tumbling", 26_000, "records/s", "sustainable rate"),
-        Mark("Flink 1.9.1", "tumbling", 25_000, "records/s", "sustainable rate", "customised"),
-        Mark("Structured Streaming 2.4.1", "tumbling", 115_000, "records/s", "sustainable rate"),
-        Mark("Structured Streaming 2.4.1", "tumbling", 50, "%", "CPU at the sustainable rate"),
+        mark(FLINK, "tumbling", "capacity.best", 26_000, unit="records/s"),
+        mark(FLINK, "tumbling", "capacity.best", 25_000, "customised", unit="records/s"),
+        mark(STRUCTURED, "tumbling", "capacity.best", 115_000, unit="records/s"),
+        mark(STRUCTURED, "tumbling", "cpu", 50, unit="%", label="sustainable rate"),
     ]
-    panels = rate_sweep(context(tmp_path, "rate-sweep", [SEARCH], marks))
+    panels = rate_sweep(context(tmp_path, rate_sweep, [SEARCH], marks))
     drawn = plot(panels, "e-latency").figure
     p50, p99, flink, structured = drawn["data"]
     assert (p50["x"], p50["y"]) == ([8000, 16000, 32000], [300.0, 900.0, 9000.0])
@@ -189,15 +200,18 @@ def test_a_search_that_found_nothing_out_is_shown(tmp_path: Path) -> None:
     failed = row(tmp_path, SEARCH, verdict="FAILED")
     failed["capacity"] |= {"outcome": None, "interval": [None, None], "probes": []}
     failed["attempts"][0]["reasons"] = ["the engine died"]
-    (together, panel, _) = rate_sweep(context(tmp_path, "rate-sweep", [SEARCH], rows=[failed]))
+    (together, panel, _) = rate_sweep(context(tmp_path, rate_sweep, [SEARCH], rows=[failed]))
     assert list(together.plots) == []
     assert (panel.verdict, panel.why, list(panel.plots)) == ("FAILED", "the engine died", [])
     assert panel.tables == []
 
 
 def test_a_single_burst_counts_from_the_start_of_the_engine(tmp_path: Path) -> None:
-    marks = [Mark("Flink 1.9.1", "tumbling", 81, "s", "caught up"), Mark("Flink 1.9.1", "tumbling", 16, "s", "first")]
-    panels = single_burst(context(tmp_path, "single-burst", [SINGLE], marks))
+    marks = [
+        mark(FLINK, "tumbling", "burst.caught_up_s", 81, unit="s"),
+        mark(FLINK, "tumbling", "burst.first_output_s", 16, unit="s", label="caught up"),
+    ]
+    panels = single_burst(context(tmp_path, single_burst, [SINGLE], marks))
     output = plot(panels, "e-output")
     ours, theirs = output.figure["data"]
     run = tmp_path / "runs/single-burst-tumbling-built-in-spark"
@@ -214,7 +228,7 @@ def test_a_single_burst_counts_from_the_start_of_the_engine(tmp_path: Path) -> N
 
 
 def test_periodic_bursts_are_shown_over_the_last_minute_with_each_burst_marked(tmp_path: Path) -> None:
-    panels = periodic_burst(context(tmp_path, "periodic-burst", [PERIODIC]))
+    panels = periodic_burst(context(tmp_path, periodic_burst, [PERIODIC]))
     rates = plot(panels, "e-rates").figure
     assert [trace["name"] for trace in rates["data"]] == ["spark input", "spark output"]
     assert rates["data"][0]["x"] == [second + 0.5 for second in range(10, 40)]
@@ -249,7 +263,7 @@ def test_the_rule_of_the_scores(value: float, others: list[float], more: bool, p
 
 
 def table_2(out: Path, rows: Sequence[dict[str, Any]]) -> dict[str, list[Any]]:
-    exhibit = next(one for one in OSPBENCH.exhibits if one.kind == "scores")
+    exhibit = next(one for one in OSPBENCH.exhibits if one.draw is scores)
     reproduction = read_reproduction(write_reproduction(out, "ospbench", OSPBENCH, rows))
     (table,) = scores(Context("e", OSPBENCH, exhibit, reproduction))[0].tables
     found = {"head": list(table.head)}
@@ -269,8 +283,8 @@ def test_scores_compare_the_systems_measured_here(tmp_path: Path) -> None:
         with_p50(row(tmp_path, PARSE), 200),
         with_p50(row(tmp_path, INGEST, "other"), 40),
         with_p50(row(tmp_path, PARSE, "other"), 60),
-        with_p50(row(tmp_path, Experiment(LATENCY, "ingest", "real-time")), 5),
-        with_p50(row(tmp_path, Experiment(LATENCY, "parse", "real-time")), 7),
+        with_p50(row(tmp_path, experiment(LATENCY, "ingest", "real-time")), 5),
+        with_p50(row(tmp_path, experiment(LATENCY, "parse", "real-time")), 7),
         row(tmp_path, SEARCH),
     ]
     found = table_2(tmp_path, rows)
@@ -324,5 +338,5 @@ def test_times_of_bursts_are_scored_in_seconds(tmp_path: Path) -> None:
 
 
 def test_every_score_of_the_paper_has_its_factor() -> None:
-    table = next(exhibit for exhibit in OSPBENCH.exhibits if exhibit.kind == "scores")
-    assert {mark.what for mark in table.marks} == {factor.what for factor in factors()}
+    table = next(exhibit for exhibit in OSPBENCH.exhibits if exhibit.draw is scores)
+    assert {mark.metric for mark in table.marks} == {factor.metric for factor in factors("latest")}

@@ -17,25 +17,29 @@ from synthetic_study import THREE, not_run, row, write_reproduction, write_study
 
 from streamgauge import report
 from streamgauge.errors import UsageError
+from streamgauge.report.reproduction import read_reproduction
 from streamgauge.report.study import render
-from streamgauge.report.study_source import read_reproduction
-from streamgauge.studies.description import Exhibit, Experiment, Mark, Study
+from streamgauge.studies.configuration import configuration
 from streamgauge.studies.ospbench import STUDY as OSPBENCH
+from streamgauge.studies.ospbench.bursts import periodic_burst
+from streamgauge.studies.ospbench.exhibits import latency_by_stage
 from streamgauge.studies.stage_latency import STUDY as STAGE_LATENCY
+from streamgauge.studies.stages import dimensions, experiment
+from streamgauge.study import Exhibit, Mark, Study
 
-INGEST = Experiment("ospbench/latency", "ingest")
-PARSE = Experiment("ospbench/latency", "parse")
+INGEST = experiment("ospbench/latency", "ingest")
+PARSE = experiment("ospbench/latency", "parse")
 MARKS = (
-    Mark("Structured Streaming 2.4.1", "ingest", 105, "ms", "median latency"),
-    Mark("Flink 1.9.1", "parse", 2, "ms", "p99 latency"),
+    Mark("Structured Streaming 2.4.1", "latency.latest.p50", 105, "ms", "median latency", dimensions("ingest")),
+    Mark("Flink 1.9.1", "latency.latest.p99", 2, "ms", "p99 latency", dimensions("parse")),
 )
 SMALL = Study(
     "A small study",
     "nowhere, 2026",
     "latest",
     (
-        Exhibit("Table 1", "Configuration", "configuration"),
-        Exhibit("Fig. 2", "Latency", "latency-by-stage", (INGEST, PARSE), MARKS, "Read it with care."),
+        Exhibit("Table 1", "Configuration", configuration),
+        Exhibit("Fig. 2", "Latency", latency_by_stage, (INGEST, PARSE), MARKS, "Read it with care."),
     ),
     {"duration": "shorter than the paper's"},
 )
@@ -124,15 +128,15 @@ def test_numbers_of_a_bad_run_are_grey_and_named(tmp_path: Path) -> None:
 
 
 def test_a_bad_burst_stands_under_a_banner(tmp_path: Path) -> None:
-    bursts = Experiment("ospbench/periodic-burst", "tumbling")
-    study = Study("t", "s", "latest", (Exhibit("Fig. 5", "Bursts", "periodic-burst", (bursts,)),))
+    bursts = experiment("ospbench/periodic-burst", "tumbling")
+    study = Study("t", "s", "latest", (Exhibit("Fig. 5", "Bursts", periodic_burst, (bursts,)),))
     page = page_of(write_reproduction(tmp_path, "ospbench", study, [row(tmp_path, bursts, verdict="FAILED")]), study)
     assert '<div class="panel unusable">' in page
     assert "<b>FAILED: do not use these numbers.</b> generator: a record was 327 ms late" in page
 
 
 def test_configuration_stands_beside_the_papers(tmp_path: Path) -> None:
-    customised = Experiment("ospbench/latency", "tumbling", "customised")
+    customised = experiment("ospbench/latency", "tumbling", "customised")
     rows = [row(tmp_path, INGEST), row(tmp_path, customised)]
     page = page_of(write_reproduction(tmp_path, "ospbench", SMALL, rows))
     assert "<td>cores</td><td>2</td><td>20</td>" in page
@@ -154,7 +158,7 @@ def test_the_systems_own_settings_stand_one_by_one(tmp_path: Path) -> None:
 
 
 def test_values_that_differ_by_workload_are_listed_by_workload(tmp_path: Path) -> None:
-    search = Experiment("ospbench/throughput", "tumbling", purpose="capacity")
+    search = experiment("ospbench/throughput", "tumbling", purpose="capacity")
     rows = [row(tmp_path, INGEST), row(tmp_path, search)]
     page = page_of(write_reproduction(tmp_path, "ospbench", SMALL, rows))
     assert "<td>rate_per_s</td><td><div>latency: 400</div><div>throughput: searched</div></td>" in page
@@ -171,10 +175,10 @@ def test_hostile_text_is_shown_as_text(tmp_path: Path) -> None:
 
 def test_the_same_reproduction_gives_the_same_page(tmp_path: Path) -> None:
     out = write_study(tmp_path, "ospbench", OSPBENCH)
-    target = report.write_study(out)
+    target = report.write_study(out, OSPBENCH)
     first = target.read_bytes()
     assert target == out / "report.html"
-    assert report.write_study(out).read_bytes() == first
+    assert report.write_study(out, OSPBENCH).read_bytes() == first
     assert not list(out.glob("*.part"))
 
 
@@ -189,7 +193,7 @@ def test_every_exhibit_of_a_real_study_is_drawn_for_two_engines(tmp_path: Path, 
     said = words(page)
     for exhibit in study.exhibits:
         assert exhibit.name in said
-        assert all(f"{mark.engine}" in said for mark in exhibit.marks)
+        assert all(mark.system in said for mark in exhibit.marks)
     assert "No result" not in said
     assert set(figures_of(page)) == set(re.findall(r'id="figure-([^"]+)"', page))
     figures = {name.rsplit("-", 1)[0] for name in figures_of(page)}
@@ -210,7 +214,7 @@ def test_every_figure_has_all_three_engines(tmp_path: Path, study: Study) -> Non
                 used = {look["color"] for key in ("line", "marker") if "color" in (look := trace.get(key, {}))}
                 assert used == {color}, (name, trace["name"])
     if study is OSPBENCH:
-        assert "flink · ingest · real-time: not run. engine flink has no real-time variant" in words(page)
+        assert "flink · ingest · real-time: not run. engine flink has no option realtime" in words(page)
         assert page.count("<caption>Options of the engine</caption>") == 3
         assert page.count("<caption>Capacity of each engine</caption>") == 1
 
@@ -242,8 +246,8 @@ def test_a_study_of_which_nothing_ran_is_a_page_of_gaps(tmp_path: Path, study: S
     rows = [not_run(experiment, "no Java") for experiment in study.experiments]
     page = page_of(write_reproduction(tmp_path, "x", study, rows), study)
     assert figures_of(page) == {}
-    for experiment in study.experiments:
-        assert f"{experiment.stage} · {experiment.variant}: not run. no Java" in words(page)
+    for one in study.experiments:
+        assert f"{' · '.join(one.dimensions.values())}: not run. no Java" in words(page)
 
 
 @pytest.mark.parametrize(
@@ -261,4 +265,4 @@ def test_a_file_that_cannot_be_read_is_one_clear_message(tmp_path: Path, content
     if content is not None:
         (tmp_path / "reproduction.json").write_text(content)
     with pytest.raises(UsageError, match=says):
-        report.write_study(tmp_path)
+        report.write_study(tmp_path, SMALL)

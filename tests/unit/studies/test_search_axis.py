@@ -8,8 +8,9 @@ import pytest
 
 from streamgauge.errors import UsageError
 from streamgauge.model import Scenario
+from streamgauge.search_axis import SearchAxis
 from streamgauge.studies import scenario as scenarios
-from streamgauge.studies.search_axis import SearchAxis
+from streamgauge.studies.search_axis import axis_of, value_on, with_value
 
 
 def resolved(engine: str = "spark", stage: str = "parse") -> Scenario:
@@ -27,14 +28,14 @@ def resolved(engine: str = "spark", stage: str = "parse") -> Scenario:
     ],
 )
 def test_the_direction_is_declared_with_the_value(name: str, stage: str, harder: str, unit: str) -> None:
-    axis = SearchAxis.of(name, resolved(stage=stage))
+    axis = axis_of(name, resolved(stage=stage))
     assert (axis.harder, axis.unit, axis.more_is_harder) == (harder, unit, harder == "more")
 
 
 @pytest.mark.parametrize("name", ["seed", "broker_port", "generators", "warmup_s", "stage", "realtime", "nothing"])
 def test_what_is_no_axis(name: str) -> None:
     with pytest.raises(UsageError, match="whole number to search over"):
-        SearchAxis.of(name, resolved())
+        axis_of(name, resolved())
 
 
 @pytest.mark.parametrize(
@@ -42,16 +43,16 @@ def test_what_is_no_axis(name: str) -> None:
 )
 def test_a_value_is_set_as_the_command_line_sets_it(name: str, stage: str) -> None:
     scenario = resolved(stage=stage)
-    axis = SearchAxis.of(name, scenario)
-    found = axis.set(scenario, 7)
-    assert axis.value(found) == 7
+    axis = axis_of(name, scenario)
+    found = with_value(axis, scenario, 7)
+    assert value_on(axis, found) == 7
     asked: dict[str, Any] = {"engine": "spark", "slo": scenario.slo}
     assert found == scenarios.resolve("ospbench/throughput", changes={"stage": stage, name: "7"}, **asked)
 
 
 def test_a_value_out_of_bounds_is_refused() -> None:
     with pytest.raises(UsageError, match="partitions"):
-        SearchAxis.of("partitions", resolved()).set(resolved(), 1001)
+        with_value(axis_of("partitions", resolved()), resolved(), 1001)
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,9 @@ stream processing frameworks*, IEEE BigData Congress 2018."""
 
 from __future__ import annotations
 
-from streamgauge.studies.description import Exhibit, Experiment, Mark, Study
+from streamgauge.studies.stage_latency.exhibits import ADDED, MEDIAN, stage_cost
+from streamgauge.studies.stages import VARIANT_SETTINGS, dimensions, experiment
+from streamgauge.study import Exhibit, Mark, Study
 
 title = (
     "Latency measurement of fine-grained operations (van Dongen, Steurtewagen & Van den Poel, BigData Congress 2018)"
@@ -12,22 +14,23 @@ title = (
 FLINK = "Flink"
 """The paper names no version."""
 
-_MEDIAN, _ADDED = "median latency", "added median latency"
+_MEDIAN_LABEL, _ADDED_LABEL = "median latency", "added median latency"
+_TAIL, _TAIL_LABEL = "latency.average.p95-p75", "p95 − p75"
 _MARKS = tuple(
-    Mark(FLINK, stage, value, "ms", what)
-    for stage, value, what in (
-        ("ingest", 292, _MEDIAN),
-        ("parse", 464, _MEDIAN),
-        ("parse", 172, _ADDED),
-        ("parse", 81, "p95 − p75"),
-        ("join", 1298, _MEDIAN),
-        ("join", 835, _ADDED),
-        ("join", 279, "p95 − p75"),
-        ("tumbling", 558, _ADDED),
-        ("sliding", 2344, _MEDIAN),
-        ("sliding", 488, _ADDED),
-        ("sliding", 1121, "p5 latency"),
-        ("sliding", 3397, "p95 latency"),
+    Mark(FLINK, metric, value, "ms", label, dimensions(stage))
+    for stage, metric, value, label in (
+        ("ingest", MEDIAN, 292, _MEDIAN_LABEL),
+        ("parse", MEDIAN, 464, _MEDIAN_LABEL),
+        ("parse", ADDED, 172, _ADDED_LABEL),
+        ("parse", _TAIL, 81, _TAIL_LABEL),
+        ("join", MEDIAN, 1298, _MEDIAN_LABEL),
+        ("join", ADDED, 835, _ADDED_LABEL),
+        ("join", _TAIL, 279, _TAIL_LABEL),
+        ("tumbling", ADDED, 558, _ADDED_LABEL),
+        ("sliding", MEDIAN, 2344, _MEDIAN_LABEL),
+        ("sliding", ADDED, 488, _ADDED_LABEL),
+        ("sliding", "latency.average.p5", 1121, "p5 latency"),
+        ("sliding", "latency.average.p95", 3397, "p95 latency"),
     )
 )
 
@@ -39,9 +42,9 @@ STUDY = Study(
         Exhibit(
             "Fig. 3",
             "Cumulative latency after each stage, and what each stage adds",
-            "stage-cost",
+            stage_cost,
             experiments=tuple(
-                Experiment("stage-latency/stages", stage)
+                experiment("stage-latency/stages", stage)
                 for stage in ("ingest", "parse", "join", "tumbling", "sliding")
             ),
             marks=_MARKS,
@@ -56,4 +59,5 @@ STUDY = Study(
     },
     engines={FLINK: "flink"},
     runs={"paper": 5},
+    fixed=VARIANT_SETTINGS,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from streamgauge.studies.description import Study
+from streamgauge.study import Study
 
 title = "StreamBench: Towards Benchmarking Modern Distributed Stream Computing Frameworks (Lu et al., UCC 2014)"
 

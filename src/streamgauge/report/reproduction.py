@@ -9,17 +9,20 @@ from pathlib import Path
 from typing import Any
 
 from streamgauge.errors import UsageError
+from streamgauge.metrics import METRICS
 from streamgauge.model.capacity import Capacity, CapacityProbe
 from streamgauge.report.source import Source, read
 from streamgauge.rundir import RunDir
 from streamgauge.schemas import REPRODUCTION
 from streamgauge.stored import check, read_json
-from streamgauge.studies.description import Experiment, Variant
+from streamgauge.study import Experiment
 
 FORMAT = 1
 NAME = "reproduction.json"
-
-VARIANTS: tuple[Variant, ...] = ("built-in", "customised", "real-time")
+CAPACITY = "capacity.best"
+"""The metric of a search's answer: the hardest value that was sustained."""
+FIRST_DIMENSIONS = ("stage", "variant")
+"""Early files have these two as keys of their own instead of ``dimensions``."""
 
 
 @dataclass(frozen=True)
@@ -40,12 +43,11 @@ class Attempt:
 
 @dataclass
 class ExperimentResult:
-    """One experiment on one engine, as far as it was taken."""
+    """One experiment on one engine, as far as it was run."""
 
     out: Path
     name: str
-    stage: str
-    variant: Variant
+    dimensions: Mapping[str, str]
     engine: str
     scenario: str
     purpose: str
@@ -60,12 +62,13 @@ class ExperimentResult:
     capacity: Capacity | None
 
     @property
-    def workload(self) -> str:
+    def scenario_name(self) -> str:
+        """Without the study."""
         return self.scenario.rpartition("/")[2]
 
     @property
     def title(self) -> str:
-        return f"{self.engine} · {self.stage} · {self.variant}"
+        return " · ".join([self.engine, *(self.dimensions.values() or [self.name])])
 
     @property
     def counted(self) -> list[Attempt]:
@@ -101,6 +104,18 @@ class ExperimentResult:
             for attempt in self.counted
             for reason in attempt.reasons
         )
+
+    def value(self, metric: str) -> float | None:
+        """A figure of the run that counts: by its name in ``METRICS``, else by its keys in the summary; or CAPACITY.
+
+        For example ``latency.latest.p50`` or ``burst.caught_up_s``. None where it has none.
+        """
+        if metric == CAPACITY:
+            return None if self.capacity is None else self.capacity.interval[0]
+        value: Any = self.summary
+        for key in METRICS[metric].path if metric in METRICS else metric.split("."):
+            value = value.get(key) if isinstance(value, Mapping) else None
+        return _as_number(value)
 
     def runs_ms(self, kind: str) -> list[float | None]:
         """The median of every run, where there are several."""
@@ -142,16 +157,16 @@ class Reproduction:
     """Everything else that the file says."""
 
     def of(self, experiments: Sequence[Experiment]) -> list[ExperimentResult]:
-        """What was taken of these, in their order; engines in the order of the file."""
-        return [taken for one in experiments for taken in self.experiments if taken.name == one.name]
+        """The results of these, in their order; engines in the order of the file."""
+        return [result for one in experiments for result in self.experiments if result.name == one.name]
 
     def missing(self, experiments: Sequence[Experiment]) -> list[str]:
-        known = {taken.name for taken in self.experiments}
+        known = {result.name for result in self.experiments}
         return [one.name for one in experiments if one.name not in known]
 
     @property
     def engines(self) -> list[str]:
-        return list(dict.fromkeys(taken.engine for taken in self.experiments))
+        return list(dict.fromkeys(result.engine for result in self.experiments))
 
 
 def read_reproduction(out: Path) -> Reproduction:
@@ -163,9 +178,11 @@ def read_reproduction(out: Path) -> Reproduction:
         raise UsageError(
             "not a reproduced study", where=out, got=f"no {NAME}", hint="streamgauge reproduce STUDY"
         ) from None
-    found = content.get("format")
-    if found != FORMAT:
-        raise UsageError(f"{NAME} has a format that this version does not read", where=path, got=found, expected=FORMAT)
+    written = content.get("format")
+    if written != FORMAT:
+        raise UsageError(
+            f"{NAME} has a format that this version does not read", where=path, got=written, expected=FORMAT
+        )
     check(path, content, REPRODUCTION)
     return Reproduction(
         study=str(content["study"]),
@@ -175,15 +192,21 @@ def read_reproduction(out: Path) -> Reproduction:
         seconds=content.get("seconds"),
         version=str(content.get("streamgauge") or ""),
         machine=content.get("machine") or {},
-        experiments=[_taken(out, row) for row in content["experiments"]],
+        experiments=[_result(out, row) for row in content["experiments"]],
         about=content,
     )
 
 
-def _taken(out: Path, row: Mapping[str, Any]) -> ExperimentResult:
+def dimensions_of(row: Mapping[str, Any]) -> dict[str, str]:
+    """Of an experiment in the file, however early it was written."""
+    return dict(row.get("dimensions") or {key: row[key] for key in FIRST_DIMENSIONS if key in row})
+
+
+def _result(out: Path, row: Mapping[str, Any]) -> ExperimentResult:
     return ExperimentResult(
         out=out,
-        **{key: row[key] for key in ("name", "stage", "variant", "engine", "scenario", "purpose", "state")},
+        **{key: row[key] for key in ("name", "engine", "scenario", "purpose", "state")},
+        dimensions=dimensions_of(row),
         reason=str(row.get("reason") or ""),
         attempts=[
             Attempt(
@@ -211,3 +234,7 @@ def _read(path: Path) -> Source | None:
         return read(RunDir.open(path))
     except (UsageError, OSError):
         return None
+
+
+def _as_number(value: Any) -> float | None:
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None

@@ -1,4 +1,4 @@
-"""The figure of sustainable throughput: latency, CPU and heap of every probe against its rate, engines side by side."""
+"""Capacity searches against the number that was searched: latency, CPU and heap of every probe, by engine."""
 
 from __future__ import annotations
 
@@ -10,25 +10,14 @@ from typing import Literal
 from streamgauge.model.capacity import Capacity, CapacityProbe
 from streamgauge.report.capacity import headline, unsustainable
 from streamgauge.report.draw import Figure, figure, label, line, linear, logarithmic
+from streamgauge.report.exhibit import Context, Panel, Plot, Row, Table
+from streamgauge.report.published import mark_traces, marks_table
+from streamgauge.report.reproduction import ExperimentResult
 from streamgauge.report.source import Source
-from streamgauge.report.study_parts import (
-    RATE,
-    Context,
-    Panel,
-    Plot,
-    Point,
-    Row,
-    Table,
-    engine_cpu,
-    engine_heap_mb,
-    extent,
-    marks_table,
-    paper_marks,
-    within,
-)
-from streamgauge.report.study_source import ExperimentResult
 from streamgauge.report.text import NONE, number, rounded
-from streamgauge.studies.description import Mark
+from streamgauge.report.timeline import Point, engine_cpu, engine_heap_mb, extent, within
+from streamgauge.search_axis import SearchAxis
+from streamgauge.study import Mark
 
 JUDGED = ("sustained", "not sustained", "undecided")
 
@@ -44,37 +33,41 @@ Used = Mapping[str, Levels | None]
 class Search:
     """The search of one engine."""
 
-    taken: ExperimentResult
+    result: ExperimentResult
     capacity: Capacity
     probes: Sequence[CapacityProbe]
-    """Those that say something about their rate."""
+    """Those that say something about their value."""
     used: Mapping[str, Used]
     """By the probe's directory."""
 
     @classmethod
-    def of(cls, taken: ExperimentResult, capacity: Capacity) -> Search:
+    def of(cls, result: ExperimentResult, capacity: Capacity) -> Search:
         probes = [probe for probe in capacity.probes if probe.verdict in JUDGED]
-        return cls(taken, capacity, probes, {probe.directory: _used(taken.probe_source(probe)) for probe in probes})
+        return cls(result, capacity, probes, {probe.directory: _used(result.probe_source(probe)) for probe in probes})
 
     @property
-    def by_rate(self) -> list[CapacityProbe]:
-        """Of several probes at one rate the last: the repeated one, or the confirming run."""
-        found = {probe.value: probe for probe in self.probes}
-        return [found[value] for value in sorted(found)]
+    def by_value(self) -> list[CapacityProbe]:
+        """Of several probes at one value the last: the repeated one, or the confirming run."""
+        last = {probe.value: probe for probe in self.probes}
+        return [last[value] for value in sorted(last)]
 
     @property
     def timed(self) -> list[CapacityProbe]:
-        return [probe for probe in self.by_rate if (probe.total_p50 or 0) > 0]
+        return [probe for probe in self.by_value if (probe.total_p50 or 0) > 0]
 
     def levels(self, name: str) -> list[tuple[CapacityProbe, Levels]]:
-        found = ((probe, self.used[probe.directory][name]) for probe in self.by_rate)
-        return [(probe, levels) for probe, levels in found if levels is not None]
+        used = ((probe, self.used[probe.directory][name]) for probe in self.by_value)
+        return [(probe, levels) for probe, levels in used if levels is not None]
 
 
-def rate_sweep(context: Context) -> list[Panel]:
-    """Latency, CPU and heap against the rate; what each engine sustained; then every probe of each."""
-    searches = [Search.of(taken, taken.capacity) for taken in context.taken if taken.has_result and taken.capacity]
-    plots = _latency_plot(context, [search for search in searches if search.timed])
+def sweep(context: Context, marks: Sequence[Mark]) -> list[Panel]:
+    """Latency, CPU and heap against what was searched; what each engine sustained; then every probe of each.
+
+    ``marks`` are what the paper's systems sustained: they stand along the foot of the figure of latency.
+    """
+    measured = [result for result in context.results if result.has_result]
+    searches = [Search.of(result, result.capacity) for result in measured if result.capacity is not None]
+    plots = _latency_plot(context, [search for search in searches if search.timed], marks)
     for name, title, digits in (("cpu", "CPU of the engine (cores)", 2), ("heap", "Heap in use (MB)", 0)):
         known = [search for search in searches if search.levels(name)]
         if known:
@@ -86,11 +79,11 @@ def rate_sweep(context: Context) -> list[Panel]:
 
 
 def _panel(search: Search) -> Panel:
-    taken = search.taken
+    result = search.result
     return Panel(
-        title=f"{taken.title}: {headline(search.capacity)[1]}",
-        verdict=taken.verdict,
-        why=taken.why,
+        title=f"{result.title}: {headline(search.capacity)[1]}",
+        verdict=result.verdict,
+        why=result.why,
         tables=[_probe_table(search)] if search.capacity.probes else [],
     )
 
@@ -109,25 +102,22 @@ def _extent(source: Source, series: Callable[[Source, int], list[Point]]) -> Lev
     return extent(within(series(source, start_ns), measured.from_s, measured.to_s))
 
 
-def _latency_plot(context: Context, searches: Sequence[Search]) -> list[Plot]:
+def _latency_plot(context: Context, searches: Sequence[Search], marks: Sequence[Mark]) -> list[Plot]:
     if not searches:
         return []
     traces = []
     for search in searches:
-        color, probes = context.color(search.taken), search.timed
-        rates = [probe.value for probe in probes]
+        color, probes = context.color(search.result), search.timed
+        values = [probe.value for probe in probes]
         for name, dash in _DASHES:
             latencies = [probe.total(name) for probe in probes]
-            drawn = line(f"{context.name(search.taken)} {name}", rates, latencies, color, "ms", dash=dash)
+            drawn = line(f"{context.name(search.result)} {name}", values, latencies, color, "ms", dash=dash)
             marker = {"color": color, "size": 9, "symbol": _symbols(probes)}
             traces.append({**drawn, "mode": "lines+markers", "marker": marker})
     y_axis = logarithmic("total latency (ms)", [value for trace in traces for value in trace["y"]])
     low, high = y_axis["range"]
-    # The paper's rates stand along the foot of the figure.
     theirs: list[tuple[Mark, float | str, float]] = [
-        (mark, mark.value, 10 ** (low + 0.05 * (high - low)))
-        for mark in context.exhibit.marks
-        if mark.what.startswith(RATE) and mark.variant in {search.taken.variant for search in searches}
+        (mark, mark.value, 10 ** (low + 0.05 * (high - low))) for mark in marks
     ]
     probed = [probe.value for search in searches for probe in search.probes]
     x_axis = logarithmic(_unit(searches), [*probed, *(mark.value for mark, _, _ in theirs)])
@@ -137,14 +127,14 @@ def _latency_plot(context: Context, searches: Sequence[Search]) -> list[Plot]:
             f"{context.id}-latency",
             "Latency",
             figure(
-                [*traces, *paper_marks(context, theirs)],
+                [*traces, *mark_traces(context, theirs)],
                 x_axis,
                 y_axis,
                 shapes=shapes,
                 annotations=notes,
                 hovermode="closest",
             ),
-            _latency_words(searches),
+            _latency_words(searches, marks),
             24.0,
         )
     ]
@@ -159,10 +149,10 @@ def _unit(searches: Sequence[Search]) -> str:
 
 
 def _zones(context: Context, searches: Sequence[Search], x_range: Sequence[float]) -> tuple[list[Figure], list[Figure]]:
-    """Where each engine no longer sustains the rate: shaded in its colour from there on, with its name at the edge."""
+    """Where each engine no longer keeps up: shaded in its colour from there on, with its name at the edge."""
     shapes, notes = [], []
     for place, search in enumerate(searches):
-        color = context.color(search.taken)
+        color = context.color(search.result)
         for zone in unsustainable(search.capacity, search.probes, x_range)[0]:
             shapes.append({**zone, "fillcolor": color, "opacity": 0.1})
             notes.append(
@@ -173,7 +163,7 @@ def _zones(context: Context, searches: Sequence[Search], x_range: Sequence[float
                     # One below the other: the edges of two engines may lie close together.
                     "y": 0.99 - 0.06 * place,
                     "yanchor": "top",
-                    "text": label(f"{search.taken.engine}: not sustained"),
+                    "text": label(f"{search.result.engine}: not sustained"),
                     "showarrow": False,
                     "font": {"size": 11, "color": color},
                 }
@@ -185,12 +175,12 @@ def _levels(context: Context, searches: Sequence[Search], name: str, title: str)
     """The mean of each probe, with a whisker from its lowest to its highest second."""
     traces = []
     for search in searches:
-        color, points = context.color(search.taken), search.levels(name)
-        rates = [probe.value for probe, _ in points]
+        color, points = context.color(search.result), search.levels(name)
+        values = [probe.value for probe, _ in points]
         means = [round(mean, 3) for _, (_, mean, _) in points]
         traces.append(
             {
-                **line(context.name(search.taken), rates, means, color, ""),
+                **line(context.name(search.result), values, means, color, ""),
                 "mode": "lines+markers",
                 "error_y": {
                     "type": "data",
@@ -204,37 +194,39 @@ def _levels(context: Context, searches: Sequence[Search], name: str, title: str)
                 "hovertemplate": "%{y:,.5~g} at %{x:,}",
             }
         )
-    x_axis = logarithmic(_unit(searches), [rate for trace in traces for rate in trace["x"]])
+    x_axis = logarithmic(_unit(searches), [value for trace in traces for value in trace["x"]])
     shapes, _ = _zones(context, searches, x_axis["range"])
     return figure(traces, x_axis, linear(title), shapes=shapes, hovermode="closest")
 
 
-def _latency_words(searches: Sequence[Search]) -> str:
-    said = []
+_MARKS_WORDS = " Open symbols at the foot are what the paper's systems sustained on the paper's machines."
+
+
+def _latency_words(searches: Sequence[Search], marks: Sequence[Mark]) -> str:
+    parts = []
     for search in searches:
-        taken = search.taken
+        result = search.result
         sustained = [probe for probe in search.timed if probe.verdict == "sustained"]
-        words = f"{taken.engine}: {headline(search.capacity)[1]}"
+        words = f"{result.engine}: {headline(search.capacity)[1]}"
         if sustained:
-            best = sustained[-1]
+            best = sustained[-1 if SearchAxis.of_file(search.capacity).more_is_harder else 0]
             words += f", there p50 {rounded(best.total_p50)} ms and p99 {rounded(best.total_p99)} ms"
-        said.append(words + ("" if taken.usable else f" ({taken.verdict}, do not use)"))
+        parts.append(words + ("" if result.usable else f" ({result.verdict}, do not use)"))
     return (
-        f"{'; '.join(said)}. One marker per probe, of several at one rate the last; a cross was not sustained. Shaded "
-        "from an engine's edge on: not sustained. Open symbols at the foot are the rates that the paper's systems "
-        "sustained on the paper's machines."
+        f"{'; '.join(parts)}. One marker per probe, of several at one value the last; a cross was not sustained. "
+        f"Shaded from an engine's edge on: not sustained.{_MARKS_WORDS if marks else ''}"
     )
 
 
 def _level_words(searches: Sequence[Search], name: str, title: str, digits: int) -> str:
-    said = []
+    parts = []
     for search in searches:
         points = search.levels(name)
         ends = dict.fromkeys(
             f"{number(levels[1], digits)} at {number(probe.value)}" for probe, levels in (points[0], points[-1])
         )
-        said.append(f"{search.taken.engine} {' and '.join(ends)}")
-    return f"{title}: mean of {'; '.join(said)}. Whiskers: lowest and highest second of the probe."
+        parts.append(f"{search.result.engine} {' and '.join(ends)}")
+    return f"{title}: mean of {'; '.join(parts)}. Whiskers: lowest and highest second of the probe."
 
 
 def _capacity_table(searches: Sequence[Search]) -> Table:
@@ -252,32 +244,32 @@ def _capacity_table(searches: Sequence[Search]) -> Table:
     ]
     rows = []
     for search in searches:
-        taken, found = search.taken, search.capacity
-        best, beyond = found.interval
+        result, capacity = search.result, search.capacity
+        best, beyond = capacity.interval
         rows.append(
             Row(
                 [
-                    taken.engine,
+                    result.engine,
                     number(best),
                     number(beyond),
-                    "yes" if found.confirmed else "no",
-                    number(len(found.probes)),
-                    number(found.seconds),
-                    found.rule or NONE,
-                    taken.verdict,
+                    "yes" if capacity.confirmed else "no",
+                    number(len(capacity.probes)),
+                    number(capacity.seconds),
+                    capacity.rule or NONE,
+                    result.verdict,
                 ],
-                muted=not taken.usable,
+                muted=not result.usable,
             )
         )
     note = (
-        "The capacity lies between the highest rate that was sustained and the lowest that was not; – : the "
+        "The capacity lies between the hardest value that was sustained and the easiest that was not; – : the "
         "search did not come to that edge. Seconds are those of all probes together."
     )
     return Table("Capacity of each engine", head, rows, frozenset({1, 2, 4, 5}), note)
 
 
 def _probe_table(search: Search) -> Table:
-    taken = search.taken
+    result = search.result
     head = [search.capacity.unit, "purpose", "verdict", "p50, ms", "p99, ms"]
     head += ["CPU, cores: min / mean / max", "heap, MB: min / mean / max", "reason"]
     rows = []
@@ -295,7 +287,7 @@ def _probe_table(search: Search) -> Table:
                     _three(used.get("heap"), 0),
                     probe.reason,
                 ],
-                muted=probe.verdict not in JUDGED or not taken.usable,
+                muted=probe.verdict not in JUDGED or not result.usable,
             )
         )
     return Table("Probes, in the order in which they ran (total latency)", head, rows, frozenset({0, 3, 4, 5, 6}))
