@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def reproduce(
-    study: Annotated[str, typer.Argument(metavar="STUDY", help="ospbench or stage-latency.")],
+    study: Annotated[str, typer.Argument(metavar="STUDY", help="The study, such as ospbench.")],
     engines: Annotated[
         list[str] | None,
         typer.Option("--engine", "-e", help="Systems under test, side by side in every figure; repeatable."),

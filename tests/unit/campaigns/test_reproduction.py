@@ -190,6 +190,24 @@ def test_interrupted_it_goes_on_where_it_stopped(campaign: Callable[..., Reprodu
     assert third.done == []
 
 
+def test_what_an_early_version_left_is_resumed(campaign: Callable[..., ReproductionRequest]) -> None:
+    """It had the stage and the variant of an experiment as keys of their own, and no settings."""
+    with pytest.raises(Interrupted):
+        reproduce(campaign(), Onlooker(), Script("VALID", "Ctrl-C"))
+    path = campaign().out / NAME
+    content = json.loads(path.read_text())
+    for row in content["experiments"]:
+        row |= row.pop("dimensions")
+        del row["settings"], row["faults"]
+    assert (content["experiments"][0]["stage"], content["experiments"][0]["variant"]) == ("ingest", "built-in")
+    path.write_text(json.dumps(content))
+    script = Script()
+    resumed = reproduce(campaign(), Onlooker(), script)
+    assert script.done == ["stages-parse-built-in-echo-2"]
+    assert resumed["state"] == "finished"
+    assert rows(resumed)[RUNNABLE[0]]["dimensions"] == {"stage": "ingest", "variant": "built-in"}
+
+
 def test_an_interrupted_search_goes_on_in_its_own_directory(campaign: Callable[..., ReproductionRequest]) -> None:
     search = campaign(study="ospbench", engines=("spark",), only=("throughput-*",))
     with pytest.raises(Interrupted):

@@ -15,7 +15,7 @@ import pytest
 import synthetic_study
 from synthetic_study import THREE, not_run, row, write_reproduction, write_study
 
-from streamgauge import report
+from streamgauge import registry, report
 from streamgauge.errors import UsageError
 from streamgauge.report.reproduction import read_reproduction
 from streamgauge.report.study import render
@@ -173,6 +173,18 @@ def test_hostile_text_is_shown_as_text(tmp_path: Path) -> None:
     assert 'href="./javascript%3Aalert%281%29//' in page
 
 
+def test_the_page_of_an_early_reproduction_is_the_same(tmp_path: Path) -> None:
+    """Early files have the stage and the variant of an experiment as keys of their own."""
+    page = page_of(write_study(tmp_path, "ospbench", OSPBENCH), OSPBENCH)
+    path = tmp_path / "reproduction.json"
+    content = json.loads(path.read_text())
+    for one in content["experiments"]:
+        one |= one.pop("dimensions")
+        del one["settings"]
+    path.write_text(json.dumps(content))
+    assert page_of(tmp_path, OSPBENCH) == page
+
+
 def test_the_same_reproduction_gives_the_same_page(tmp_path: Path) -> None:
     out = write_study(tmp_path, "ospbench", OSPBENCH)
     target = report.write_study(out, OSPBENCH)
@@ -180,6 +192,14 @@ def test_the_same_reproduction_gives_the_same_page(tmp_path: Path) -> None:
     assert target == out / "report.html"
     assert report.write_study(out, OSPBENCH).read_bytes() == first
     assert not list(out.glob("*.part"))
+
+
+@pytest.mark.parametrize(
+    "word", [*registry.names("studies"), "stage_latency", *OSPBENCH.engines, "tumbling", "sliding"]
+)
+def test_the_report_knows_no_single_study(word: str) -> None:
+    files = [file for file in Path(report.__file__).parent.iterdir() if file.is_file()]
+    assert [file.name for file in files if word in file.read_text()] == []
 
 
 def test_the_page_is_made_without_spark() -> None:
