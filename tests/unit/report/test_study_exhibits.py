@@ -196,6 +196,22 @@ def test_probes_stand_at_their_rates_with_the_papers_rates_at_the_foot(tmp_path:
     assert panels[1].title.endswith("16,000 records/s sustained, 32,000 not (confirmed)")
 
 
+def test_where_less_is_harder_the_least_that_was_sustained_is_the_best(tmp_path: Path) -> None:
+    found = row(tmp_path, SEARCH)
+    found["capacity"] |= {"over": "cores", "harder": "less", "unit": "cores", "interval": [2, 1]}
+    for probe, (value, verdict) in zip(
+        found["capacity"]["probes"], [(4, "sustained"), (2, "sustained"), (1, "not sustained")], strict=True
+    ):
+        probe |= {"value": value, "verdict": verdict}
+    panels = rate_sweep(context(tmp_path, rate_sweep, [SEARCH], rows=[found]))
+    drawn = plot(panels, "e-latency")
+    assert "2 cores sustained, 1 not (confirmed), there p50 900 ms" in drawn.caption
+    assert drawn.figure["data"][0]["x"] == [1, 2, 4]
+    (zone,) = drawn.figure["layout"]["shapes"]
+    assert (zone["x0"] < 1, zone["x1"]) == (True, 1)
+    assert drawn.figure["layout"]["xaxis"]["title"] == {"text": "cores"}
+
+
 def test_a_search_that_found_nothing_out_is_shown(tmp_path: Path) -> None:
     failed = row(tmp_path, SEARCH, verdict="FAILED")
     failed["capacity"] |= {"outcome": None, "interval": [None, None], "probes": []}

@@ -10,7 +10,7 @@ import pytest
 from streamgauge import registry
 from streamgauge.studies import scenario as scenarios
 from streamgauge.studies.stages import Variant, dimensions
-from streamgauge.study import Study
+from streamgauge.study import Exhibit, Experiment, Study
 
 P50 = "latency.latest.p50"
 
@@ -118,6 +118,16 @@ def test_the_order_of_medians_is_that_of_the_papers_numbers() -> None:
         if (mark.metric, mark.dimensions) == (ranking.metric, ranking.dimensions)
     }
     assert max(medians[name] for name in ranking.lower) < min(medians[name] for name in ranking.higher)
+
+
+def test_two_experiments_of_one_name_are_refused() -> None:
+    def exhibit(*experiments: Experiment) -> Exhibit:
+        return Exhibit("Fig. 1", "Something", lambda context: [], experiments)
+
+    same, other = Experiment("a/b", "one", {"seed": "1"}), Experiment("a/b", "one", {"seed": "2"})
+    assert Study("t", "s", "total", (exhibit(same), exhibit(same))).experiments == (same,)
+    with pytest.raises(ValueError, match="several experiments are called one"):
+        Study("t", "s", "total", (exhibit(same), exhibit(other)))
 
 
 def test_what_reads_the_studies_does_not_load_what_draws_them() -> None:
