@@ -78,7 +78,7 @@ def headlines(source: Source) -> list[Headline]:
                     Value("", number(processing.get("mb_per_s"), 1), "MB/s"),
                 ],
                 f"{rounded(processing.get('records'))} records that were there before the engine, in "
-                f"{number(processing.get('seconds'), 1)} s; it took {number(processing.get('startup_s'), 1)} s to start",
+                f"{number(processing.get('seconds'), 1)} s; start-up {number(processing.get('startup_s'), 1)} s",
             )
         )
         return found
