@@ -210,7 +210,8 @@ class ReferenceWorkload(Workload):
         appended_mean_ms, intended_max_ns. Where a record is behind several rows, it also has new_inputs: how many are
         behind no earlier one, so that the backlog counts each record once. With appended_min_ms and partitions (the
         bits of all partitions that hold one of its inputs, or-ed together) a missing result can be called lost before
-        the output has fallen silent. All other columns are values, which must be equal.
+        the output has fallen silent. All other columns are values, which must be equal. Where more than one value is
+        right, the columns ``x_low`` and ``x_high`` say so in place of ``x``; a row that is ``optional`` may be missing.
         """
 
     @abstractmethod
@@ -256,7 +257,8 @@ ANSWER_STAMPS = (
     "appended_mean_ms",
     "intended_max_ns",
     "partitions",
+    "optional",
 )
-"""The columns of an answer that say which inputs are behind a row."""
+"""The columns of an answer that say which inputs are behind a row, and whether it must come out."""
 INPUT_STAMPS = ("n_seq", "appended_ms", "partition", "offset", "intended_ns", "partition_bit")
 """The columns of an input that say which record it is and when it came."""

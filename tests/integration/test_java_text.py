@@ -23,7 +23,7 @@ import streamgauge.Job;
 import streamgauge.streambench.Counts;
 import streamgauge.streambench.Sampling;
 import streamgauge.streambench.Summary;
-import streamgauge.streambench.Text;
+import streamgauge.Text;
 
 public final class Main {
   public static void main(String[] args) throws Exception {

@@ -91,13 +91,18 @@ def compare(answer: DataFrame, found: DataFrame, key: Sequence[str]) -> DataFram
     from pyspark.sql import functions as f
 
     kinds = dict(answer.dtypes)
-    values = [name for name in answer.columns if name not in (*key, *ANSWER_STAMPS)]
+    columns = [name for name in answer.columns if name not in (*key, *ANSWER_STAMPS)]
+    ranges = [name.removesuffix("_low") for name in columns if name.removesuffix("_low") + "_high" in columns]
+    ends = [f"{name}{end}" for name in ranges for end in ("_low", "_high")]
+    values = [name for name in columns if name not in ends]
     floats = [name for name in values if kinds[name] in FLOATS]
     exact = [name for name in values if name not in floats]
     left = answer.select(
         *key,
         _digest([f.col(name) for name in exact]).alias("right_digest"),
         *(f.col(name).alias(f"right_{name}") for name in floats),
+        *ends,
+        (f.col("optional") if "optional" in kinds else f.lit(False)).alias("optional"),
         "inputs",
         f.col("new_inputs" if "new_inputs" in kinds else "inputs").alias("new_inputs"),
         *(
@@ -114,6 +119,7 @@ def compare(answer: DataFrame, found: DataFrame, key: Sequence[str]) -> DataFram
         *(f.col(name).cast(kinds[name]).alias(f"found_{name}") for name in key),
         _digest([f.col(name).cast(kinds[name]) for name in exact]).alias("found_digest"),
         *(f.col(name).cast(kinds[name]).alias(f"found_{name}") for name in floats),
+        *(f.col(name).cast(kinds[f"{name}_low"]).alias(f"found_{name}") for name in ranges),
         "emitted_ms",
         f.expr(PLACE).alias("place"),
     )
@@ -122,12 +128,15 @@ def compare(answer: DataFrame, found: DataFrame, key: Sequence[str]) -> DataFram
         (is_close(f.col(f"right_{name}"), f.col(f"found_{name}"), kinds[name]) for name in floats),
         f.col("right_digest") == f.col("found_digest"),
     )
+    for name in ranges:
+        is_right &= f.col(f"found_{name}").between(f.col(f"{name}_low"), f.col(f"{name}_high"))
     same_key = reduce(lambda one, other: one & other, (f.col(name) == f.col(f"found_{name}") for name in key))
     pairs = left.join(right, same_key, "left").withColumn("is_right", f.coalesce(is_right, f.lit(False)))
     right_ms, wrong_ms = _where("is_right", "emitted_ms"), _where("not is_right", "emitted_ms")
     return pairs.groupBy(*key).agg(
         f.min("answer_id").alias("first_answer"),
         f.max("answer_id").alias("last_answer"),
+        f.max("optional").alias("optional"),
         f.max("inputs").alias("inputs"),
         f.max("new_inputs").alias("new_inputs"),
         f.min("appended_min_ms").alias("appended_min_ms"),
@@ -148,7 +157,7 @@ def compare(answer: DataFrame, found: DataFrame, key: Sequence[str]) -> DataFram
 
 
 def judge(keys: DataFrame) -> DataFrame:
-    """Adds the fate of each key, and the moment of its answer."""
+    """Adds the fate of each key, and the moment of its answer. A key that may be missing, and is, falls out."""
     from pyspark.sql import functions as f
 
     # What a reader of the key is left with.
@@ -161,7 +170,8 @@ def judge(keys: DataFrame) -> DataFrame:
         "first_right_ms < last_wrong_ms or first_right_ms = last_wrong_ms and first_right_place < last_wrong_place"
     )
     wrong_outputs = f.col("outputs") - f.col("right_outputs")
-    return keys.withColumn("fate", fate).withColumns(
+    came_out = keys.where(~f.col("optional") | (f.col("outputs") > 0))
+    return came_out.withColumn("fate", fate).withColumns(
         {
             "answered_ms": f.when(f.col("fate") == tally.MATCHED, f.col("first_right_ms")).otherwise(f.col("first_ms")),
             "duplicates": f.greatest(f.col("right_outputs") - 1, f.lit(0)),

@@ -4,6 +4,7 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
 import java.util.Properties;
+import org.apache.flink.api.common.eventtime.SerializableTimestampAssigner;
 import org.apache.flink.api.common.eventtime.WatermarkStrategy;
 import org.apache.flink.api.common.typeinfo.PrimitiveArrayTypeInfo;
 import org.apache.flink.api.common.typeinfo.TypeInformation;
@@ -37,10 +38,21 @@ public final class Topics {
   /** One input. Its event time is its append time, set back; {@code behindMs} lets its watermark wait longer. */
   public static DataStream<Tuple2<byte[], byte[]>> timed(
       StreamExecutionEnvironment environment, Job job, String input, long setBackMs, long behindMs) {
+    return timed(environment, job, input, (record, appendedMs) -> appendedMs - setBackMs, behindMs);
+  }
+
+  /** One input whose records carry their event time. */
+  public static DataStream<Tuple2<byte[], byte[]>> timedBy(StreamExecutionEnvironment environment, Job job,
+      String input, SerializableTimestampAssigner<Tuple2<byte[], byte[]>> eventTime) {
+    return timed(environment, job, input, eventTime, 0);
+  }
+
+  private static DataStream<Tuple2<byte[], byte[]>> timed(StreamExecutionEnvironment environment, Job job, String input,
+      SerializableTimestampAssigner<Tuple2<byte[], byte[]>> eventTimeMs, long behindMs) {
     Duration behind = Duration.ofMillis(job.parameter("out_of_order_ms") + behindMs);
     WatermarkStrategy<Tuple2<byte[], byte[]>> eventTime =
         WatermarkStrategy.<Tuple2<byte[], byte[]>>forBoundedOutOfOrderness(behind)
-            .withTimestampAssigner((record, appendedMs) -> appendedMs - setBackMs)
+            .withTimestampAssigner(eventTimeMs)
             .withIdleness(Duration.ofMillis(job.number("idle_ms")));
     return environment
         .fromSource(source(job, List.of(job.input(input))), eventTime, input, RECORD)

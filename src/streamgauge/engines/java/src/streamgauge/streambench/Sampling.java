@@ -2,6 +2,7 @@ package streamgauge.streambench;
 
 import java.io.Serializable;
 import streamgauge.Job;
+import streamgauge.Text;
 
 /** Which records a sample holds: those whose sequence number, multiplied by a constant, is small modulo 2^32. */
 public record Sampling(long bound) implements Serializable {

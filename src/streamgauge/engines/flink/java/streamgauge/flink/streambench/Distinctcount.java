@@ -10,10 +10,10 @@ import org.apache.flink.api.java.tuple.Tuple2;
 import org.apache.flink.streaming.api.datastream.DataStream;
 import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
 import streamgauge.Job;
+import streamgauge.Text;
 import streamgauge.flink.Program;
 import streamgauge.flink.Topics;
 import streamgauge.streambench.Counts;
-import streamgauge.streambench.Text;
 
 /**
  * How many distinct values of a field have come so far. All tasks look for new values, each among its own; one counts

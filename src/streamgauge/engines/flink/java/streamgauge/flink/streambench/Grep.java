@@ -5,9 +5,9 @@ import org.apache.flink.api.java.tuple.Tuple2;
 import org.apache.flink.streaming.api.datastream.DataStream;
 import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
 import streamgauge.Job;
+import streamgauge.Text;
 import streamgauge.flink.Program;
 import streamgauge.flink.Topics;
-import streamgauge.streambench.Text;
 
 /** The records that hold a text. */
 public final class Grep implements Program {

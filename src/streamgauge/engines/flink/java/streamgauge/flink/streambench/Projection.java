@@ -4,9 +4,9 @@ import org.apache.flink.api.java.tuple.Tuple2;
 import org.apache.flink.streaming.api.datastream.DataStream;
 import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
 import streamgauge.Job;
+import streamgauge.Text;
 import streamgauge.flink.Program;
 import streamgauge.flink.Topics;
-import streamgauge.streambench.Text;
 
 /** One field of every record. */
 public final class Projection implements Program {

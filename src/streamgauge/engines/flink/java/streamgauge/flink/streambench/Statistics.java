@@ -9,11 +9,11 @@ import org.apache.flink.api.java.tuple.Tuple2;
 import org.apache.flink.streaming.api.datastream.DataStream;
 import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
 import streamgauge.Job;
+import streamgauge.Text;
 import streamgauge.flink.CompactType;
 import streamgauge.flink.Program;
 import streamgauge.flink.Topics;
 import streamgauge.streambench.Summary;
-import streamgauge.streambench.Text;
 
 /** Minimum, maximum, sum and mean of a field so far. One task computes them for all records. */
 public final class Statistics implements Program {

@@ -7,10 +7,10 @@ import org.apache.flink.streaming.api.datastream.DataStream;
 import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
 import org.apache.flink.util.Collector;
 import streamgauge.Job;
+import streamgauge.Text;
 import streamgauge.flink.Program;
 import streamgauge.flink.Topics;
 import streamgauge.streambench.Counts;
-import streamgauge.streambench.Text;
 
 /** How often each word of a field has come so far. */
 public final class Wordcount implements Program {

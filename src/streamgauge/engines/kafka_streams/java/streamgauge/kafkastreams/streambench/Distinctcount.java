@@ -16,10 +16,10 @@ import org.apache.kafka.streams.state.KeyValueStore;
 import org.apache.kafka.streams.state.StoreBuilder;
 import org.apache.kafka.streams.state.Stores;
 import streamgauge.Job;
+import streamgauge.Text;
 import streamgauge.kafkastreams.Binary;
 import streamgauge.kafkastreams.StreamProgram;
 import streamgauge.streambench.Counts;
-import streamgauge.streambench.Text;
 
 /** Counts the distinct values of a field. All tasks look for new values, each among its own; one counts them. */
 public final class Distinctcount implements StreamProgram {

@@ -3,8 +3,8 @@ package streamgauge.kafkastreams.streambench;
 import java.nio.charset.StandardCharsets;
 import org.apache.kafka.streams.kstream.KStream;
 import streamgauge.Job;
+import streamgauge.Text;
 import streamgauge.kafkastreams.StreamProgram;
-import streamgauge.streambench.Text;
 
 /** Publishes the records that hold a text. */
 public final class Grep implements StreamProgram {

@@ -2,8 +2,8 @@ package streamgauge.kafkastreams.streambench;
 
 import org.apache.kafka.streams.kstream.KStream;
 import streamgauge.Job;
+import streamgauge.Text;
 import streamgauge.kafkastreams.StreamProgram;
-import streamgauge.streambench.Text;
 
 /** Publishes one field of every record. */
 public final class Projection implements StreamProgram {

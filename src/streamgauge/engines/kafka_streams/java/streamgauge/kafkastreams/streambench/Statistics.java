@@ -5,10 +5,10 @@ import org.apache.kafka.streams.KeyValue;
 import org.apache.kafka.streams.kstream.Grouped;
 import org.apache.kafka.streams.kstream.KStream;
 import streamgauge.Job;
+import streamgauge.Text;
 import streamgauge.kafkastreams.Binary;
 import streamgauge.kafkastreams.StreamProgram;
 import streamgauge.streambench.Summary;
-import streamgauge.streambench.Text;
 
 /** Summarises the numbers of a field. One task does it for all records. */
 public final class Statistics implements StreamProgram {

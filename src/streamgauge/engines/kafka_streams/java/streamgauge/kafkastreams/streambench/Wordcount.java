@@ -6,10 +6,10 @@ import org.apache.kafka.streams.KeyValue;
 import org.apache.kafka.streams.kstream.Grouped;
 import org.apache.kafka.streams.kstream.KStream;
 import streamgauge.Job;
+import streamgauge.Text;
 import streamgauge.kafkastreams.Binary;
 import streamgauge.kafkastreams.StreamProgram;
 import streamgauge.streambench.Counts;
-import streamgauge.streambench.Text;
 
 /** Counts every word of a field. A word goes to the task that counts it through a topic. */
 public final class Wordcount implements StreamProgram {

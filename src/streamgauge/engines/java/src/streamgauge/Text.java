@@ -1,4 +1,4 @@
-package streamgauge.streambench;
+package streamgauge;
 
 import java.util.ArrayList;
 import java.util.Arrays;

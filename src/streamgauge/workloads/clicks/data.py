@@ -1,0 +1,68 @@
+"""Clicks: ``n_seq``, event time in milliseconds and page, separated by tabs; the page is the key.
+
+Event time passes as the plan's time does, from a fixed moment on, so that records stay a function of their number.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from streamgauge.contracts import Dataset, Records
+from streamgauge.model import NS_PER_MS, LoadPlan
+
+STREAM = "clicks"
+FIRST_MS = 1_767_225_600_000
+"""2026-01-01T00:00:00Z"""
+UNSCHEDULED_PER_S = 10_000
+"""A load without a schedule has an event time all the same."""
+LATE_FROM_MS = 2000
+"""Before that, no window has ended."""
+
+_U64 = npt.NDArray[np.uint64]
+
+
+class Clicks(Dataset):
+    name: ClassVar[str] = "clicks"
+    streams: ClassVar[tuple[str, ...]] = (STREAM,)
+    record_bytes = 40
+
+    def __init__(
+        self, seed: int, load: LoadPlan, *, out_of_order_ms: int, late_percent: int, late_ms: int, pages: int
+    ) -> None:
+        self._seed = np.uint64(seed % 2**64)
+        self._load = load
+        self._jitter_ms = out_of_order_ms // 2
+        self._late_percent, self._late_ms = late_percent, late_ms
+        self._pages = pages
+
+    def build(self, first: int, count: int) -> dict[str, Records]:
+        n_seq = np.arange(first, first + count, dtype=np.int64)
+        chance = _mix(n_seq.astype(np.uint64) ^ _mix(np.array([self._seed]))[0])
+        planned_ms = self._planned_ms(n_seq)
+        behind_ms = (chance % np.uint64(self._jitter_ms + 1)).astype(np.int64)
+        late = (chance >> np.uint64(40)) % np.uint64(100) < self._late_percent
+        late &= planned_ms >= LATE_FROM_MS
+        event_ms = FIRST_MS + planned_ms - np.where(late, self._late_ms, behind_ms)
+        pages = ((chance >> np.uint64(20)) % np.uint64(self._pages)).tolist()
+        keys = [b"page-%d" % page for page in pages]
+        values = [
+            b"%d\t%d\t%s" % record for record in zip(range(first, first + count), event_ms.tolist(), keys, strict=True)
+        ]
+        return {STREAM: Records(range(first, first + count), keys, values)}
+
+    def _planned_ms(self, n_seq: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        if not self._load.scheduled:
+            return n_seq * 1000 // UNSCHEDULED_PER_S
+        planned: npt.NDArray[np.int64] = self._load.offsets_ns(n_seq) // NS_PER_MS
+        return planned
+
+
+def _mix(numbers: _U64) -> _U64:
+    """The finaliser of splitmix64: spreads consecutive numbers over all 64 bits."""
+    mixed = numbers + np.uint64(0x9E3779B97F4A7C15)
+    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return mixed ^ (mixed >> np.uint64(31))
