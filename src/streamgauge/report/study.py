@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from streamgauge.model.campaign import Attempt
 from streamgauge.report import text
 from streamgauge.report.exhibit import Context, Section, gaps, verdict_words
 from streamgauge.report.page import as_script_data, csp_hash, packaged
-from streamgauge.report.reproduction import Attempt, ExperimentResult, Reproduction, read_reproduction
+from streamgauge.report.reproduction import ExperimentResult, Reproduction, read_reproduction
 from streamgauge.search_axis import SearchAxis
 from streamgauge.study import Exhibit, Study
 
@@ -144,7 +145,7 @@ def _of_repeated(attempt: Attempt, result: ExperimentResult, kind: str) -> str:
     """The figures of an attempt that was repeated; those of one that counts stand elsewhere."""
     if attempt in result.counted:
         return ""
-    figures = _figures(attempt.p50_ms.get(kind), attempt.p99_ms.get(kind), attempt.interval)
+    figures = _figures(attempt.p50_ms.get(kind), attempt.p99_ms.get(kind), attempt.interval or ())
     output = "" if attempt.rate_output is None else f"output {text.number(attempt.rate_output, 1)}/s"
     return ", ".join(part for part in (figures, output) if part)
 
