@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Self, TypeVar
@@ -34,9 +35,9 @@ class Stored(BaseModel):
         return type(self).model_validate({**self.as_json(), **changes})
 
 
-def _number(value: object) -> object:
+def _number(value: object) -> float:
     """Kept as it is: a whole number must not become 1.0 when it is written again."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= sys.float_info.max:
         raise PydanticCustomError("number", "a number")
     return value
 
@@ -45,10 +46,10 @@ def at_least_zero(most: float = math.inf) -> PlainValidator:
     """Of a number as above, with limits."""
     text = "a number from 0" + ("" if math.isinf(most) else f" to {most:g}")
 
-    def check(value: object) -> object:
-        if not 0 <= float(_number(value)) <= most:  # type: ignore[arg-type]
+    def check(value: object) -> float:
+        if not 0 <= (number := _number(value)) <= most:
             raise PydanticCustomError("number", text)
-        return value
+        return number
 
     return PlainValidator(check)
 
