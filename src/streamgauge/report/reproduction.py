@@ -13,6 +13,8 @@ from streamgauge.metrics import METRICS
 from streamgauge.model import campaign
 from streamgauge.model.campaign import REPRODUCTION_NAME, Attempt, ExperimentRow
 from streamgauge.model.capacity import Capacity, CapacityProbe
+from streamgauge.model.manifest import Manifest
+from streamgauge.model.summary import Summary
 from streamgauge.report.source import Source, read
 from streamgauge.rundir import RunDir
 from streamgauge.study import Experiment
@@ -38,7 +40,7 @@ class ExperimentResult:
     """The verdict over all its runs; empty where there was one only, and the file does not say."""
     directory: str | None
     """Of the run that counts, which is the median one of several, relative to ``out``."""
-    summary: Mapping[str, Any]
+    summary: Summary | None
     capacity: Capacity | None
 
     @property
@@ -92,7 +94,7 @@ class ExperimentResult:
         """
         if metric == CAPACITY:
             return None if self.capacity is None else self.capacity.interval[0]
-        value: Any = self.summary
+        value: Any = {} if self.summary is None else self.summary.as_json()
         for key in METRICS[metric].path if metric in METRICS else metric.split("."):
             value = value.get(key) if isinstance(value, Mapping) else None
         return _as_number(value)
@@ -107,15 +109,15 @@ class ExperimentResult:
         return None if self.directory is None or self.purpose != "run" else _read(self.out / self.directory)
 
     @cached_property
-    def manifest(self) -> Mapping[str, Any]:
-        """Of the run, or of a search's first probe; empty where there is none."""
+    def manifest(self) -> Manifest | None:
+        """Of the run, or of a search's first probe; None where there is none."""
         if self.source is not None:
-            return self.source.manifest.as_json()
+            return self.source.manifest
         for probe in () if self.capacity is None else self.capacity.probes:
             source = self.probe_source(probe)
             if source is not None:
-                return source.manifest.as_json()
-        return {}
+                return source.manifest
+        return None
 
     def probe_source(self, probe: CapacityProbe) -> Source | None:
         return None if self.directory is None else _read(self.out / self.directory / probe.directory)
@@ -184,7 +186,7 @@ def _result(out: Path, row: ExperimentRow) -> ExperimentResult:
         attempts=row.attempts,
         judged=row.verdict or "",
         directory=row.directory,
-        summary={} if row.summary is None else row.summary.as_json(),
+        summary=row.summary,
         capacity=row.capacity,
     )
 
