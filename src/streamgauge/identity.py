@@ -13,6 +13,7 @@ from dataclasses import MISSING, asdict, fields
 from typing import Any
 
 from streamgauge.model import LoadPlan, Scenario
+from streamgauge.model.manifest import Manifest
 from streamgauge.redaction import redact_options
 
 Ignored = Mapping[str, str]
@@ -60,16 +61,16 @@ def of_scenario(scenario: Scenario) -> Identity:
     return _identity({"scenario": describe(scenario), "engine": engine})
 
 
-def of_manifest(manifest: Mapping[str, Any], shared_cores: bool | None = None) -> Identity:
+def of_manifest(manifest: Manifest, shared_cores: bool | None = None) -> Identity:
     """Of a run. What an earlier version did not write has the value that is the default now."""
-    scenario = {**defaults(), **manifest["scenario"]}
+    scenario = {**defaults(), **manifest.scenario.as_json()}
     return _identity(
         {
-            "scenario": {**scenario, "load": asdict(LoadPlan.from_json(scenario["load"]))},
-            "engine": _only(manifest["engine"], ENGINE),
-            "program": manifest.get("program", []),
-            "transport": _only(manifest["transport"], TRANSPORT),
-            "machine": _only(manifest.get("machine", {}), MACHINE),
+            "scenario": {**scenario, "load": asdict(manifest.scenario.load.plan())},
+            "engine": _only(manifest.engine.as_json(), ENGINE),
+            "program": manifest.program or [],
+            "transport": _only(manifest.transport.as_json(), TRANSPORT),
+            "machine": _only(manifest.machine.as_json(), MACHINE),
             "shared_cores": shared_cores,
         }
     )

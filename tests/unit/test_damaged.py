@@ -23,6 +23,7 @@ from streamgauge.campaigns.reproduction_file import ReproductionFile
 from streamgauge.campaigns.search import Answer
 from streamgauge.cli.main import app
 from streamgauge.errors import UsageError
+from streamgauge.model.campaign import ExperimentRow
 from streamgauge.model.capacity import CapacityProbe
 from streamgauge.run.plan import Request
 from streamgauge.studies import scenario as scenarios
@@ -113,7 +114,8 @@ def reproduce(path: Path) -> list[str]:
     one = campaign.described().experiments[0]
     row = {"name": one.name, "scenario": one.scenario, "dimensions": one.dimensions, "purpose": "run"}
     row |= {"engine": "echo", "runs": 1, "state": "done", "reason": "", "attempts": [attempt], "verdict": "VALID"}
-    file.content["experiments"] = [row | {"directory": "runs/a", "summary": summary, "capacity": None}]
+    row |= {"directory": "runs/a", "summary": summary, "capacity": None}
+    file.lay_out([ExperimentRow.model_validate(row)])
     file.write()
     return ["reproduce", "ospbench", "--engine", "echo", "--out", str(campaign.out), "--dry-run"]
 

@@ -75,7 +75,7 @@ def check_alike(a: RunDir, others: Sequence[RunDir], ignored: Iterable[str] = IG
 def _identity(run: RunDir) -> identity.Identity:
     manifest = run.manifest()
     shared = shared_cores(manifest, run.outcome() if run.outcome_path.is_file() else Outcome.blank())
-    return identity.of_manifest(manifest.as_json(), shared)
+    return identity.of_manifest(manifest, shared)
 
 
 def _read(path: Path) -> Side:

@@ -19,11 +19,12 @@ from streamgauge import registry, report
 from streamgauge.campaigns.capacity import CapacitySearch
 from streamgauge.campaigns.referee import PROBE_S
 from streamgauge.campaigns.repetition import median_run, summarize
-from streamgauge.campaigns.reproduction_file import ReproductionFile, Row
+from streamgauge.campaigns.reproduction_file import ReproductionFile
 from streamgauge.campaigns.reproduction_runner import RESOLUTION, AttemptResult, LocalRunner
 from streamgauge.errors import EXIT_OK, EngineFailed, InvalidMeasurement, Unsupported, UsageError
 from streamgauge.identity import Ignored
 from streamgauge.model import Verdict
+from streamgauge.model.campaign import Attempt, ExperimentRow, Reproduction
 from streamgauge.model.summary import Summary
 from streamgauge.processes import directory_lock
 from streamgauge.redaction import redact_options
@@ -116,25 +117,25 @@ class PlannedExperiment:
         probe_s = 2 * min(load.measured_s, PROBE_S)
         return PROBES * (around_s + probe_s) + around_s + max(load.measured_s, probe_s)
 
-    def row(self) -> Row:
+    def row(self) -> ExperimentRow:
         one = self.experiment
-        return {
-            "name": one.name,
-            "scenario": one.scenario,
-            "dimensions": dict(one.dimensions),
-            "settings": dict(one.settings),
-            "faults": list(one.faults),
-            "purpose": one.purpose,
-            "engine": self.engine,
-            "runs": self.runs,
-            "state": "not run" if self.request is None else "pending",
-            "reason": self.reason,
-            "attempts": [],
-            "verdict": None,
-            "directory": None,
-            "summary": None,
-            "capacity": None,
-        }
+        return ExperimentRow(
+            name=one.name,
+            scenario=one.scenario,
+            dimensions=dict(one.dimensions),
+            settings=dict(one.settings),
+            faults=list(one.faults),
+            purpose=one.purpose,
+            engine=self.engine,
+            runs=self.runs,
+            state="not run" if self.request is None else "pending",
+            reason=self.reason,
+            attempts=[],
+            verdict=None,
+            directory=None,
+            summary=None,
+            capacity=None,
+        )
 
 
 class CampaignReporter(Reporter, Protocol):
@@ -142,7 +143,7 @@ class CampaignReporter(Reporter, Protocol):
 
     def begin(self, title: str) -> None: ...
 
-    def end(self, row: Row) -> None: ...
+    def end(self, row: ExperimentRow) -> None: ...
 
 
 class ExperimentRunner(Protocol):
@@ -191,7 +192,7 @@ def _plan_experiment(campaign: ReproductionRequest, experiment: Experiment, engi
 
 def reproduce(
     campaign: ReproductionRequest, reporter: CampaignReporter, runner: ExperimentRunner | None = None
-) -> dict[str, Any]:
+) -> Reproduction:
     """Run what is chosen and not done yet; returns the content of ``reproduction.json``.
 
     Raises UsageError when ``campaign.out`` holds anything else than this reproduction or another command is using it,
@@ -204,7 +205,7 @@ def reproduce(
 
 def _reproduce(
     campaign: ReproductionRequest, reporter: CampaignReporter, runner: ExperimentRunner | None
-) -> dict[str, Any]:
+) -> Reproduction:
     plans = plan(campaign)
     file = ReproductionFile.open(campaign.out, campaign.study, campaign.described(), campaign.settings())
     runnable = [planned for planned in plans if planned.chosen and planned.request is not None]
@@ -215,9 +216,9 @@ def _reproduce(
         for number, planned in enumerate(runnable, start=1):
             row = file.row(planned.experiment.name, planned.engine)
             title = f"{number} of {len(runnable)}: {planned.experiment.name} on {planned.engine}"
-            while row["state"] == "pending":
+            while row.state == "pending":
                 reporter.begin(title + _turn(planned, row))
-                _attempt(planned, row, file, campaign.out, reporter, doing)
+                row = _attempt(planned, row, file, campaign.out, reporter, doing)
                 _save(file, campaign)
             reporter.end(row)
     return file.content
@@ -226,96 +227,92 @@ def _reproduce(
 def done_before(campaign: ReproductionRequest) -> dict[str, str]:
     """Steps that need not be run any more, by name, each with its verdict. Raises UsageError as ``reproduce`` does."""
     file = ReproductionFile.open(campaign.out, campaign.study, campaign.described(), campaign.settings())
-    return {f"{row['name']}-{row['engine']}": row["verdict"] for row in file.rows if row["state"] == "done"}
+    return {f"{row.name}-{row.engine}": str(row.verdict) for row in file.rows if row.state == "done"}
 
 
-def _turn(planned: PlannedExperiment, row: Row) -> str:
+def _turn(planned: PlannedExperiment, row: ExperimentRow) -> str:
     """Which of its runs comes next, and whether again."""
     run = _next_run(row)
     turn = f", run {run} of {planned.runs}" if planned.runs > 1 else ""
-    again = any(attempt["run"] == run for attempt in row["attempts"])
+    again = any(attempt.run == run for attempt in row.attempts)
     return turn + (" (again, since it was INVALID)" if again else "")
 
 
-def _next_run(row: Row) -> int:
+def _next_run(row: ExperimentRow) -> int:
     """The number of the run that comes next: the last one again while it is INVALID and may be repeated."""
-    if not row["attempts"]:
+    if not row.attempts:
         return 1
-    last = row["attempts"][-1]
-    tried = sum(attempt["run"] == last["run"] for attempt in row["attempts"])
-    again = last["verdict"] == Verdict.INVALID.value and tried < ATTEMPTS
-    return int(last["run"]) + (0 if again else 1)
+    last = row.attempts[-1]
+    tried = sum(attempt.run == last.run for attempt in row.attempts)
+    again = last.verdict == "INVALID" and tried < ATTEMPTS
+    return last.run + (0 if again else 1)
 
 
 def _attempt(
     planned: PlannedExperiment,
-    row: Row,
+    row: ExperimentRow,
     file: ReproductionFile,
     out: Path,
     reporter: Reporter,
     runner: ExperimentRunner,
-) -> None:
+) -> ExperimentRow:
+    """The row with this attempt in it."""
     began = time.monotonic()
     run = _next_run(row)
     directory = _directory(planned, row, out, run)
     result = runner.carry_out(planned, directory, reporter)
     name = str(directory.relative_to(out))
-    row["attempts"].append(
-        {
-            "run": run,
-            "directory": name,
-            "verdict": result.verdict.value,
-            "reasons": list(result.reasons),
-            **_figures(result),
-        }
-    )
+    row = row.with_changes(attempts=[*row.attempts, _described(result, run, name)])
     median, summary = _together(row, out) or (name, result.summary)
     following = _next_run(row)
-    file.settle(
-        row,
+    row = row.with_changes(
+        state="done" if following > planned.runs else "pending",
         verdict=summary.verdict if summary else result.verdict.value,
         directory=median,
-        summary=None if summary is None else summary.as_json(),
-        capacity=None if result.capacity is None else result.capacity.as_json(),
-        seconds=time.monotonic() - began,
-        done=following > planned.runs,
+        summary=summary,
+        capacity=result.capacity,
     )
+    file.settle(row, time.monotonic() - began)
     if following == run:
         reporter.warn(f"{name} is INVALID and is repeated once: {'; '.join(result.reasons)}")
+    return row
 
 
-def _figures(result: AttemptResult) -> dict[str, Any]:
-    """Of an attempt, whether it counts or not: percentiles of each latency, output, the bracket of a search."""
+def _described(result: AttemptResult, run: int, directory: str) -> Attempt:
+    """Whether it counts or not: with percentiles of each latency, output, the bracket of a search."""
     summary = result.summary
     kinds = {} if summary is None else {kind: summary.latency(kind) for kind in summary.latency_ms}
-    return {
-        **{f"{name}_ms": {kind: values.get(name) for kind, values in kinds.items()} for name in ("p50", "p99")},
-        "rate_output": None if summary is None else summary.rate_per_s.output,
-        "interval": None if result.capacity is None else list(result.capacity.interval),
-    }
+    return Attempt(
+        run=run,
+        directory=directory,
+        verdict=result.verdict.value,
+        reasons=list(result.reasons),
+        p50_ms={kind: values.get("p50") for kind, values in kinds.items()},
+        p99_ms={kind: values.get("p99") for kind, values in kinds.items()},
+        rate_output=None if summary is None else summary.rate_per_s.output,
+        interval=None if result.capacity is None else result.capacity.interval,
+    )
 
 
-def _together(row: Row, out: Path) -> tuple[str, Summary] | None:
+def _together(row: ExperimentRow, out: Path) -> tuple[str, Summary] | None:
     """The directory of the median run, and its summary with the values of all; None while there is one run only."""
-    counted = {attempt["run"]: attempt["directory"] for attempt in row["attempts"]}
+    counted = {attempt.run: attempt.directory for attempt in row.attempts}
     if len(counted) == 1:
         return None
     directories = {Path(directory).name: directory for directory in counted.values()}
     summaries = {name: RunDir(out / directory).summary() for name, directory in directories.items()}
     discarded = {
-        Path(counted[attempt["run"]]).name: {
-            Path(attempt["directory"]).name: RunDir(out / attempt["directory"]).summary()
-        }
-        for attempt in row["attempts"]
-        if attempt["directory"] not in counted.values()
+        Path(counted[attempt.run]).name: {Path(attempt.directory).name: RunDir(out / attempt.directory).summary()}
+        for attempt in row.attempts
+        if attempt.directory not in counted.values()
     }
     median = median_run(summaries)
     return directories[median], summarize(summaries, median, discarded)
 
 
-def _directory(planned: PlannedExperiment, row: Row, out: Path, run: int) -> Path:
+def _directory(planned: PlannedExperiment, row: ExperimentRow, out: Path, run: int) -> Path:
     """Where the next attempt goes. A run that was cut off is left where it is; a search is resumed."""
-    judged = {attempt["directory"] for attempt in row["attempts"]}
+    judged = {attempt.directory for attempt in row.attempts}
     first = out / "runs" / planned.name
     if planned.runs > 1:
         first = first / str(run)
@@ -331,9 +328,9 @@ def _save(file: ReproductionFile, campaign: ReproductionRequest) -> None:
     report.write_study(campaign.out, campaign.described())
 
 
-def exit_code(content: Mapping[str, Any]) -> int:
+def exit_code(content: Reproduction) -> int:
     """What the command that made this file ends with. Overload is a finding."""
-    verdicts = {row["verdict"] for row in content["experiments"] if row["state"] == "done"}
+    verdicts = {row.verdict for row in content.experiments if row.state == "done"}
     if Verdict.INVALID.value in verdicts:
         return InvalidMeasurement.exit_code
     return EngineFailed.exit_code if Verdict.FAILED.value in verdicts else EXIT_OK

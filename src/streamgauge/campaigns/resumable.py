@@ -7,19 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from streamgauge.errors import UsageError
-from streamgauge.stored import Schema, check, read_json
-
-
-def read(path: Path, format_: int, schema: Schema) -> dict[str, Any]:
-    """Raises UsageError for what is damaged, or of another format."""
-    content = read_json(path, {})
-    stored_format = content.get("format")
-    if stored_format != format_:
-        raise UsageError(
-            f"{path.name} has a format that this version does not read", where=path, got=stored_format, expected=format_
-        )
-    check(path, content, schema)
-    return content
 
 
 def check_same(path: Path, before: Mapping[str, Any], now: Mapping[str, Any], work: str) -> None:

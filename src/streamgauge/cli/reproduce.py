@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from streamgauge.campaigns.reproduction import PlannedExperiment
+    from streamgauge.model.campaign import ExperimentRow, Reproduction
 
 
 def reproduce(
@@ -51,10 +52,10 @@ def reproduce(
 ) -> None:
     """Run what a published study ran, and write one report with its tables and figures."""
     from streamgauge.campaigns import reproduction
-    from streamgauge.campaigns.reproduction_file import NAME, Row
     from streamgauge.cli.live import LiveView
     from streamgauge.cli.request import check_bootstrap, refuse_redacted
     from streamgauge.errors import Interrupted
+    from streamgauge.model.campaign import REPRODUCTION_NAME
     from streamgauge.processes.supervisor import signals_as_interrupt
     from streamgauge.studies import scenario as scenarios
 
@@ -86,7 +87,7 @@ def reproduce(
             if self._live is not None:
                 self.say(title)
 
-        def end(self, row: Row) -> None:
+        def end(self, row: ExperimentRow) -> None:
             self.say(f"  {outcome_line(row)}")
 
     try:
@@ -100,53 +101,51 @@ def reproduce(
         ) from None
     _print_outcome(content, to_stderr=as_json)
     typer.echo(f"report       {campaign.out / 'report.html'}", err=as_json)
-    typer.echo(f"reproduction {campaign.out / NAME}", err=as_json)
+    typer.echo(f"reproduction {campaign.out / REPRODUCTION_NAME}", err=as_json)
     if as_json:
-        echo_json(content)
+        echo_json(content.as_json())
     raise typer.Exit(reproduction.exit_code(content))
 
 
-def outcome_line(row: Mapping[str, Any]) -> str:
+def outcome_line(row: ExperimentRow) -> str:
     """How an experiment ended, in one line."""
     notes, found = notes_of(row), figures_of(row)
     verdict = verdict_of(row) + (f" ({notes})" if notes else "")
-    reasons = "; ".join(_reasons(row)) if row["attempts"] else row["reason"]
+    reasons = "; ".join(_reasons(row)) if row.attempts else row.reason
     return ": ".join(part for part in (verdict, found, reasons) if part)
 
 
-def _reasons(row: Mapping[str, Any]) -> list[str]:
-    if row["runs"] > 1:
-        return list(row["summary"]["reasons"])
-    return list(row["attempts"][-1]["reasons"])
+def _reasons(row: ExperimentRow) -> list[str]:
+    if row.runs > 1 and row.summary is not None:
+        return list(row.summary.reasons)
+    return list(row.attempts[-1].reasons)
 
 
-def verdict_of(row: Mapping[str, Any]) -> str:
+def verdict_of(row: ExperimentRow) -> str:
     """The verdict that counts, or why there is none."""
-    return str(row["verdict"] if row["attempts"] else row["state"])
+    return str(row.verdict or row.state)
 
 
-def notes_of(row: Mapping[str, Any]) -> str:
+def notes_of(row: ExperimentRow) -> str:
     """How many runs a verdict rests on, and what was repeated."""
-    repeated = len(row["attempts"]) - len({attempt["run"] for attempt in row["attempts"]})
-    if row["runs"] > 1:
-        return f"{row['runs']} runs" + (f", {repeated} repeated" if repeated else "")
-    return f"first attempt {row['attempts'][0]['verdict']}" if repeated else ""
+    repeated = len(row.attempts) - len({attempt.run for attempt in row.attempts})
+    if row.runs > 1:
+        return f"{row.runs} runs" + (f", {repeated} repeated" if repeated else "")
+    return f"first attempt {row.attempts[0].verdict}" if repeated else ""
 
 
-def figures_of(row: Mapping[str, Any]) -> str:
+def figures_of(row: ExperimentRow) -> str:
     """The figures of a run or a search that a reader looks for first."""
-    from streamgauge.model.capacity import Capacity
     from streamgauge.report.capacity import headline
     from streamgauge.report.text import number
 
-    if row["capacity"] is not None:
-        return headline(Capacity.model_validate(row["capacity"]))[1]
-    if row["summary"] is None:
+    if row.capacity is not None:
+        return headline(row.capacity)[1]
+    if row.summary is None:
         return ""
-    latencies = row["summary"]["latency_ms"]
-    kind = "total" if (latencies.get("total") or {}).get("p50") is not None else "latest"
-    found = latencies.get(kind) or {}
-    return f"{kind} p50 {number(found.get('p50'), 1)} ms, p99 {number(found.get('p99'), 1)} ms"
+    kind = "total" if row.summary.percentile_ms("total", "p50") is not None else "latest"
+    p50_ms, p99_ms = (row.summary.percentile_ms(kind, name) for name in ("p50", "p99"))
+    return f"{kind} p50 {number(p50_ms, 1)} ms, p99 {number(p99_ms, 1)} ms"
 
 
 def duration(seconds: float) -> str:
@@ -184,16 +183,16 @@ def _print_plan(plans: Sequence[PlannedExperiment], done: Mapping[str, str]) -> 
             typer.echo(f"{name} is not ready: it lacks {'; '.join(problems)}")
 
 
-def _print_outcome(content: Mapping[str, Any], *, to_stderr: bool) -> None:
+def _print_outcome(content: Reproduction, *, to_stderr: bool) -> None:
     table = _table("experiment", "engine", "verdict", "")
-    pending = [row for row in content["experiments"] if row["state"] == "pending"]
-    for row in content["experiments"]:
-        if row not in pending:
-            said = [figures_of(row) or row["reason"], notes_of(row)]
-            table.add_row(row["name"], row["engine"], verdict_of(row), "; ".join(part for part in said if part))
+    pending = [row for row in content.experiments if row.state == "pending"]
+    for row in content.experiments:
+        if row.state != "pending":
+            said = [figures_of(row) or row.reason, notes_of(row)]
+            table.add_row(row.name, row.engine, verdict_of(row), "; ".join(part for part in said if part))
     _print(table, to_stderr=to_stderr)
-    state = f"{content['state']}, {len(pending)} experiments pending" if pending else content["state"]
-    typer.echo(f"{content['title']}: {state}, {duration(content['seconds'])} of runs", err=to_stderr)
+    state = f"{content.state}, {len(pending)} experiments pending" if pending else content.state
+    typer.echo(f"{content.title}: {state}, {duration(content.seconds)} of runs", err=to_stderr)
 
 
 def _table(*columns: str) -> Table:

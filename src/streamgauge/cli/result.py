@@ -131,7 +131,9 @@ def _objective(objective: SloResult) -> str:
 
 
 def _line(name: str, figures: Mapping[str, Any]) -> str:
-    return f"{name:<11}" + "  ".join(f"{key} {_number(value)}" for key, value in figures.items())
+    """Without what is no figure, of a newer version."""
+    shown = {key: value for key, value in figures.items() if value is None or isinstance(value, int | float)}
+    return f"{name:<11}" + "  ".join(f"{key} {_number(value)}" for key, value in shown.items())
 
 
 def _number(value: Any) -> str:

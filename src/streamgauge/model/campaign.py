@@ -1,11 +1,29 @@
-"""The files of campaigns other than capacity searches: ``set.json`` of a set of repetitions."""
+"""The files of campaigns other than capacity searches.
+
+``set.json`` of a set of repetitions, and ``reproduction.json``: what was run of a study, what came of it, and all that
+is needed to resume it.
+
+Format history of ``reproduction.json``
+---------------------------------------
+1   first; ``runs``, ``verdict``, ``settings`` and ``faults`` of an experiment, ``run``, ``p50_ms``, ``p99_ms``,
+    ``rate_output`` and ``interval`` of an attempt came later and may be missing; ``dimensions`` of an experiment came
+    in place of ``stage`` and ``variant``
+"""
 
 from __future__ import annotations
 
-from streamgauge.stored import AtLeastOne, Stored
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from streamgauge.model.capacity import Capacity, Interval
+from streamgauge.model.summary import Summary, VerdictWord
+from streamgauge.stored import AtLeastOne, Content, Number, Stored, read, read_format, write_json
 
 SET_NAME = "set.json"
 SET_FORMAT = 1
+REPRODUCTION_NAME = "reproduction.json"
+REPRODUCTION_FORMAT = 1
 
 
 class RepetitionSet(Stored):
@@ -14,3 +32,82 @@ class RepetitionSet(Stored):
     format: int = SET_FORMAT
     runs: AtLeastOne
     median: str
+
+
+class Attempt(Stored):
+    """One run of an experiment, or its repetition after an INVALID one."""
+
+    run: AtLeastOne = 1
+    directory: str
+    verdict: VerdictWord
+    reasons: Sequence[str]
+    p50_ms: Mapping[str, Number | None] = {}
+    """The median of each latency, by name."""
+    p99_ms: Mapping[str, Number | None] = {}
+    rate_output: Number | None = None
+    interval: Interval | None = None
+    """Of a search."""
+
+
+class ExperimentRow(Stored):
+    """One experiment on one engine, as far as it was run."""
+
+    name: str
+    scenario: str
+    dimensions: Mapping[str, str]
+    settings: Mapping[str, str] = {}
+    faults: Sequence[str] = ()
+    purpose: Literal["run", "capacity"]
+    engine: str
+    runs: AtLeastOne = 1
+    state: Literal["pending", "done", "not run"]
+    reason: str
+    attempts: Sequence[Attempt]
+    verdict: VerdictWord | None = None
+    """Over all its runs."""
+    directory: str | None
+    """Of the run that counts, which is the median one of several."""
+    summary: Summary | None
+    capacity: Capacity | None
+
+
+class Reproduction(Stored):
+    format: int = REPRODUCTION_FORMAT
+    study: str
+    title: str
+    source: str = ""
+    profile: str
+    state: Literal["unfinished", "finished"]
+    started: str = ""
+    seconds: Number = 0.0
+    machine: Mapping[str, Any] = {}
+    streamgauge: str = ""
+    """Its version."""
+    settings: Mapping[str, Any] = {}
+    experiments: Sequence[ExperimentRow]
+
+
+def read_reproduction(path: Path) -> Reproduction:
+    """Raises UsageError when it is damaged or of another format, and FileNotFoundError."""
+    read_format(path, REPRODUCTION_FORMAT)
+    return read(path, Reproduction, upgrade=_upgrade)
+
+
+def _upgrade(content: Content) -> Content:
+    """As it is written today. What is damaged is left as it is."""
+    rows = content.get("experiments")
+    if not isinstance(rows, list):
+        return content
+    return {**content, "experiments": [_upgrade_row(row) if isinstance(row, dict) else row for row in rows]}
+
+
+def _upgrade_row(row: Content) -> Content:
+    """Early files have one run of each experiment, and two dimensions as keys of their own."""
+    attempts = row.get("attempts")
+    last = attempts[-1] if isinstance(attempts, list) and attempts else None
+    dimensions = {key: row[key] for key in ("stage", "variant") if key in row}
+    return {"verdict": last.get("verdict") if isinstance(last, dict) else None, "dimensions": dimensions, **row}
+
+
+def write_reproduction(path: Path, content: Reproduction) -> None:
+    write_json(path, content.as_json())

@@ -7,8 +7,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field
 
-from streamgauge.model import Delivery, Fault, JobFile, Stream
 from streamgauge.model.calibration import Calibration
+from streamgauge.model.scenario import QUIET_S, Fault, JobFile
+from streamgauge.model.streams import Stream
+from streamgauge.model.traits import Delivery
 from streamgauge.shapes import Arrivals, LoadPlan, ShapeName
 from streamgauge.stored import AtLeastOne, Content, Count, Number, Stored, at_least_zero
 
@@ -56,9 +58,9 @@ class ScenarioUsed(Stored):
     load: Load
     partitions: AtLeastOne | None = None
     drain_deadline_s: Number | None = None
-    quiet_s: Number | None = None
     sustained: str | None
     seed: int | None = None
+    quiet_s: Number = QUIET_S
     generators: int = 1
     slo: Sequence[str] = ()
     parameters: Mapping[str, Any] = {}

@@ -25,13 +25,15 @@ def configuration_table(title: str, here: Sequence[OfScenario], published: Seque
 
 
 def engine_title(result: ExperimentResult) -> str:
-    engine = result.manifest.get("engine") or {}
-    return f"{engine.get('title') or result.engine} {engine.get('version') or ''}".strip()
+    if result.manifest is None:
+        return result.engine
+    engine = result.manifest.engine
+    return f"{engine.title or result.engine} {engine.version}".strip()
 
 
 def engine_options(result: ExperimentResult) -> Mapping[str, Any]:
     """With the system's own settings (``conf``) one by one, as a scenario file has them."""
-    options = dict((result.manifest.get("engine") or {}).get("options") or {})
+    options = {} if result.manifest is None else dict(result.manifest.engine.options)
     own = options.pop("conf", None) or {}
     return {**options, **own}
 

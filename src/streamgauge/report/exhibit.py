@@ -117,7 +117,7 @@ def fits(dimensions: Mapping[str, str], of_experiment: Mapping[str, str]) -> boo
 
 def verdict_words(result: ExperimentResult) -> str:
     """The verdict, and the state where it is worth a word."""
-    state = result.summary.get("state")
+    state = result.summary and result.summary.state
     return f"{result.verdict}, {state}" if state in ("drifting", "overloaded") else result.verdict
 
 

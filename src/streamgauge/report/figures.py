@@ -301,12 +301,12 @@ def _per_role(source: Source, field: str, title: str, unit: str, growth: bool) -
     return over_time(source, traces, linear(title), showlegend=True) if traces else None
 
 
-def _missing(source: Source, kind: str) -> int:
+def _missing(source: Source, kind: str) -> float:
     """Results that never came: the line ends below 100 %."""
-    return int(source.summary.latency(kind).get("missing") or 0)
+    return float(source.summary.latency(kind).get("missing") or 0)
 
 
-def _cumulated(values: np.ndarray, counts: np.ndarray, missing: int) -> tuple[list[float], list[float]]:
+def _cumulated(values: np.ndarray, counts: np.ndarray, missing: float) -> tuple[list[float], list[float]]:
     """Value and share (%) of results within it: evenly spaced shares, closer ones in the tail, both ends."""
     import numpy as np  # as above
 

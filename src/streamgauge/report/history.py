@@ -204,7 +204,7 @@ def _why(problem: UsageError | OSError) -> str:
 
 
 def _settings(manifest: Manifest, shared: bool | None) -> dict[str, str]:
-    identified = identity.ignoring(identity.of_manifest(manifest.as_json(), shared), [*MEASURED, *IGNORED])
+    identified = identity.ignoring(identity.of_manifest(manifest, shared), [*MEASURED, *IGNORED])
     return {_short(name): text.plain(value) for name, value in identified.items()}
 
 

@@ -10,35 +10,17 @@ from typing import Any
 
 from streamgauge.errors import UsageError
 from streamgauge.metrics import METRICS
+from streamgauge.model import campaign
+from streamgauge.model.campaign import REPRODUCTION_NAME, Attempt, ExperimentRow
 from streamgauge.model.capacity import Capacity, CapacityProbe
+from streamgauge.model.manifest import Manifest
+from streamgauge.model.summary import Summary
 from streamgauge.report.source import Source, read
 from streamgauge.rundir import RunDir
-from streamgauge.schemas import REPRODUCTION
-from streamgauge.stored import check, read_json
 from streamgauge.study import Experiment
 
-FORMAT = 1
-NAME = "reproduction.json"
 CAPACITY = "capacity.best"
 """The metric of a search's answer: the hardest value that was sustained."""
-FIRST_DIMENSIONS = ("stage", "variant")
-"""Early files have these two as keys of their own instead of ``dimensions``."""
-
-
-@dataclass(frozen=True)
-class Attempt:
-    """One run of an experiment, or its repetition after an INVALID one."""
-
-    directory: str
-    verdict: str
-    reasons: Sequence[str]
-    run: int = 1
-    p50_ms: Mapping[str, float | None] = field(default_factory=dict)
-    """The median of each latency, by name."""
-    p99_ms: Mapping[str, float | None] = field(default_factory=dict)
-    rate_output: float | None = None
-    interval: Sequence[float | None] = ()
-    """Of a search: the best sustained rate, and the nearest one that was not."""
 
 
 @dataclass
@@ -58,7 +40,7 @@ class ExperimentResult:
     """The verdict over all its runs; empty where there was one only, and the file does not say."""
     directory: str | None
     """Of the run that counts, which is the median one of several, relative to ``out``."""
-    summary: Mapping[str, Any]
+    summary: Summary | None
     capacity: Capacity | None
 
     @property
@@ -112,7 +94,7 @@ class ExperimentResult:
         """
         if metric == CAPACITY:
             return None if self.capacity is None else self.capacity.interval[0]
-        value: Any = self.summary
+        value: Any = {} if self.summary is None else self.summary.as_json()
         for key in METRICS[metric].path if metric in METRICS else metric.split("."):
             value = value.get(key) if isinstance(value, Mapping) else None
         return _as_number(value)
@@ -127,15 +109,15 @@ class ExperimentResult:
         return None if self.directory is None or self.purpose != "run" else _read(self.out / self.directory)
 
     @cached_property
-    def manifest(self) -> Mapping[str, Any]:
-        """Of the run, or of a search's first probe; empty where there is none."""
+    def manifest(self) -> Manifest | None:
+        """Of the run, or of a search's first probe; None where there is none."""
         if self.source is not None:
-            return self.source.manifest.as_json()
+            return self.source.manifest
         for probe in () if self.capacity is None else self.capacity.probes:
             source = self.probe_source(probe)
             if source is not None:
-                return source.manifest.as_json()
-        return {}
+                return source.manifest
+        return None
 
     def probe_source(self, probe: CapacityProbe) -> Source | None:
         return None if self.directory is None else _read(self.out / self.directory / probe.directory)
@@ -171,60 +153,41 @@ class Reproduction:
 
 def read_reproduction(out: Path) -> Reproduction:
     """Read ``OUT/reproduction.json``. Raises UsageError when it is not there, or not of this format."""
-    path = out / NAME
+    path = out / REPRODUCTION_NAME
     try:
-        content = read_json(path, {})
+        content = campaign.read_reproduction(path)
     except (FileNotFoundError, NotADirectoryError):
         raise UsageError(
-            "not a reproduced study", where=out, got=f"no {NAME}", hint="streamgauge reproduce STUDY"
+            "not a reproduced study", where=out, got=f"no {REPRODUCTION_NAME}", hint="streamgauge reproduce STUDY"
         ) from None
-    written = content.get("format")
-    if written != FORMAT:
-        raise UsageError(
-            f"{NAME} has a format that this version does not read", where=path, got=written, expected=FORMAT
-        )
-    check(path, content, REPRODUCTION)
     return Reproduction(
-        study=str(content["study"]),
-        profile=str(content["profile"]),
-        state=str(content["state"]),
-        started=str(content.get("started") or ""),
-        seconds=content.get("seconds"),
-        version=str(content.get("streamgauge") or ""),
-        machine=content.get("machine") or {},
-        experiments=[_result(out, row) for row in content["experiments"]],
-        about=content,
+        study=content.study,
+        profile=content.profile,
+        state=content.state,
+        started=content.started,
+        seconds=content.seconds,
+        version=content.streamgauge,
+        machine=content.machine,
+        experiments=[_result(out, row) for row in content.experiments],
+        about=content.as_json(),
     )
 
 
-def dimensions_of(row: Mapping[str, Any]) -> dict[str, str]:
-    """Of an experiment in the file, however early it was written."""
-    return dict(row.get("dimensions") or {key: row[key] for key in FIRST_DIMENSIONS if key in row})
-
-
-def _result(out: Path, row: Mapping[str, Any]) -> ExperimentResult:
+def _result(out: Path, row: ExperimentRow) -> ExperimentResult:
     return ExperimentResult(
         out=out,
-        **{key: row[key] for key in ("name", "engine", "scenario", "purpose", "state")},
-        dimensions=dimensions_of(row),
-        reason=str(row.get("reason") or ""),
-        attempts=[
-            Attempt(
-                str(one["directory"]),
-                str(one["verdict"]),
-                [str(reason) for reason in one.get("reasons") or ()],
-                int(one.get("run") or 1),
-                one.get("p50_ms") or {},
-                one.get("p99_ms") or {},
-                one.get("rate_output"),
-                one.get("interval") or (),
-            )
-            for one in row.get("attempts") or ()
-        ],
-        judged=str(row.get("verdict") or ""),
-        directory=row.get("directory"),
-        summary=row.get("summary") or {},
-        capacity=None if row.get("capacity") is None else Capacity.model_validate(row["capacity"]),
+        name=row.name,
+        dimensions=row.dimensions,
+        engine=row.engine,
+        scenario=row.scenario,
+        purpose=row.purpose,
+        state=row.state,
+        reason=row.reason,
+        attempts=row.attempts,
+        judged=row.verdict or "",
+        directory=row.directory,
+        summary=row.summary,
+        capacity=row.capacity,
     )
 
 

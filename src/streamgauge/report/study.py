@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from streamgauge.model.campaign import Attempt
 from streamgauge.report import text
 from streamgauge.report.exhibit import Context, Section, gaps, verdict_words
 from streamgauge.report.page import as_script_data, csp_hash, packaged
-from streamgauge.report.reproduction import Attempt, ExperimentResult, Reproduction, read_reproduction
+from streamgauge.report.reproduction import ExperimentResult, Reproduction, read_reproduction
 from streamgauge.search_axis import SearchAxis
 from streamgauge.study import Exhibit, Study
 
@@ -79,8 +80,8 @@ def _engines(reproduction: Reproduction) -> list[str]:
     """Each engine with the versions that ran: more than one when the study was gone on with after an update."""
     engines = []
     for name in reproduction.engines:
-        ran = [result.manifest.get("engine") or {} for result in reproduction.experiments if result.engine == name]
-        versions = dict.fromkeys(str(engine["version"]) for engine in ran if engine.get("version"))
+        ran = [result.manifest for result in reproduction.experiments if result.engine == name]
+        versions = dict.fromkeys(manifest.engine.version for manifest in ran if manifest is not None)
         engines.append(f"{name} {', '.join(versions)}".strip())
     return engines
 
@@ -96,7 +97,7 @@ def _scaled(reproduction: Reproduction, study: Study) -> list[tuple[str, str]]:
     changes: dict[str, dict[str, Any]] = {}
     paper_runs = study.runs.get("paper", 1)
     for result in reproduction.experiments:
-        of_result = dict((result.manifest.get("scenario") or {}).get("scaled") or {})
+        of_result = {} if result.manifest is None else dict(result.manifest.scenario.scaled)
         if result.purpose == "capacity":
             for name in (SearchAxis.of_file(result.capacity).name, "measured_s"):  # of one probe among many
                 of_result.pop(name, None)
@@ -124,7 +125,7 @@ def _machine(machine: Mapping[str, Any]) -> str:
 
 
 def _experiment(result: ExperimentResult, kind: str) -> dict[str, Any]:
-    values = (result.summary.get("latency_ms") or {}).get(kind) or {}
+    values = {} if result.summary is None else result.summary.latency(kind)
     capacity = result.capacity
     interval = (None, None) if capacity is None else capacity.interval
     figures = _figures(values.get("p50"), values.get("p99"), interval)
@@ -144,7 +145,7 @@ def _of_repeated(attempt: Attempt, result: ExperimentResult, kind: str) -> str:
     """The figures of an attempt that was repeated; those of one that counts stand elsewhere."""
     if attempt in result.counted:
         return ""
-    figures = _figures(attempt.p50_ms.get(kind), attempt.p99_ms.get(kind), attempt.interval)
+    figures = _figures(attempt.p50_ms.get(kind), attempt.p99_ms.get(kind), attempt.interval or ())
     output = "" if attempt.rate_output is None else f"output {text.number(attempt.rate_output, 1)}/s"
     return ", ".join(part for part in (figures, output) if part)
 

@@ -49,9 +49,11 @@ def _tables(ran: Sequence[ExperimentResult]) -> list[Table]:
 
 
 def _values(result: ExperimentResult) -> Mapping[str, Any]:
-    described = result.manifest.get("scenario") or {}
-    named = {key: value for key, value in described.items() if key not in NO_VALUES}
-    return _shown(result, {**(described.get("load") or {}), **named, **(described.get("parameters") or {})})
+    if result.manifest is None:
+        return {}
+    described = result.manifest.scenario
+    named = {key: value for key, value in described.as_json().items() if key not in NO_VALUES}
+    return _shown(result, {**described.load.as_json(), **named, **described.parameters})
 
 
 def _published_values(result: ExperimentResult) -> Mapping[str, Any]:

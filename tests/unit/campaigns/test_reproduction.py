@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from written_runs import capacity, summary
 
+from run_files import as_written
 from streamgauge import report
 from streamgauge.campaigns import reproduction_runner
 from streamgauge.campaigns.capacity import CapacitySearch
@@ -24,11 +25,12 @@ from streamgauge.campaigns.reproduction import (
     plan,
     reproduce,
 )
-from streamgauge.campaigns.reproduction_file import NAME
 from streamgauge.campaigns.search import Answer
 from streamgauge.errors import EngineFailed, Interrupted, UsageError
 from streamgauge.machine import description as machine
 from streamgauge.model import Verdict
+from streamgauge.model.campaign import REPRODUCTION_NAME as NAME
+from streamgauge.model.campaign import ExperimentRow, Reproduction
 from streamgauge.model.capacity import Capacity
 from streamgauge.run.reporter import NullReporter, Reporter
 from streamgauge.study import Study
@@ -47,8 +49,8 @@ class Onlooker(NullReporter):
     def begin(self, title: str) -> None:
         self.begun.append(title)
 
-    def end(self, row: dict[str, Any]) -> None:
-        self.ended.append(row["name"])
+    def end(self, row: ExperimentRow) -> None:
+        self.ended.append(row.name)
 
     def warn(self, text: str) -> None:
         self.warned.append(text)
@@ -97,8 +99,8 @@ def campaign(tmp_path: Path) -> Callable[..., ReproductionRequest]:
     return make
 
 
-def rows(content: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    return {row["name"]: row for row in content["experiments"]}
+def rows(content: Reproduction) -> dict[str, dict[str, Any]]:
+    return {row["name"]: row for row in as_written(content)["experiments"]}
 
 
 @pytest.mark.parametrize("profile", ["laptop", "paper"])
@@ -162,12 +164,12 @@ def test_everything_once_and_written_down_after_each(
     assert script.done == [f"{name}-echo" for name in RUNNABLE]
     assert onlooker.begun == ["1 of 2: stages-ingest-built-in on echo", "2 of 2: stages-parse-built-in on echo"]
     assert onlooker.ended == RUNNABLE
-    assert [row["state"] for row in content["experiments"]] == ["done", "done", "not run", "not run", "not run"]
+    assert [row.state for row in content.experiments] == ["done", "done", "not run", "not run", "not run"]
     assert "echo" in rows(content)["stages-join-built-in"]["reason"]
     assert rows(content)["stages-ingest-built-in"]["directory"] == "runs/stages-ingest-built-in-echo"
-    assert content["state"] == "finished"
+    assert content.state == "finished"
     assert exit_code(content) == 0, "overload is a finding"
-    assert json.loads((campaign().out / NAME).read_text()) == json.loads(json.dumps(content))
+    assert json.loads((campaign().out / NAME).read_text()) == as_written(content)
     assert [[row["state"] for row in seen["experiments"]][:2] for seen in script.on_disk] == [
         ["pending", "pending"],
         ["done", "pending"],
@@ -184,9 +186,9 @@ def test_interrupted_it_goes_on_where_it_stopped(campaign: Callable[..., Reprodu
     # What the interrupted run left behind stays.
     assert script.done == ["stages-parse-built-in-echo-2"]
     assert onlooker.begun == ["2 of 2: stages-parse-built-in on echo"]
-    assert content["state"] == "finished"
+    assert content.state == "finished"
     third = Script()
-    assert reproduce(campaign(), Onlooker(), third) == json.loads(json.dumps(content))
+    assert as_written(reproduce(campaign(), Onlooker(), third)) == as_written(content)
     assert third.done == []
 
 
@@ -204,7 +206,7 @@ def test_what_an_early_version_left_is_resumed(campaign: Callable[..., Reproduct
     script = Script()
     resumed = reproduce(campaign(), Onlooker(), script)
     assert script.done == ["stages-parse-built-in-echo-2"]
-    assert resumed["state"] == "finished"
+    assert resumed.state == "finished"
     assert rows(resumed)[RUNNABLE[0]]["dimensions"] == {"stage": "ingest", "variant": "built-in"}
 
 
@@ -266,10 +268,10 @@ def test_invalid_comes_before_failed(campaign: Callable[..., ReproductionRequest
 
 def test_what_was_not_chosen_waits(campaign: Callable[..., ReproductionRequest]) -> None:
     content = reproduce(campaign(only=("*-parse-*",)), Onlooker(), Script())
-    assert [row["state"] for row in content["experiments"]][:2] == ["pending", "done"]
-    assert (content["state"], exit_code(content)) == ("unfinished", 0)
+    assert [row.state for row in content.experiments][:2] == ["pending", "done"]
+    assert (content.state, exit_code(content)) == ("unfinished", 0)
     script = Script()
-    assert reproduce(campaign(), Onlooker(), script)["state"] == "finished"
+    assert reproduce(campaign(), Onlooker(), script).state == "finished"
     assert script.done == ["stages-ingest-built-in-echo"]
 
 
@@ -278,9 +280,9 @@ def test_an_engine_may_be_added(campaign: Callable[..., ReproductionRequest]) ->
     script = Script()
     content = reproduce(campaign(engines=("echo", "spark"), only=("*-ingest-*",)), Onlooker(), script)
     assert script.done == ["stages-ingest-built-in-spark"]
-    assert [row["engine"] for row in content["experiments"]] == ["echo", "spark"] * 5
+    assert [row.engine for row in content.experiments] == ["echo", "spark"] * 5
     alone = reproduce(campaign(engines=("spark",), only=("*-ingest-*",)), Onlooker(), Script())
-    done = {(row["name"], row["engine"]) for row in alone["experiments"] if row["state"] == "done"}
+    done = {(row.name, row.engine) for row in alone.experiments if row.state == "done"}
     assert done == {(RUNNABLE[0], "spark"), (RUNNABLE[0], "echo"), (RUNNABLE[1], "echo")}
 
 

@@ -20,9 +20,10 @@ from streamgauge.campaigns.reproduction import (
     plan,
     reproduce,
 )
-from streamgauge.campaigns.reproduction_file import NAME
 from streamgauge.errors import Interrupted, UsageError
 from streamgauge.model import Verdict
+from streamgauge.model.campaign import REPRODUCTION_NAME as NAME
+from streamgauge.model.campaign import read_reproduction
 from streamgauge.run.reporter import Reporter
 
 INGEST = RUNNABLE[0]
@@ -121,7 +122,7 @@ def test_a_failed_run_spoils_the_experiment_and_stops_nothing(campaign: Callable
 def test_interrupted_it_goes_on_with_the_run_that_was_cut_off(campaign: Callable[..., ReproductionRequest]) -> None:
     with pytest.raises(Interrupted):
         reproduce(campaign(), Onlooker(), Written(30.0, "Ctrl-C"))
-    assert rows(json.loads((campaign().out / NAME).read_text()))[INGEST]["state"] == "pending"
+    assert rows(read_reproduction(campaign().out / NAME))[INGEST]["state"] == "pending"
     runner = Written(10.0, 20.0)
     content = reproduce(campaign(), Onlooker(), runner)
     assert runner.done == [f"runs/{INGEST}-echo/{run}" for run in (2, 3)]

@@ -2,37 +2,42 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from typer.testing import CliRunner
+from written_runs import capacity, summary
 
 from streamgauge.cli.main import app
 from streamgauge.cli.reproduce import duration, outcome_line
 from streamgauge.engines.echo import Echo
 from streamgauge.errors import UsageError
+from streamgauge.model.campaign import ExperimentRow
 
 
 def reproduce(*arguments: str) -> Any:
     return CliRunner().invoke(app, ["reproduce", *arguments], catch_exceptions=True)
 
 
-def row(*verdicts: str, **changes: Any) -> dict[str, Any]:
+def row(*verdicts: str, runs: Sequence[int] = (), **changes: Any) -> ExperimentRow:
     """An experiment of one run, with its attempts."""
     attempts = [
         {
-            "run": 1,
+            "run": run,
             "directory": f"runs/{number}",
             "verdict": verdict,
             "reasons": [] if verdict == "VALID" else [f"why {number}"],
         }
-        for number, verdict in enumerate(verdicts, start=1)
+        for number, (run, verdict) in enumerate(zip(runs or [1] * len(verdicts), verdicts, strict=True), start=1)
     ]
     verdict = verdicts[-1] if verdicts else None
-    found = {"state": "done", "reason": "", "runs": 1, "verdict": verdict, "attempts": attempts}
-    return {**found, "summary": None, "capacity": None, **changes}
+    one = {"name": "stages-ingest", "scenario": "s/n", "dimensions": {"stage": "ingest"}, "purpose": "run"}
+    found = {"engine": "echo", "state": "done", "reason": "", "runs": max(runs, default=1), "verdict": verdict}
+    content = {**one, **found, "attempts": attempts, "directory": None, "summary": None, "capacity": None, **changes}
+    return ExperimentRow.model_validate(content)
 
 
 def test_the_plan_says_what_how_long_and_what_not(tmp_path: Path) -> None:
@@ -72,40 +77,22 @@ def test_ways_to_ask_wrongly(arguments: tuple[str, ...], says: str) -> None:
 
 def test_how_an_experiment_ended() -> None:
     latencies = {"total": {"p50": 12.34, "p99": 1234.5}, "latest": {"p50": 9.0, "p99": 10.0}}
-    assert outcome_line(row("VALID", summary={"latency_ms": latencies})) == "VALID: total p50 12.3 ms, p99 1,234.5 ms"
+    assert (
+        outcome_line(row("VALID", summary=summary(latency_ms=latencies))) == "VALID: total p50 12.3 ms, p99 1,234.5 ms"
+    )
     unknown = {"total": {"p50": None}, "latest": {"p50": 9.0, "p99": 10.0}}
-    assert outcome_line(row("VALID", summary={"latency_ms": unknown})) == "VALID: latest p50 9.0 ms, p99 10.0 ms"
+    assert outcome_line(row("VALID", summary=summary(latency_ms=unknown))) == "VALID: latest p50 9.0 ms, p99 10.0 ms"
     assert outcome_line(row("INVALID", "FAILED")) == "FAILED (first attempt INVALID): why 2"
     assert outcome_line(row(state="not run", reason="it cannot")) == "not run: it cannot"
-    found = {
-        "scenario": "s/n",
-        "engine": "echo",
-        "rule": None,
-        "slo": [],
-        "resolution": 0.1,
-        "over": "rate_per_s",
-        "unit": "records/s",
-        "outcome": "found",
-        "interval": [100, 110],
-        "confirmed": True,
-        "note": "",
-        "best_latency_ms": None,
-        "guess": 1,
-        "probes": [],
-        "seconds": 1.0,
-        "seconds_saved": 0.0,
-        "settings": {},
-    }
-    assert outcome_line(row("VALID", capacity=found)) == "VALID: 100 records/s sustained, 110 not (confirmed)"
+    assert outcome_line(row("VALID", capacity=capacity())) == "VALID: 100 records/s sustained, 110 not (confirmed)"
 
 
 def test_how_several_runs_ended() -> None:
     latencies = {"total": {"p50": 12.34, "p99": 1234.5}}
-    three = row("VALID", "INVALID", "VALID", "VALID", runs=3, summary={"latency_ms": latencies, "reasons": []})
-    for attempt, run in zip(three["attempts"], (1, 2, 2, 3), strict=True):
-        attempt["run"] = run
+    three = row("VALID", "INVALID", "VALID", "VALID", runs=(1, 2, 2, 3), summary=summary(latency_ms=latencies))
     assert outcome_line(three) == "VALID (3 runs, 1 repeated): total p50 12.3 ms, p99 1,234.5 ms"
-    spoilt = {**three, "verdict": "FAILED", "summary": {"latency_ms": latencies, "reasons": ["run 3: it died"]}}
+    died = summary(latency_ms=latencies, reasons=["run 3: it died"])
+    spoilt = three.with_changes(verdict="FAILED", summary=died)
     assert outcome_line(spoilt).startswith("FAILED (3 runs, 1 repeated): total p50")
     assert outcome_line(spoilt).endswith(": run 3: it died")
 

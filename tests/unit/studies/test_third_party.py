@@ -19,10 +19,10 @@ from streamgauge.campaigns import reproduction_runner
 from streamgauge.campaigns.capacity import CapacitySearch
 from streamgauge.campaigns.capacity_file import CapacityFile
 from streamgauge.campaigns.reproduction import AttemptResult, PlannedExperiment, ReproductionRequest, plan, reproduce
-from streamgauge.campaigns.reproduction_file import NAME
 from streamgauge.campaigns.search import Answer
 from streamgauge.errors import UsageError
 from streamgauge.model import Fault, Verdict
+from streamgauge.model.campaign import REPRODUCTION_NAME as NAME
 from streamgauge.model.capacity import Capacity
 from streamgauge.run.reporter import NullReporter, Reporter
 from streamgauge.search_axis import SearchAxis
@@ -152,8 +152,9 @@ def test_its_search_goes_along_its_own_axis(installed: str, tmp_path: Path, monk
     monkeypatch.setattr(reproduction_runner, "make_ready", lambda requests, say: None)
     content = reproduce(ReproductionRequest(installed, tmp_path / "out", ("echo",), only=("fewest",)), Watching())
     assert {search.axis for search in searched} == {SearchAxis("partitions", "less")}
-    (fewest,) = (row for row in content["experiments"] if row["name"] == "fewest")
-    assert (fewest["capacity"]["over"], fewest["capacity"]["unit"]) == ("partitions", "partitions")
+    (fewest,) = (row for row in content.experiments if row.name == "fewest")
+    assert fewest.capacity is not None
+    assert (fewest.capacity.over, fewest.capacity.unit) == ("partitions", "partitions")
 
 
 def test_it_is_drawn_with_its_own_figure(installed: str, tmp_path: Path) -> None:
@@ -161,7 +162,7 @@ def test_it_is_drawn_with_its_own_figure(installed: str, tmp_path: Path) -> None
     script = Scripted(3.0, 5.5)
     content = reproduce(campaign, Watching(), script)
     assert script.names == ["cold", "warm"]
-    assert [row["dimensions"] for row in content["experiments"]][:2] == [{"room": "cold"}, {"room": "warm"}]
+    assert [row.dimensions for row in content.experiments][:2] == [{"room": "cold"}, {"room": "warm"}]
     page = (campaign.out / "report.html").read_text()
     drawn = re.search(r'<script type="application/json" id="figures">(.*?)</script>', page, flags=re.DOTALL)
     assert drawn is not None

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from streamgauge.model import NS_PER_S
+from streamgauge.model.summary import BurstFigures, OneBurst
 from streamgauge.report.draw import Figure, linear
 from streamgauge.report.draw import mark as moment
 from streamgauge.report.exhibit import Context, Panel, Plot, Row, Table, unusable
@@ -31,6 +31,7 @@ SINGLE_SHOWN_S = 180.0
 PERIODIC_SHOWN_S = 60.0
 LABEL_HEIGHT = 0.07
 """Of the figure's."""
+NO_FIGURES = BurstFigures(kind="single")
 
 
 def single_burst(context: Context) -> list[Panel]:
@@ -63,9 +64,9 @@ def single_burst(context: Context) -> list[Panel]:
 
 def _single_words(shown: Sequence[ExperimentResult]) -> str:
     return " ".join(
-        f"{result.engine}: first output {_seconds(_burst(result).get('first_output_s'))}, caught up "
-        f"{_seconds(_burst(result).get('caught_up_s'))} after it was started, with "
-        f"{number(_burst(result).get('records'))} records waiting."
+        f"{result.engine}: first output {_seconds(_burst(result).first_output_s)}, caught up "
+        f"{_seconds(_burst(result).caught_up_s)} after it was started, with "
+        f"{number(_burst(result).records)} records waiting."
         for result in shown
     )
 
@@ -79,8 +80,8 @@ def _moments(context: Context, shown: Sequence[ExperimentResult]) -> tuple[list[
     notes: list[Figure] = []
     for place, result in enumerate(shown):
         up = 0.02 + LABEL_HEIGHT * place
-        for key, words, y in (("first_output_s", "first output", up), ("caught_up_s", "caught up", 1 - up)):
-            x = _burst(result).get(key)
+        burst = _burst(result)
+        for x, words, y in ((burst.first_output_s, "first output", up), (burst.caught_up_s, "caught up", 1 - up)):
             if x is not None:
                 shape, note = moment(
                     f"{result.engine} {words} {_seconds(x)}", x, context.color(result), label_after=True
@@ -95,9 +96,9 @@ def _single_table(shown: Sequence[ExperimentResult]) -> Table:
         Row(
             [
                 result.engine,
-                number(_burst(result).get("records")),
-                _seconds(_burst(result).get("first_output_s")),
-                _seconds(_burst(result).get("caught_up_s")),
+                number(_burst(result).records),
+                _seconds(_burst(result).first_output_s),
+                _seconds(_burst(result).caught_up_s),
                 result.verdict,
             ],
             not result.usable,
@@ -154,9 +155,9 @@ def _burst_lines(shown: Sequence[ExperimentResult]) -> list[Figure]:
     """Where the bursts began: at the same seconds on every engine, which all got the same plan."""
     for result in shown:
         from_s, to_s = _last_minute(result)
-        inside = [one for one in _bursts(result) if from_s <= one["start_s"] <= to_s]
+        inside = [one for one in _bursts(result) if from_s <= one.start_s <= to_s]
         if inside:
-            return [moment("", one["start_s"], "--muted")[0] for one in inside]
+            return [moment("", one.start_s, "--muted")[0] for one in inside]
     return []
 
 
@@ -166,10 +167,10 @@ def _periodic_table(shown: Sequence[ExperimentResult]) -> Table:
             [
                 result.engine,
                 number(len(_bursts(result))),
-                number(_burst(result).get("wide")),
-                number(_burst(result).get("p99_peak_ms"), 1),
-                number(_burst(result).get("elevated_s"), 1),
-                number((result.summary.get("results") or {}).get("inputs_per_result"), 2),
+                number(_burst(result).wide),
+                number(_burst(result).p99_peak_ms, 1),
+                number(_burst(result).elevated_s, 1),
+                number(None if result.summary is None else result.summary.results.get("inputs_per_result"), 2),
                 result.verdict,
             ],
             not result.usable,
@@ -186,14 +187,13 @@ def _periodic_table(shown: Sequence[ExperimentResult]) -> Table:
 
 def _burst_table(result: ExperimentResult) -> Table:
     head = ["burst at, s", "width, ms", "wide", "p50 before, ms", "p50 peak, ms", "p99 peak, ms", "elevated for, s"]
-    fields = ("p50_before_ms", "p50_peak_ms", "p99_peak_ms", "elevated_s")
     rows = [
         Row(
             [
-                number(one.get("start_s"), 1),
-                number(one.get("width_ms"), 1),
-                "yes" if one.get("wide") else "no",
-                *(number(one.get(name), 1) for name in fields),
+                number(one.start_s, 1),
+                number(one.width_ms, 1),
+                "yes" if one.wide else "no",
+                *(number(value, 1) for value in (one.p50_before_ms, one.p50_peak_ms, one.p99_peak_ms, one.elevated_s)),
             ],
             not result.usable,
         )
@@ -202,13 +202,13 @@ def _burst_table(result: ExperimentResult) -> Table:
     return Table("Bursts", head, rows, frozenset({0, 1, 3, 4, 5, 6}), "Latencies are total ones.")
 
 
-def _burst(result: ExperimentResult) -> Mapping[str, Any]:
-    burst = result.summary.get("burst")
-    return burst if isinstance(burst, Mapping) else {}
+def _burst(result: ExperimentResult) -> BurstFigures:
+    """Without figures where the run has none."""
+    return (result.summary and result.summary.burst) or NO_FIGURES
 
 
-def _bursts(result: ExperimentResult) -> list[Mapping[str, Any]]:
-    return [one for one in _burst(result).get("bursts") or () if isinstance(one, Mapping)]
+def _bursts(result: ExperimentResult) -> Sequence[OneBurst]:
+    return _burst(result).bursts
 
 
 def _knows_its_start(source: Source | None) -> bool:

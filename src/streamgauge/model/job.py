@@ -1,0 +1,60 @@
+"""What an engine gets to know (docs/reference/protocol.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Job:
+    """What an engine gets to know; written to ``job.json`` (docs/reference/protocol.md)."""
+
+    run: str
+    workload: str
+    parameters: Mapping[str, Any]
+    transport: str
+    endpoints: Mapping[str, str]
+    inputs: Mapping[str, str]
+    outputs: Mapping[str, str]
+    partitions: int
+    checkpoint_dir: Path
+    work_dir: Path
+    options: Mapping[str, Any]
+    seed: int
+    ports: Sequence[int] = ()
+    """As many free ports of 127.0.0.1 as the engine's traits ask for."""
+    program: Sequence[str] = ()
+    own_job: Mapping[str, str] | None = None
+    """The reader's own pipeline: ``copy``, the file to run, and ``path``, where he has it."""
+
+    @property
+    def file(self) -> Path:
+        return self.work_dir / "job.json"
+
+    @property
+    def group(self) -> str:
+        """The consumer group of an engine that commits to the transport how far it has come."""
+        return f"streamgauge.{self.run}"
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "format": 1,
+            "run": self.run,
+            "workload": self.workload,
+            "parameters": dict(self.parameters),
+            "transport": self.transport,
+            "endpoints": dict(self.endpoints),
+            "inputs": dict(self.inputs),
+            "outputs": dict(self.outputs),
+            # The name that programs for a single output have known.
+            **({"output": next(iter(self.outputs.values()))} if len(self.outputs) == 1 else {}),
+            "group": self.group,
+            "partitions": self.partitions,
+            "checkpoint_dir": str(self.checkpoint_dir),
+            "options": dict(self.options),
+            "seed": self.seed,
+            **({"own_job": dict(self.own_job)} if self.own_job else {}),
+        }

@@ -1,0 +1,56 @@
+"""What is to be started, when it is usable, and how it is stopped."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+Group = Literal["engine", "broker", "load", "evaluate"]
+
+
+@dataclass(frozen=True)
+class Ready:
+    """The event that makes a started process *usable*.
+
+    ``event``: the process prints a JSON line with that ``event`` on stdout; ``log``: a line that matches the
+    regular expression; ``port``: ``host:port`` accepts a connection; ``http``: the URL answers 200; ``file``: the
+    file exists and is not empty; ``started``: nothing to wait for.
+    """
+
+    kind: Literal["started", "event", "log", "port", "http", "file"] = "started"
+    value: str = ""
+    timeout_s: float = 60.0
+
+
+@dataclass(frozen=True)
+class Stop:
+    """How a process is asked to end before it is killed: a signal, or the end of its standard input."""
+
+    kind: Literal["terminate", "stdin"] = "terminate"
+    grace_s: float = 15.0
+    exit_codes: tuple[int, ...] = (0,)
+    """With one of which it then ends; 143 where the signal itself ends it, as with a JVM that does not mind it."""
+
+
+@dataclass(frozen=True)
+class ProcessSpec:
+    """One process to start. ``role`` is unique in a run; ``group`` is what its resources are added up under.
+
+    ``files`` (path → text) are written with mode 0600 before the start. ``once`` marks a process that is meant to
+    end by itself with code 0 before the next one starts (formatting, submitting). ``watches`` marks one that only
+    looks at the system under test from outside: no fault of it is a fault of the system. ``keeps_environment`` marks
+    a program of the user's own, which gets the environment as it is; for others see ``streamgauge.environment``.
+    """
+
+    role: str
+    group: Group
+    argv: Sequence[str]
+    env: Mapping[str, str] = field(default_factory=dict)
+    files: Mapping[Path, str] = field(default_factory=dict)
+    ready: Ready = Ready()
+    stop: Stop = Stop()
+    once: bool = False
+    watches: bool = False
+    keeps_environment: bool = False
