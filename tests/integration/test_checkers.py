@@ -63,7 +63,7 @@ class Stall(NullReporter):
         self.stalls = 0
 
     def warn(self, text: str) -> None:
-        raise AssertionError(text)
+        assert text.startswith("another run was active"), text
 
     def tick(self, tick: Tick) -> None:
         if tick.phase == "measuring":

@@ -150,7 +150,7 @@ def test_plan_starts_nothing(tmp_path: Path) -> None:
 def test_list_and_doctor(tmp_path: Path) -> None:
     listed = in_process("list")
     assert listed.returncode == 0
-    for word in ("ospbench/latency", "ospbench/parse", "spark", "echo", "command", "realtime", "drop_every"):
+    for word in ("ospbench/latency", "traffic/parse", "spark", "echo", "command", "realtime", "drop_every"):
         assert word in listed.stdout
     checked = in_process("doctor")
     assert checked.returncode == 0, checked.stdout

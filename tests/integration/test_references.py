@@ -19,6 +19,7 @@ from streamgauge.evaluate.facts import Moments
 from streamgauge.evaluate.match import compare, count, judge
 from streamgauge.evaluate.tally import Tally, results
 from streamgauge.model import NS_PER_MS, NS_PER_S
+from streamgauge.model.summary import Rates
 from streamgauge.workloads.traffic.stages import MESSAGE
 
 T0_MS = 1_767_225_600_000
@@ -355,8 +356,7 @@ def test_a_run_whose_results_have_two_inputs(spark: Any, tmp_path: Path) -> None
     means = {kind: summary.latency_ms[kind]["mean"] for kind in ("total", "latest", "average", "generator_share")}
     assert means == {"total": 30.0, "latest": 27.0, "average": 77.0, "generator_share": 3.0}
     assert summary.latency_ms["total"]["count"] == 10
-    rates = {"offered": 10.0, "achieved": 10.0, "worst_second": 10, "appended": 10.0, "output": 5.0}
-    assert summary.rate_per_s == rates
+    assert summary.rate_per_s == Rates(offered=10.0, achieved=10.0, worst_second=10, appended=10.0, output=5.0)
 
 
 def test_the_backlog_counts_inputs_not_results(spark: Any, tmp_path: Path) -> None:

@@ -65,11 +65,6 @@ NUMBERS = (5, 9, -3, 4_000_000_000_000)
 """Of the packets, in order."""
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _few_tasks(spark: Any) -> None:
-    spark.conf.set("spark.sql.shuffle.partitions", "2")
-
-
 def inputs(spark: Any, records: Sequence[Record]) -> dict[str, Any]:
     """The topic, as the evaluation hands it to a workload."""
     order = ("partition", "offset", "appended_ms", "n_seq", "intended_ns", "partition_bit")
