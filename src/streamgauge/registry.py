@@ -19,6 +19,11 @@ def names(kind: str) -> tuple[str, ...]:
     return tuple(sorted(_points(kind)))
 
 
+def own_names(kind: str) -> tuple[str, ...]:
+    """Those of them that come with streamgauge."""
+    return tuple(name for name in names(kind) if _points(kind)[name].module.partition(".")[0] == "streamgauge")
+
+
 @cache
 def _points(kind: str) -> Mapping[str, EntryPoint]:
     """By name, the first of a name. Cached: each look reads the metadata of every installed package."""

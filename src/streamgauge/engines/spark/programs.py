@@ -33,12 +33,23 @@ def families() -> Mapping[str, ModuleType]:
 
 def available() -> frozenset[str]:
     """The registered workloads that have a program. Imports none of other packages."""
-    others = {point.name for point in entry_points(group=GROUP)}
-    return frozenset(name for name in registry.names("workloads") if name in others or _own(name))
+    return _others() | frozenset(name for name in registry.names("workloads") if _own(name))
+
+
+def _others() -> frozenset[str]:
+    """Those whose program is of another package."""
+    named = {point.name for point in entry_points(group=GROUP)}
+    return frozenset(name for name in registry.names("workloads") if name in named and not _own(name))
 
 
 def limits() -> tuple[Limit, ...]:
-    return tuple(limit for module in families().values() for limit in getattr(module, "LIMITS", ()))
+    own = tuple(limit for module in families().values() for limit in getattr(module, "LIMITS", ()))
+    if not (others := _others()):
+        return own
+    return (
+        *own,
+        Limit(others, {"implementation": "customised"}, "its program, of another package, has one implementation"),
+    )
 
 
 def gaps() -> Mapping[str, str]:
