@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from streamgauge import registry
 from streamgauge.engines.spark import workloads
-from streamgauge.errors import UsageError
 from streamgauge.model import Limit
 
 if TYPE_CHECKING:
@@ -61,15 +60,7 @@ def find(workload: str) -> Program:
     if own := _own(workload):
         return own
     for point in entry_points(group=GROUP, name=workload):
-        try:
-            found: Program = point.load()
-        except (ImportError, AttributeError) as problem:
-            raise UsageError(
-                f"the program for {workload} could not be loaded",
-                where=f"entry point of {GROUP}: {point.value}",
-                got=str(problem),
-                hint="fix or remove the package that has it",
-            ) from problem
+        found: Program = registry.load(point, f"the program for {workload}")
         return found
     raise registry.unknown("workload of the engine spark", workload, available(), hint="streamgauge list")
 
