@@ -19,6 +19,11 @@ def names(kind: str) -> tuple[str, ...]:
     return tuple(sorted(_points(kind)))
 
 
+def own_names(kind: str) -> tuple[str, ...]:
+    """Those of them that come with streamgauge."""
+    return tuple(name for name in names(kind) if _points(kind)[name].module.partition(".")[0] == "streamgauge")
+
+
 @cache
 def _points(kind: str) -> Mapping[str, EntryPoint]:
     """By name, the first of a name. Cached: each look reads the metadata of every installed package."""
@@ -54,10 +59,23 @@ def study_description(name: str) -> Study:
 
 
 def _load(kind: str, name: str) -> Any:
-    if name in _points(kind):
-        return _points(kind)[name].load()
     singular = "study" if kind == "studies" else kind.removesuffix("s")
+    if name in _points(kind):
+        return load(_points(kind)[name], f"the {singular} {name}")
     raise unknown(singular, name, names(kind), hint="streamgauge list")
+
+
+def load(point: EntryPoint, what: str) -> Any:
+    """What an entry point names. Raises UsageError where it is not there, or cannot be imported."""
+    try:
+        return point.load()
+    except (ImportError, AttributeError) as problem:
+        raise UsageError(
+            f"{what} could not be loaded",
+            where=f"entry point of {point.group}: {point.value}",
+            got=str(problem),
+            hint="fix or remove the package that has it",
+        ) from problem
 
 
 def unknown(what: str, name: str, known: Iterable[str], hint: str | None = None) -> UsageError:

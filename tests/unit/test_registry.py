@@ -1,3 +1,5 @@
+from importlib.metadata import EntryPoint
+
 import pytest
 
 from streamgauge import registry
@@ -16,3 +18,12 @@ def test_names_the_nearest(wrong: str, near: str) -> None:
         registry.engine(wrong)
     assert problem.value.exit_code == 2
     assert wrong in str(problem.value)
+
+
+@pytest.mark.parametrize("value", ["no_such_module_exists", "json:no_such_class"])
+def test_a_package_that_cannot_be_loaded_is_named(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
+    points = {"games": EntryPoint("games", value, "streamgauge.studies")}
+    monkeypatch.setattr(registry, "_points", lambda kind: points)
+    with pytest.raises(UsageError, match="the study games could not be loaded") as problem:
+        registry.study("games")
+    assert f"streamgauge.studies: {value}" in problem.value.message()

@@ -29,7 +29,7 @@ IGNORED_SETTINGS: Ignored = {
     "engine": "engines and their options are what one compares",
     "options": "as above",
     "program": "is the engine",
-    "job": "another job in the stage's place may be compared with it",
+    "job": "another job in the workload's place may be compared with it",
     "profile": "only presets values, which are compared themselves",
     "start": "is the searched value of the scenario",
     "bootstrap": "the transport is compared by what its probes ran on",

@@ -24,7 +24,7 @@ DECIMALS = 4
 IGNORED: Ignored = {
     "engine": "engines, their versions and their options are what one compares",
     "program": "is the engine",
-    "scenario.job": "another job in the stage's place may be compared with it",
+    "scenario.job": "another job in the workload's place may be compared with it",
     "scenario.load.tail_s": "follows from the engine's trigger",
     "scenario.profile": "only presets values, which are compared themselves",
     "scenario.sustained": "judges what was measured",
@@ -143,7 +143,7 @@ def job_notes(a: Summary, b: Summary) -> list[str]:
     jobs = [summary.job for summary in (a, b)]
     notes = []
     if len({job and job.sha256 for job in jobs}) > 1:
-        ran = [f"the job {job.name} ({job.sha256[:7]})" if job else "the stage itself" for job in jobs]
+        ran = [f"the job {job.name} ({job.sha256[:7]})" if job else "the workload itself" for job in jobs]
         notes.append(f"A ran {ran[0]}, B {ran[1]}")
     notes += [
         f"{name} is unvalidated: nothing says whether its answers are right"

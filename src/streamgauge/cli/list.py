@@ -13,11 +13,13 @@ def list_everything() -> None:
     from streamgauge.run.requirements import lacks
     from streamgauge.studies import scenario as scenarios
 
+    every = [*scenarios.names(), *registry.names("workloads"), *registry.names("engines")]
+    width = max(map(len, every))
     typer.echo("Every value and option below is set with --set KEY=VALUE.\n\nscenarios")
     for name in scenarios.names():
         described = scenarios.describe(name)
         choices = f"{described.choice}: {', '.join(described.workloads)}"
-        typer.echo(wrapped(f"  {name:<22} ", f"{described.title}; {choices}"))
+        typer.echo(wrapped(f"  {name:<{width}} ", f"{described.title}; {choices}"))
         fields = {**scenarios.parameter_fields(name), **scenarios.Values.model_fields}
         for key, field in fields.items():
             default = field.get_default(call_default_factory=True)
@@ -29,13 +31,13 @@ def list_everything() -> None:
             typer.echo(wrapped(f"      {key} = ", f"{shown}: {field.description}", 4))
     typer.echo("workloads")
     for name in registry.names("workloads"):
-        typer.echo(wrapped(f"  {name:<22} ", registry.workload(name).title))
+        typer.echo(wrapped(f"  {name:<{width}} ", registry.workload(name).title))
     typer.echo("engines")
     for name in registry.names("engines"):
         engine = registry.engine(name)
         problems = lacks(engine)
         state = "ready" if not problems else "lacks " + "; ".join(problems)
-        typer.echo(wrapped(f"  {name:<22} ", f"{engine.title}: {engine.traits.delivery}; {state}"))
+        typer.echo(wrapped(f"  {name:<{width}} ", f"{engine.title}: {engine.traits.delivery}; {state}"))
         for option, field in engine.options.model_fields.items():
             default = field.get_default(call_default_factory=True)
             typer.echo(wrapped(f"      {option} = ", f"{default!r}: {field.description}", 4))

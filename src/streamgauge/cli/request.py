@@ -76,7 +76,7 @@ def build(
         typer.Option(
             "--job",
             metavar="FILE",
-            help="Your own PySpark pipeline instead of the stage (engine spark). The file is code, and it is run.",
+            help="Your own PySpark pipeline in the workload's place (engine spark). The file is code, and it is run.",
         ),
     ] = None,
     bootstrap: Annotated[

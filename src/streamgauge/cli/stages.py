@@ -28,6 +28,8 @@ class Stages:
     """What is to be run: one request, or one for each stage, in directories below ``out``."""
 
     requests: Mapping[str, Request]
+    choice: str
+    """What the scenario calls a stage: *stage*, *program*."""
     out: Path | None = None
     """None: a single request, in its own directory."""
     lacking: Mapping[str, str] = field(default_factory=dict)
@@ -44,7 +46,7 @@ def build_stages(**given: Any) -> Stages:
     choice = described.choice
     if changes.pop(choice, None) != ALL:
         request = build(**given)
-        return Stages({request.scenario.chosen: request})
+        return Stages({request.scenario.chosen: request}, choice)
     if given.get("job") is not None:
         raise UsageError(f"--job takes the place of one {choice}", got=f"{choice}={ALL}")
     settings = [f"{key}={value}" for key, value in changes.items()]
@@ -57,7 +59,8 @@ def build_stages(**given: Any) -> Stages:
     if not requests:
         raise UsageError(f"the engine runs no {choice} of this scenario", got="; ".join(lacking.values()))
     out = given["out"] or next(iter(requests.values())).out
-    return Stages({stage: replace(request, out=out / stage) for stage, request in requests.items()}, out, lacking)
+    requests = {chosen: replace(request, out=out / chosen) for chosen, request in requests.items()}
+    return Stages(requests, choice, out, lacking)
 
 
 def run_stages(stages: Stages, runs: int, as_json: bool) -> NoReturn:
@@ -75,10 +78,10 @@ def run_stages(stages: Stages, runs: int, as_json: bool) -> NoReturn:
         check_free(stages.out)
         measure = _repeated(runs, view) if runs > 1 else _once(stages, view, stack)
         for number, (stage, request) in enumerate(stages.requests.items(), start=1):
-            view.phase(f"{number} of {len(stages.requests)}: stage {stage}")
+            view.phase(f"{number} of {len(stages.requests)}: {stages.choice} {stage}")
             summaries[stage] = measure(request)
-            view.say(f"stage {stage}: {line(summaries[stage])}")
-    _print_table(summaries, to_stderr=as_json)
+            view.say(f"{stages.choice} {stage}: {line(summaries[stage])}")
+    _print_table(stages.choice, summaries, to_stderr=as_json)
     for stage, reason in stages.lacking.items():
         typer.echo(f"not run: {stage}: {reason}", err=as_json)
     typer.echo(f"runs     {stages.out}", err=as_json)
@@ -126,12 +129,12 @@ def _figure(summary: Summary, kind: str, name: str) -> str:
     return number(summary.percentile_ms(kind, name), 1)
 
 
-def _print_table(summaries: Mapping[str, Summary], *, to_stderr: bool) -> None:
+def _print_table(choice: str, summaries: Mapping[str, Summary], *, to_stderr: bool) -> None:
     from rich.console import Console
     from rich.table import Table
 
     heads = (f"{kind} {name}, ms" for kind, name in _FIGURES)
-    table = Table("stage", "verdict", "state", *heads, box=None, header_style="bold")
+    table = Table(choice, "verdict", "state", *heads, box=None, header_style="bold")
     for column in table.columns[3:]:
         column.justify = "right"
     for stage, summary in summaries.items():

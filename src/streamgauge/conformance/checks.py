@@ -49,7 +49,7 @@ class Planned:
 
     engine: Engine
     workloads: frozenset[str]
-    """All that are registered."""
+    """All that come with streamgauge; an engine need not know those of other packages."""
     first: tuple[ProcessSpec, ...]
     second: tuple[ProcessSpec, ...]
     files_before: frozenset[str] = frozenset()

@@ -315,7 +315,7 @@ def _tail_s(
 def _refuse_unsupported(system: Engine, workload: str, options: Mapping[str, Any]) -> None:
     """Raises Unsupported with the engine's own reason."""
     if workload not in system.traits.workloads:
-        reason = system.traits.gaps.get(workload, "it does not list it")
+        reason = system.traits.gaps.get(workload, "it has no program for it")
         raise Unsupported(f"engine {system.name} does not run {workload}", got=reason, hint="streamgauge list")
     for limit in system.traits.limits:
         if limit.applies(workload, options):
@@ -405,7 +405,7 @@ def parse_changes(settings: Iterable[str]) -> dict[str, str]:
     for setting in settings:
         key, equals, value = setting.partition("=")
         if not equals or not key.strip():
-            raise UsageError("--set needs key=value", got=repr(setting), expected="e.g. --set stage=parse")
+            raise UsageError("--set needs key=value", got=repr(setting), expected="e.g. --set rate_per_s=400")
         changes[key.strip()] = value.strip()
     return changes
 

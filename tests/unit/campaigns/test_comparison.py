@@ -162,7 +162,7 @@ def test_another_job_in_the_stages_place_is_compared_and_named(tmp_path: Path) -
     b = write_run(tmp_path / "b", 12.0, job=mine, validated=False)
     found = compare(a.path, b.path)
     assert found["notes"] == [
-        "A ran the stage itself, B the job my.py (1a2b3c4)",
+        "A ran the workload itself, B the job my.py (1a2b3c4)",
         "B is unvalidated: nothing says whether its answers are right",
     ]
     assert compare(b.path, b.path)["notes"][0].startswith("A is unvalidated")

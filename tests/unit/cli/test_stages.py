@@ -34,8 +34,16 @@ def test_stages_that_the_engine_lacks_are_named() -> None:
     assert list(found.requests) == ["ingest", "parse"]
     assert set(found.lacking) == {"join", "tumbling", "sliding"}
     assert all(found.lacking.values())
+    assert found.choice == "stage"
     (out,) = {request.out.parent for request in found.requests.values()}
     assert out == found.out
+
+
+def test_they_are_called_as_the_scenario_calls_them() -> None:
+    found = stages("streambench/performance", "program=all", engine="echo")
+    assert (found.choice, list(found.requests)) == ("program", ["identity", "sink"])
+    with pytest.raises(UsageError, match="one program"):
+        stages("streambench/performance", "program=all", job=Path("my.py"))
 
 
 def test_a_single_stage_is_an_ordinary_run(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable
 from importlib.metadata import EntryPoint, EntryPoints
 from pathlib import Path
 
@@ -66,23 +67,45 @@ def test_limits_name_programs_that_exist() -> None:
         assert limit.workloads and limit.workloads <= Spark.traits.workloads
 
 
-def test_other_packages_add_programs(tmp_path: Path) -> None:
-    """Seen by the traits, with neither pyspark nor the program imported; a program without its workload is not."""
+@pytest.fixture
+def with_games(tmp_path: Path) -> Callable[[str], None]:
+    """Runs code in a process where the package is installed."""
     (tmp_path / "board_games.py").write_text(GAMES)
     metadata = tmp_path / "board_games-1.0.dist-info"
     metadata.mkdir()
     (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: board-games\nVersion: 1.0\n")
     (metadata / "entry_points.txt").write_text(ENTRY_POINTS)
-    code = f"""
-import sys
-sys.path.insert(0, {str(tmp_path)!r})
+
+    def run(code: str) -> None:
+        first = f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n"
+        subprocess.run([sys.executable, "-c", first + code], check=True, timeout=60)
+
+    return run
+
+
+def test_other_packages_add_programs(with_games: Callable[[str], None]) -> None:
+    """Seen by the traits, with neither pyspark nor the program imported; a program without its workload is not."""
+    with_games("""
 from streamgauge.engines.spark import Spark, programs
 assert "board-games/tally-up" in Spark.traits.workloads
 assert "another/unregistered" not in Spark.traits.workloads
-assert not {{"pyspark", "board_games"}} & set(sys.modules)
-assert programs.find("board-games/tally-up")(None, {{}}) == "the program"
-"""
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+limits = [limit for limit in Spark.traits.limits if "board-games/tally-up" in limit.workloads]
+assert [limit.options for limit in limits] == [{"implementation": "customised"}]
+assert not {"pyspark", "board_games"} & set(sys.modules)
+assert programs.find("board-games/tally-up")(None, {}) == "the program"
+""")
+
+
+def test_engines_keep_their_contract_when_another_package_adds_a_workload(with_games: Callable[[str], None]) -> None:
+    """One that no scenario has, and of which most engines know nothing."""
+    with_games("""
+from streamgauge import registry
+from streamgauge.conformance import checks
+from streamgauge.conformance.suite import look_at_plan
+for name in ("echo", "spark"):
+    planned = look_at_plan(registry.engine(name))
+    assert [check(planned) for check in checks.planned_checks()] == [None] * 4, name
+""")
 
 
 def entry_point(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:

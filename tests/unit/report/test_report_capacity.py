@@ -71,6 +71,12 @@ def test_the_answer_comes_first_and_every_probe_is_there() -> None:
     assert "https://" not in page.split("<script", 1)[0]
 
 
+@pytest.mark.parametrize(("settings", "words"), [({}, "stage parse"), ({"choice": "program"}, "program parse")])
+def test_the_choice_is_called_as_the_scenario_calls_it(settings: dict[str, str], words: str) -> None:
+    page = render(capacity(settings={"stage": "parse", "profile": "laptop", **settings}))
+    assert f"ospbench/throughput, {words} · profile laptop" in page
+
+
 def test_an_invalid_probe_is_listed_with_reason_and_figures() -> None:
     spoilt = probe(950, "invalid", 77.7, reason="generator: a record was 327 ms late", directory="probes/02-950")
     page = render(capacity(probes=[spoilt, probe(950, "sustained", 10.0)]))

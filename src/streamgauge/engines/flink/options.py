@@ -13,7 +13,7 @@ class FlinkOptions(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
     implementation: Literal["built-in", "customised"] = Field(
-        "built-in", description="of the stages with state: Flink's own joins and windows, or one process function"
+        "built-in", description="of workloads with state: Flink's own joins and windows, or one process function"
     )
     delivery: Literal["at-least-once", "exactly-once"] = Field(
         "at-least-once", description="of the sink; exactly-once results become visible with the next checkpoint"

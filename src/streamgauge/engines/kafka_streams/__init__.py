@@ -46,7 +46,7 @@ class KafkaStreamsOptions(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
     implementation: Literal["built-in", "customised"] = Field(
-        "built-in", description="of the stages with state: the DSL's join and windows, or the Processor API"
+        "built-in", description="of workloads with state: the DSL's join and windows, or the Processor API"
     )
     delivery: Literal["at-least-once", "exactly-once"] = Field(
         "at-least-once", description="exactly-once: results become visible when their transaction commits"
@@ -67,7 +67,7 @@ class KafkaStreamsOptions(BaseModel):
     )
     idle_ms: Annotated[int, Field(ge=0)] = Field(
         1000,
-        description="of the stages with state: how long a task waits for the other topic",
+        description="of workloads with state: how long a task waits for the other topic",
     )
     standby_replicas: Annotated[int, Field(ge=0)] = Field(0, description="copies of the state on other instances")
     conf: dict[str, str] = Field(

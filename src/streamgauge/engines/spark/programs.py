@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from streamgauge import registry
 from streamgauge.engines.spark import workloads
-from streamgauge.errors import UsageError
 from streamgauge.model import Limit
 
 if TYPE_CHECKING:
@@ -33,12 +32,23 @@ def families() -> Mapping[str, ModuleType]:
 
 def available() -> frozenset[str]:
     """The registered workloads that have a program. Imports none of other packages."""
-    others = {point.name for point in entry_points(group=GROUP)}
-    return frozenset(name for name in registry.names("workloads") if name in others or _own(name))
+    return _others() | frozenset(name for name in registry.names("workloads") if _own(name))
+
+
+def _others() -> frozenset[str]:
+    """Those whose program is of another package."""
+    named = {point.name for point in entry_points(group=GROUP)}
+    return frozenset(name for name in registry.names("workloads") if name in named and not _own(name))
 
 
 def limits() -> tuple[Limit, ...]:
-    return tuple(limit for module in families().values() for limit in getattr(module, "LIMITS", ()))
+    own = tuple(limit for module in families().values() for limit in getattr(module, "LIMITS", ()))
+    if not (others := _others()):
+        return own
+    return (
+        *own,
+        Limit(others, {"implementation": "customised"}, "its program, of another package, has one implementation"),
+    )
 
 
 def gaps() -> Mapping[str, str]:
@@ -50,15 +60,7 @@ def find(workload: str) -> Program:
     if own := _own(workload):
         return own
     for point in entry_points(group=GROUP, name=workload):
-        try:
-            found: Program = point.load()
-        except (ImportError, AttributeError) as problem:
-            raise UsageError(
-                f"the program for {workload} could not be loaded",
-                where=f"entry point of {GROUP}: {point.value}",
-                got=str(problem),
-                hint="fix or remove the package that has it",
-            ) from problem
+        found: Program = registry.load(point, f"the program for {workload}")
         return found
     raise registry.unknown("workload of the engine spark", workload, available(), hint="streamgauge list")
 
