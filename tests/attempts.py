@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 ATTEMPTS = 3
-MOST_INVALID = 0.2
+MOST_INVALID = 0.5
 """The share of runs that may be repeated in a session."""
-FEW = 2
+FEW = 4
 """So many are always allowed: of a handful of runs, one is more than the share."""
 
 T = TypeVar("T")
