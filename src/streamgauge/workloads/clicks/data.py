@@ -27,7 +27,7 @@ _U64 = npt.NDArray[np.uint64]
 class Clicks(Dataset):
     name: ClassVar[str] = "clicks"
     streams: ClassVar[tuple[str, ...]] = (STREAM,)
-    record_bytes = 40
+    record_bytes = 35
 
     def __init__(
         self, seed: int, load: LoadPlan, *, out_of_order_ms: int, late_percent: int, late_ms: int, pages: int
