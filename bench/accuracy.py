@@ -35,7 +35,9 @@ def measure(shared: Bench, options: dict[str, str]) -> dict[str, Any]:
     scenario = scenarios.resolve("ospbench/latency", engine="echo", changes=changes)
     for _ in range(3):
         _, summary = run_scenario(
-            Request(scenario, shared.out("accuracy"), bootstrap=shared.bootstrap), NullReporter(), shared.evaluator
+            Request(scenario, shared.out("accuracy"), transport_address=shared.transport_address),
+            NullReporter(),
+            shared.evaluator,
         )
         if summary.verdict == "VALID":
             break

@@ -65,8 +65,8 @@ class Side:
             parameters=scenario.parameters,
             transport="kafka",
             endpoints=self._kafka.endpoints,
-            inputs={stream.name: stream.topic for stream in self._inputs},
-            outputs={self._output.name: self._output.topic},
+            inputs={stream.name: stream.address for stream in self._inputs},
+            outputs={self._output.name: self._output.address},
             partitions=PARTITIONS,
             checkpoint_dir=work_dir / "checkpoint",
             work_dir=work_dir,
@@ -89,7 +89,7 @@ class Side:
             case "jobmanager":
                 planned = cluster.job_manager(job, classes)
                 *argv, _, _ = planned.argv
-                arguments = (self._kafka.bootstrap, job.group, self._output.topic, *job.inputs.values())
+                arguments = (self._kafka.bootstrap, job.group, self._output.address, *job.inputs.values())
                 return replace(planned, argv=[*argv, "PlainFlink", *arguments])
             case "watcher":
                 return spec

@@ -164,7 +164,7 @@ class Bench:
                 "-cp",
                 ":".join(map(str, self._tools)),
                 "org.apache.kafka.tools.ProducerPerformance",
-                *("--topic", topic.topic),
+                *("--topic", topic.address),
                 *("--num-records", str(records)),
                 *("--throughput", "-1"),
                 *("--payload-file", str(payloads)),
@@ -215,7 +215,7 @@ class Bench:
         settings = self._directory / f"settings-{index}.json"
         content = {
             "transport": self._kafka.describe(),
-            "streams": [{"name": stream.name, "topic": stream.topic} for stream in streams],
+            "streams": [{"name": stream.name, "address": stream.address} for stream in streams],
             "dataset": {"name": Traffic.name, "seed": 1, "rate_per_s": dataset_per_s},
             "plan": asdict(plan),
             "ledger": str(self._ledger(index)),

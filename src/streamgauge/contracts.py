@@ -89,8 +89,31 @@ class Transport(ABC):
     """What carries records to the engine and results back, and stamps both."""
 
     name: ClassVar[str]
+    title: ClassVar[str]
+    server_noun: ClassVar[str]
+    """What messages call one of its servers."""
+    stream_noun: ClassVar[str]
+    """What messages call one of its streams, such as *queue*."""
+    jar_groups: ClassVar[tuple[str, ...]] = ()
+    """Of the servers that a run starts."""
+    ports: ClassVar[int] = 1
+    """Free ports that these need; clients connect to the first."""
+    memory_mb: ClassVar[int] = 0
+    """What these need."""
     own: bool
     """Whether this run starts its servers; otherwise they are the user's."""
+    address: str
+    """Where its servers are, as the user would give it."""
+
+    @classmethod
+    @abstractmethod
+    def client_versions(cls) -> Mapping[str, str]:
+        """The Python packages that senders and readers use, with their versions."""
+
+    @classmethod
+    @abstractmethod
+    def check_address(cls, address: str) -> None:
+        """Raises UsageError for an address that cannot be one of the user's servers. Connects to nothing."""
 
     @classmethod
     @abstractmethod
@@ -109,7 +132,7 @@ class Transport(ABC):
     @property
     @abstractmethod
     def endpoints(self) -> Mapping[str, str]:
-        """How an engine reaches it: ``{"bootstrap": "127.0.0.1:…"}`` for Kafka."""
+        """How an engine reaches it; the job file holds it."""
 
     @abstractmethod
     def plan(self, work_dir: Path) -> Sequence[ProcessSpec]:

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Mapping
 
 # LOG4J_: log4j2 takes each for a setting of its own. SPARK_ and PYSPARK_ choose another Spark, its configuration or
-# its Python. Flink and Kafka read theirs in shell scripts only, which are not used; the rest is set for each process.
+# its Python. Other systems read theirs in shell scripts only, which are not used; the rest is set for each process.
 # Those of Python make it slower or let it wait for a terminal; the ones that say where modules are stay.
 _REMOVED = re.compile(
     r"_JAVA_OPTIONS|JAVA_TOOL_OPTIONS|JDK_JAVA_OPTIONS|LOG4J_\w+|_?(PY)?SPARK_\w+"

@@ -7,7 +7,7 @@
     │   └── Unsupported     2    the engine does not run what is asked for
     ├── InvalidMeasurement  3    the run cannot be trusted
     ├── EngineFailed        4    the system under test died or gave wrong answers
-    ├── EnvironmentProblem  5    Java, ports, memory, disk, jars, a broker that does not answer
+    ├── EnvironmentProblem  5    Java, ports, memory, disk, jars, a server that does not answer
     │   └── PortTaken       5    another program took a port between its choice and its use
     └── Interrupted         130  Ctrl-C or SIGTERM
 
@@ -87,7 +87,7 @@ class EngineFailed(StreamgaugeError):
 
 
 class EnvironmentProblem(StreamgaugeError):
-    """The machine lacks something: Java, a port, memory, disk, a jar, a broker that answers."""
+    """The machine lacks something: Java, a port, memory, disk, a jar, a server that answers."""
 
     exit_code = 5
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from streamgauge.model import TRANSPORT_GROUP
+
 PERCENT = "%"
 
 _TIME = {"ms": 1.0, "s": 1000.0, "m": 60_000.0}
@@ -57,7 +59,7 @@ def _metrics() -> dict[str, Metric]:
     for late in ("late_p50", "late_p99", "late_max"):
         found[f"generator.{late}"] = Metric(("generator", f"{late}_ms"), _TIME, example="20ms")
     found["generator.errors"] = Metric(("generator", "errors"), _PLAIN, example="0")
-    for group in ("engine", "broker", "load"):
+    for group in ("engine", TRANSPORT_GROUP, "load"):
         found[f"resources.{group}.cpu_mean"] = Metric(("resources", group, "cpu_mean"), _PLAIN, example="1.5")
         for memory in ("rss_max", "heap_max"):
             path = ("resources", group, f"{memory}_mb")

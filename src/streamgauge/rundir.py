@@ -11,7 +11,7 @@ Format history
                     the engine writes in transactions or may do so
 ``ledger/``         one row per slice that a load worker sent: ``first`` (n_seq), ``count``, ``sent_ns``,
                     ``acked_n`` (the record whose acknowledgement was stamped), ``acked_ns`` (0: none), ``errors``
-``recorded/``       the topics: key, value, partition, offset, appended_ms; inputs also n_seq
+``recorded/``       the streams: key, value, partition, offset, appended_ms; inputs also n_seq
 ``job.py``          the reader's own job file, where the run had one; ``reference.py``: one that was given later, for
                     its reference answer alone, and ``reference-from.json``: where the reader has that one
 ``measures/``       what the evaluation found, for the report: ``seconds`` and ``latency``
@@ -27,7 +27,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from streamgauge import stored
+from streamgauge import defaults, stored
 from streamgauge.errors import UsageError
 from streamgauge.model import JobFile, samples
 from streamgauge.model import manifest as manifests
@@ -48,7 +48,7 @@ FILES = ("manifest.json", "outcome.json", "summary.json", "report.html", "job.py
 
 
 def shared_cores(manifest: Manifest, outcome: Outcome) -> bool | None:
-    """Whether the engine shared cores with broker or load, as it was seen; None: not known.
+    """Whether the engine shared cores with transport or load, as it was seen; None: not known.
 
     Earlier versions did not look: their manifests say what was assumed.
     """
@@ -107,7 +107,7 @@ class RunDir:
                 where=path,
                 got="no manifest.json" if path.is_dir() else "no such directory",
                 expected="a directory that `streamgauge run` wrote",
-                hint="streamgauge run ospbench/latency",
+                hint=f"streamgauge run {defaults.SCENARIO}",
             )
         found = stored.read_object(run.manifest_path).get("format")
         if found != FORMAT:

@@ -26,7 +26,7 @@ class Experiment:
     settings: Mapping[str, str] = field(default_factory=dict)
     """As ``--set`` takes them. An engine without one of these options does not run the experiment."""
     dimensions: Mapping[str, str] = field(default_factory=dict)
-    """What sets it apart from the study's others, e.g. ``{"stage": "parse"}``: exhibits arrange their rows by it."""
+    """What sets it apart from the study's others, e.g. ``{"program": "count"}``: exhibits arrange their rows by it."""
     faults: tuple[str, ...] = ()
     """As ``--fault`` takes them."""
     purpose: Purpose = "run"
@@ -66,7 +66,7 @@ class Ranking:
     lower: tuple[str, ...]
     higher: tuple[str, ...]
     label: str
-    """The order for people, e.g. ``median latencies of ingest, event-driven below micro-batch``."""
+    """The order for people, e.g. ``median latencies: event-driven below micro-batch``."""
 
 
 @dataclass(frozen=True)

@@ -42,7 +42,7 @@ def test_spark_refuses_it(shared: Bench, workload: str, limit: Limit, tmp_path: 
     run = f"limit-{secrets.token_hex(4)}"
     streams = [Stream(stream.name, f"{run}.{stream.name}", 2, "input") for stream in computed.inputs]
     outputs = [Stream(name, f"{run}.{name}", 2, "output") for name in computed.outputs]
-    kafka = Kafka.prepare(shared.bootstrap, ())
+    kafka = Kafka.prepare(shared.transport_address, ())
     kafka.create([*streams, *outputs])
     # Some refusals come with the first batch, which needs records.
     sender = kafka.sender(streams, 10)
@@ -56,8 +56,8 @@ def test_spark_refuses_it(shared: Bench, workload: str, limit: Limit, tmp_path: 
             parameters=parameters,
             transport=kafka.name,
             endpoints=kafka.endpoints,
-            inputs={stream.name: stream.topic for stream in streams},
-            outputs={stream.name: stream.topic for stream in outputs},
+            inputs={stream.name: stream.address for stream in streams},
+            outputs={stream.name: stream.address for stream in outputs},
             partitions=2,
             checkpoint_dir=work_dir / "checkpoint",
             work_dir=work_dir,

@@ -49,7 +49,7 @@ def measure(shared: Bench) -> Measure:
         scenario = replace(scenario, faults=tuple(parse_fault(fault) for fault in faults))
 
         def once(_: int) -> tuple[RunDir, Summary]:
-            request = Request(scenario, shared.out(engine), bootstrap=shared.bootstrap, program=program)
+            request = Request(scenario, shared.out(engine), transport_address=shared.transport_address, program=program)
             return run_scenario(request, NullReporter(), shared.evaluator)
 
         return until_valid(once, lambda done: done[1].verdict == "INVALID", attempts)

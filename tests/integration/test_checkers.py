@@ -76,7 +76,7 @@ class Stall(NullReporter):
 def test_a_stalled_generator_is_no_measurement(shared: Bench) -> None:
     changes = {"warmup_s": "1", "measured_s": "4", "quiet_s": "1"}
     scenario = scenarios.resolve("ospbench/latency", engine="echo", changes=changes)
-    request = Request(scenario, shared.out("stall"), bootstrap=shared.bootstrap)
+    request = Request(scenario, shared.out("stall"), transport_address=shared.transport_address)
     run, name = RunDir.create(request.out), run_name(scenario)
     with Supervisor(name, run.path / "logs") as supervisor:
         plan = draw(request, name, supervisor.work_dir)

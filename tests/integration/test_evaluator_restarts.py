@@ -51,7 +51,7 @@ class Killer(NullReporter):
 def request(shared: Bench) -> Request:
     changes = {"warmup_s": "1", "measured_s": "2", "rate_per_s": "200", "quiet_s": "1"}
     scenario = scenarios.resolve("ospbench/latency", engine="echo", changes=changes)
-    return Request(scenario, shared.out("killed"), bootstrap=shared.bootstrap)
+    return Request(scenario, shared.out("killed"), transport_address=shared.transport_address)
 
 
 def test_killed_while_it_matches(shared: Bench, tmp_path: Path) -> None:
@@ -76,7 +76,7 @@ def test_killed_while_it_records(shared: Bench) -> None:
 
 
 def topics(shared: Bench, run: str) -> list[str]:
-    found = AdminClient({"bootstrap.servers": shared.bootstrap}).list_topics(timeout=20).topics
+    found = AdminClient({"bootstrap.servers": shared.transport_address}).list_topics(timeout=20).topics
     return sorted(topic for topic in found if run in topic)
 
 

@@ -55,7 +55,7 @@ def test_a_start_that_fails_shows_the_right_log_and_leaves_nothing(
     shared: Bench, machine: dict[str, str], tmp_path: Path, setting: str, role: str, says: str
 ) -> None:
     done = streamgauge(
-        "run", "ospbench/latency", "--engine", "flink", "--set", setting, "--bootstrap", shared.bootstrap,
+        "run", "ospbench/latency", "--engine", "flink", "--set", setting, "--bootstrap", shared.transport_address,
         "--out", str(tmp_path / "run"), env=machine,
     )  # fmt: skip
     assert done.returncode == 4, done.stderr

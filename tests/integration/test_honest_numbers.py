@@ -72,7 +72,15 @@ def throttled(shared: Bench) -> Iterator[None]:
     """The broker takes only a part of 1,000 records a second from the load's client."""
     command = [
         *(str(find_java().path), "-cp", ":".join(map(str, jars.paths("kafka"))), "kafka.admin.ConfigCommand"),
-        *("--bootstrap-server", shared.bootstrap, "--alter", "--entity-type", "clients", "--entity-name", CLIENT_ID),
+        *(
+            "--bootstrap-server",
+            shared.transport_address,
+            "--alter",
+            "--entity-type",
+            "clients",
+            "--entity-name",
+            CLIENT_ID,
+        ),
     ]
     subprocess.run([*command, "--add-config", "producer_byte_rate=20000"], check=True, capture_output=True)
     yield

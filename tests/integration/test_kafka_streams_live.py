@@ -18,7 +18,7 @@ BAD = {"lost", "wrong", "unexpected", "duplicates", "unfinished"}
 
 
 def topics(shared: Bench) -> set[str]:
-    return set(AdminClient({"bootstrap.servers": shared.bootstrap}).list_topics(timeout=20).topics)
+    return set(AdminClient({"bootstrap.servers": shared.transport_address}).list_topics(timeout=20).topics)
 
 
 @pytest.mark.full

@@ -29,7 +29,7 @@ _fresh = count()
 
 @pytest.fixture
 def kafka(shared: Bench) -> Kafka:
-    return Kafka.attach({"bootstrap": shared.bootstrap})
+    return Kafka.attach({"bootstrap": shared.transport_address})
 
 
 @pytest.fixture
@@ -60,7 +60,7 @@ def worker(
         settings, ledger = tmp_path / "settings.json", tmp_path / "worker-0.parquet"
         content = {
             "transport": kafka.describe(),
-            "streams": [{"name": stream.name, "topic": stream.topic} for stream in streams],
+            "streams": [{"name": stream.name, "address": stream.address} for stream in streams],
             "workload": {"name": "traffic/ingest", "seed": 1, "parameters": {"keys": "dataset"}},
             "plan": {"rate_per_s": 2_000, "warmup_s": 0.0, "measured_s": seconds, "tail_s": 0.0},
             "ledger": str(ledger),
@@ -121,7 +121,7 @@ def test_errors_are_counted_for_every_record_of_a_slice(
     shared: Bench, kafka: Kafka, streams: list[Stream], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sender, "PRODUCER_SETTINGS", {**sender.PRODUCER_SETTINGS, "message.timeout.ms": 1_000})
-    sending = KafkaSender(shared.bootstrap, {stream.name: stream.topic for stream in streams}, 0)
+    sending = KafkaSender(shared.transport_address, {stream.name: stream.address for stream in streams}, 0)
     sending.connect(20.0)
     dataset = Traffic(1, 10)
     settled: list[int] = []
@@ -148,7 +148,7 @@ def test_a_full_queue_refuses_and_never_blocks(
 ) -> None:
     monkeypatch.setattr(sender, "QUEUE_RECORDS_MIN", 1)
     monkeypatch.setattr(sender, "PRODUCER_SETTINGS", {**sender.PRODUCER_SETTINGS, "linger.ms": 2_000})
-    sending = KafkaSender(shared.bootstrap, {stream.name: stream.topic for stream in streams}, 100)
+    sending = KafkaSender(shared.transport_address, {stream.name: stream.address for stream in streams}, 100)
     sending.connect(20.0)
     settled: list[int] = []
     sending.send(Traffic(1, 10).build(0, 250), settled.append)

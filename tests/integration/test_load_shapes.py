@@ -126,7 +126,7 @@ def test_an_engine_that_starts_under_load_is_sampled_meanwhile(shared: Bench) ->
     out = shared.out("command")
     program = (sys.executable, "-c", READY_WHEN_SAMPLED, str(out / "samples" / "machine.jsonl"))
     scenario = scenarios.resolve("ospbench/latency", engine="command", changes=changes)
-    request = Request(scenario, out, bootstrap=shared.bootstrap, program=program)
+    request = Request(scenario, out, transport_address=shared.transport_address, program=program)
     run, _ = run_scenario(request, NullReporter(), shared.evaluator)
     assert [process.exit_code for process in run.outcome().ended] == [3]
 
@@ -144,7 +144,7 @@ class EndsIt:
 def ended(shared: Bench, word: str) -> tuple[RunDir, Summary]:
     changes = {"warmup_s": "1", "measured_s": "60", "rate_per_s": "500", "out_of_order_ms": "1000"}
     scenario = scenarios.resolve("ospbench/latency", engine="echo", changes=changes)
-    request = Request(scenario, shared.out(word), bootstrap=shared.bootstrap)
+    request = Request(scenario, shared.out(word), transport_address=shared.transport_address)
     return run_scenario(request, NullReporter(), shared.evaluator, EndsIt(word))
 
 

@@ -44,7 +44,7 @@ def run_job(shared: Bench) -> RunJob:
         scenario = scenarios.resolve("ospbench/latency", engine="spark", changes=short, job=inspect(file))
 
         def once(_: int) -> tuple[RunDir, Summary]:
-            request = Request(scenario, shared.out("job"), bootstrap=shared.bootstrap)
+            request = Request(scenario, shared.out("job"), transport_address=shared.transport_address)
             return run_scenario(request, NullReporter(), shared.evaluator)
 
         return until_valid(once, lambda done: done[1].verdict == "INVALID")
@@ -100,7 +100,7 @@ def test_a_build_that_cannot_run_is_told_before_there_is_load(
     shared: Bench, tmp_path: Path, build: str, says: str
 ) -> None:
     (tmp_path / "my.py").write_text(f"def build(spark, source):\n    {build}\n")
-    arguments = ("run", "ospbench/latency", "--job", "my.py", "--bootstrap", shared.bootstrap, "--out", "run")
+    arguments = ("run", "ospbench/latency", "--job", "my.py", "--bootstrap", shared.transport_address, "--out", "run")
     done = streamgauge(*arguments, cwd=tmp_path)
     assert done.returncode == 2, done.stderr
     said = done.stderr[done.stderr.index("streamgauge: ") :]

@@ -40,7 +40,7 @@ class Thief(NullReporter):
         if self._checked and self._left:
             self._left -= 1
             taken = socket.socket()
-            taken.bind(("127.0.0.1", (plan.broker_ports if self._group == "broker" else plan.job.ports)[0]))
+            taken.bind(("127.0.0.1", (plan.server_ports if self._group == "broker" else plan.job.ports)[0]))
             taken.listen()
             self.held.append(taken)
         self._checked = True

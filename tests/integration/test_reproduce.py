@@ -40,7 +40,16 @@ def test_a_study_is_reproduced_also_after_an_interruption(shared: Bench, tmp_pat
         """A reproduction in which the machine spoilt one experiment twice (exit code 3) is begun anew."""
         out = tmp_path / str(attempt)
         command[:] = [
-            *("reproduce", "stage-latency", "--engine", "echo", "--bootstrap", shared.bootstrap, "--out", str(out)),
+            *(
+                "reproduce",
+                "stage-latency",
+                "--engine",
+                "echo",
+                "--bootstrap",
+                shared.transport_address,
+                "--out",
+                str(out),
+            ),
             *("--only", "stages-ingest-*", "--only", "stages-parse-built-in", "--for", "3s", "--set", "warmup_s=1.0"),
         ]
         code, said = begin_and_interrupt(command)
@@ -92,7 +101,7 @@ def test_all_stages_of_a_scenario(shared: Bench, tmp_path: Path) -> None:
         directories.append(tmp_path / str(attempt))
         return streamgauge(
             *("run", "ospbench/latency", "--engine", "echo", "--set", "stage=all", "--json"),
-            *("--bootstrap", shared.bootstrap, "--for", "2s", "--warmup", "1s", "--out", str(directories[-1])),
+            *("--bootstrap", shared.transport_address, "--for", "2s", "--warmup", "1s", "--out", str(directories[-1])),
         )
 
     done = repeated(once)

@@ -68,7 +68,7 @@ class Watched:
 
 @pytest.fixture
 def kafka(shared: Bench) -> Kafka:
-    return Kafka.attach({"bootstrap": shared.bootstrap})
+    return Kafka.attach({"bootstrap": shared.transport_address})
 
 
 @pytest.fixture
@@ -89,7 +89,7 @@ def publish(producer: Producer, *partitions: int) -> None:
 
 
 def test_records_are_visible_when_their_transaction_is_committed(shared: Bench, watched: Watched, kafka: Kafka) -> None:
-    producer = Producer({"bootstrap.servers": shared.bootstrap, "transactional.id": "visible", "linger.ms": 0})
+    producer = Producer({"bootstrap.servers": shared.transport_address, "transactional.id": "visible", "linger.ms": 0})
     producer.init_transactions(DEADLINE_S)
     publish(producer, 0, 0, 1)
     appended_ns = time.time_ns()
@@ -116,7 +116,7 @@ def test_what_a_group_has_committed_is_consumed(shared: Bench, kafka: Kafka) -> 
     streams = [Stream("flow", "committed-flow", 2, "input"), Stream("output", "committed-output", 1, "output")]
     kafka.create(streams)
     assert kafka.positions(streams, "committed").consumed is None, "the group does not exist yet"
-    consumer = Consumer({"bootstrap.servers": shared.bootstrap, "group.id": "committed"})
+    consumer = Consumer({"bootstrap.servers": shared.transport_address, "group.id": "committed"})
     consumer.commit(offsets=[TopicPartition("committed-flow", 1, 7)], asynchronous=False)
     assert kafka.positions(streams, "committed").consumed == 7
     consumer.commit(offsets=[TopicPartition("committed-flow", 0, 3)], asynchronous=False)

@@ -21,7 +21,7 @@ from streamgauge.campaigns.referee import PROBE_S, STEPS, DrainReferee, ProbeRef
 from streamgauge.campaigns.search import Answer, Next, Probe, ProbeVerdict, Target, advance
 from streamgauge.errors import EXIT_MISSED, EXIT_OK, EngineFailed, InvalidMeasurement, UsageError
 from streamgauge.evaluate import sustained
-from streamgauge.evaluate.metrics.arrival import BROKER_REASON
+from streamgauge.evaluate.metrics.arrival import server_blamed
 from streamgauge.evaluate.verdict import failures
 from streamgauge.model import Scenario, Verdict
 from streamgauge.model.capacity import Capacity, CapacityProbe, CapacitySet, Purpose
@@ -114,7 +114,7 @@ class CapacitySearch:
             "over": self.axis.name,
             "harder": self.axis.harder,
             "start": self.start,
-            "bootstrap": request.bootstrap,
+            "bootstrap": request.transport_address,
             "program": redact_arguments(request.program),
         }
 
@@ -177,7 +177,7 @@ def exit_code(capacity: Capacity | CapacitySet) -> int:
 def _searched(file: CapacityFile) -> list[Probe]:
     words = ("sustained", "not sustained", "undecided", "invalid")
     return [
-        Probe(row.value, cast(ProbeVerdict, row.verdict), row.purpose, row.reason.startswith(BROKER_REASON))
+        Probe(row.value, cast(ProbeVerdict, row.verdict), row.purpose, server_blamed(row.reason))
         for row in file.probes
         if row.verdict in words
     ]
@@ -284,10 +284,10 @@ def judge(
     ``given_up`` is why the referee stopped it, if it did.
     """
     if summary.verdict == Verdict.INVALID.value:
-        # What the broker does to the load explains the rest.
-        reasons = sorted(summary.reasons, key=lambda reason: not reason.startswith(BROKER_REASON))
-        if reasons[0].startswith(BROKER_REASON) and _engine_fell_behind(summary):
-            return "not sustained", f"the engine fell behind as well as the broker; {reasons[0]}", False
+        # What the transport does to the load explains the rest.
+        reasons = sorted(summary.reasons, key=lambda reason: not server_blamed(reason))
+        if (server := server_blamed(reasons[0])) and _engine_fell_behind(summary):
+            return "not sustained", f"the engine fell behind as well as the {server}; {reasons[0]}", False
         return "invalid", "; ".join(reasons), False
     if summary.verdict == Verdict.FAILED.value:
         return "failed", "; ".join(summary.reasons), False

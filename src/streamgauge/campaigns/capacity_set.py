@@ -21,7 +21,7 @@ from typing import Any
 from streamgauge.campaigns.capacity import CapacitySearch, find_capacity
 from streamgauge.campaigns.capacity_file import check_resumable
 from streamgauge.errors import StreamgaugeError, UsageError
-from streamgauge.evaluate.comparison import RUNS_MIN, SEED, bootstrap_interval
+from streamgauge.evaluate.comparison import RUNS_MIN, SEED, resampled_interval
 from streamgauge.model import capacity as files
 from streamgauge.model.capacity import FORMAT, NAME, Capacity, CapacityProbe, CapacitySet, MedianInterval, SearchRow
 from streamgauge.processes import directory_lock
@@ -146,7 +146,7 @@ def summarize(settings: Mapping[str, Any], runs: int, searches: Mapping[str, Cap
         outcome=min(outcomes, key=_WORST_FIRST.index),
         median=statistics.median(best) if best else None,
         interval=MedianInterval(
-            best=bootstrap_interval(best) if every_edge and len(best) >= RUNS_MIN else None, seed=SEED
+            best=resampled_interval(best) if every_edge and len(best) >= RUNS_MIN else None, seed=SEED
         ),
         confirmed=bool(rows) and all(row.confirmed for row in rows),
         validated=False if False in validated else True if validated == {True} else None,

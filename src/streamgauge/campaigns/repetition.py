@@ -15,7 +15,7 @@ from pathlib import Path
 
 from streamgauge import stored
 from streamgauge.errors import UsageError
-from streamgauge.evaluate.comparison import SEED, bootstrap_interval
+from streamgauge.evaluate.comparison import SEED, resampled_interval
 from streamgauge.model import Verdict
 from streamgauge.model.campaign import SET_FORMAT, SET_NAME, RepetitionSet
 from streamgauge.model.summary import MedianInterval, Repetition, Summary
@@ -153,7 +153,7 @@ def summarize(
 def _interval(values: Sequence[float]) -> tuple[float, float] | None:
     if not values:
         return None
-    low, high = bootstrap_interval(values)
+    low, high = resampled_interval(values)
     return round(low, DECIMALS), round(high, DECIMALS)
 
 

@@ -184,7 +184,7 @@ def _plan_experiment(campaign: ReproductionRequest, experiment: Experiment, engi
     except Unsupported as problem:
         return PlannedExperiment(experiment, engine, chosen, None, f"{problem.what}: {problem.got}")
     scenario = replace(scenario, faults=tuple(parse_fault(fault) for fault in experiment.faults))
-    request = Request(scenario, campaign.out, bootstrap=campaign.bootstrap)
+    request = Request(scenario, campaign.out, transport_address=campaign.bootstrap)
     if experiment.purpose == "capacity":
         CapacitySearch(request, RESOLUTION, experiment.axis)
     return PlannedExperiment(experiment, engine, chosen, request, runs=campaign.runs_of(experiment.purpose))

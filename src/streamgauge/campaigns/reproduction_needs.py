@@ -29,7 +29,7 @@ def make_ready(requests: Sequence[Request], say: Callable[[str], None]) -> None:
     groups = {
         group
         for request in requests
-        for group in needed_jar_groups(request.scenario, own_broker=request.bootstrap is None)
+        for group in needed_jar_groups(request.scenario, own_transport=request.transport_address is None)
     }
     fetch_jars(groups, say)
     for engine in engines:

@@ -49,8 +49,8 @@ class Probe:
     value: int
     verdict: ProbeVerdict
     purpose: Purpose = "bracket"
-    by_transport: bool = False
-    """Of an invalid one: whether the transport did not take the load."""
+    blamed: str = ""
+    """Of an invalid one: what did not take the load, e.g. *server*; empty where that is not why."""
 
 
 @dataclass(frozen=True)
@@ -210,8 +210,8 @@ class _Search:
         """What the search ran into instead of the engine's edge."""
         if self._twice_invalid is None:
             return "the end of the range"
-        by_transport = any(probe.by_transport for probe in self._probes if probe.value == self._twice_invalid)
-        return "the broker's ceiling" if by_transport else "the generator's ceiling"
+        at_ceiling = (probe for probe in self._probes if probe.value == self._twice_invalid)
+        return f"the {next((probe.blamed for probe in at_ceiling if probe.blamed), 'generator')}'s ceiling"
 
     def _invalid(self, value: int) -> Answer:
         return Answer("invalid", None, self._beyond, False, f"the probes at {value} were INVALID, twice")

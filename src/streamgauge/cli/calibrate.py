@@ -6,9 +6,11 @@ from typing import Annotated
 
 import typer
 
+from streamgauge import defaults
+
 
 def calibrate(
-    scenario: Annotated[str, typer.Argument(metavar="[SCENARIO]", help="Whose load is used.")] = "ospbench/latency",
+    scenario: Annotated[str, typer.Argument(metavar="[SCENARIO]", help="Whose load is used.")] = defaults.SCENARIO,
     measured: Annotated[str, typer.Option("--for", metavar="DURATION", help="How long each run measures.")] = "10s",
     warmup: Annotated[str, typer.Option(metavar="DURATION", help="Load before each measured interval.")] = "3s",
 ) -> None:

@@ -19,7 +19,7 @@ def doctor() -> None:
     from importlib.metadata import version
     from pathlib import Path
 
-    from streamgauge import __version__, jars, registry
+    from streamgauge import __version__, defaults, jars, registry
     from streamgauge.errors import EnvironmentProblem, UsageError
     from streamgauge.jvm.java import find_java
     from streamgauge.machine import calibration
@@ -45,7 +45,8 @@ def doctor() -> None:
     except EnvironmentProblem as problem:
         say(False, "Java", problem.what, problem.hint or "")
     say(True, "PySpark", version("pyspark"))
-    say(True, "Kafka client", version("confluent-kafka"))
+    transport = registry.transport(defaults.TRANSPORT)
+    say(True, f"{transport.title} client", ", ".join(transport.client_versions().values()))
     for group, users in jar_groups().items():
         locked, missing = jars.locked(group), jars.missing((group,))
         size_mb = sum(jar.size for jar in missing or locked) / 1e6
@@ -60,7 +61,7 @@ def doctor() -> None:
         )
     about = machine.describe()
     try:
-        default = draw(Request(scenarios.resolve("ospbench/latency"), Path("runs") / "doctor"), "doctor", Path("WORK"))
+        default = draw(Request(scenarios.resolve(defaults.SCENARIO), Path("runs") / "doctor"), "doctor", Path("WORK"))
         need_mb, disk_mb = default.memory_mb, default.disk_mb
     except EnvironmentProblem:
         need_mb = disk_mb = 0  # without a Java, which is said above, nothing can be planned

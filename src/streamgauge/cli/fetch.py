@@ -33,7 +33,7 @@ def fetch(
 ) -> None:
     """Download the jars of transport, engines and evaluation, and check the SHA-256 of those already here.
 
-    `streamgauge doctor` lists the groups and who needs them. kafka-streams is the largest, with about 90 MB.
+    `streamgauge doctor` lists the groups and who needs them. The largest has about 90 MB.
     """
     from rich.console import Console
 

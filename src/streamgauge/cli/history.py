@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from streamgauge import defaults
+
 if TYPE_CHECKING:
     from rich.table import Table
 
@@ -36,7 +38,7 @@ def history(
             "no earlier runs" + (f" of {scenario}" if scenario else ""),
             where=root,
             got=f"runs of {', '.join(known)}" if known else "none that can be read",
-            hint="streamgauge list" if known else "streamgauge run ospbench/latency",
+            hint="streamgauge list" if known else f"streamgauge run {defaults.SCENARIO}",
         )
     Console(highlight=False).print(_table(entries))
     typer.echo(f"page     {write(entries, notes, out)}")

@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from streamgauge import __version__
+from streamgauge import __version__, defaults
 from streamgauge.cli.calibrate import calibrate
 from streamgauge.cli.capacity import capacity
 from streamgauge.cli.check import check_app
@@ -38,7 +38,10 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
+_HELP = f"""Measure stream-processing systems from outside, and check every answer.
 
+Start with: streamgauge run {defaults.SCENARIO}
+"""
 _MACHINE = {
     *(errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO),
     *(errno.EACCES, errno.EPERM, errno.ENAMETOOLONG),
@@ -55,14 +58,11 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
+@app.callback(help=_HELP)
 def streamgauge(
     version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print it.")] = False,
 ) -> None:
-    """Measure stream-processing systems from outside, and check every answer.
-
-    Start with: streamgauge run ospbench/latency
-    """
+    pass
 
 
 app.command()(doctor)

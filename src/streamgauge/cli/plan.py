@@ -48,7 +48,8 @@ def plan(request: Request) -> None:
     for key, value in resolved.parameters.items():
         echo(f"             {key} = {value}")
     echo(f"results      {workload.kind.value}; {workload.late}")
-    echo(f"topics       {', '.join(s.topic for s in blueprint.streams)} ({resolved.partitions} partitions each)")
+    transport, addresses = blueprint.transport, ", ".join(stream.address for stream in blueprint.streams)
+    echo(f"{transport.stream_noun + 's':<12} {addresses} ({resolved.partitions} partitions each)")
     echo(f"sustained    {resolved.sustained or 'not asked'}")
     for fault in resolved.faults:
         echo(f"fault        {fault}: {load.warmup_s + fault.at_s(load.measured_s):g} s after the start of the load")
@@ -58,11 +59,12 @@ def plan(request: Request) -> None:
     echo("processes, in this order; WORK is a temporary directory")
     for spec in blueprint.processes:
         echo(f"  {spec.role:<14} {_short(redact_arguments(spec.argv))}")
-    if not blueprint.broker:
-        echo(f"broker       yours, {request.bootstrap}; only the topics above are created, and removed again")
+    if not transport.own:
+        only = f"only the {transport.stream_noun}s above are created, and removed again"
+        echo(f"{transport.server_noun:<12} yours, {transport.address}; {only}")
     echo(f"memory       {blueprint.memory_mb:,} MB of {machine.available_memory_mb():,} MB available")
     echo(f"disk         {blueprint.disk_mb:,} MB")
-    groups = needed_jar_groups(resolved, own_broker=request.bootstrap is None)
+    groups = needed_jar_groups(resolved, own_transport=transport.own)
     if missing := jars.missing(groups):
         size_mb = sum(jar.size for jar in missing) / 1e6
         echo(f"jars         {len(missing)} are fetched first, {size_mb:.0f} MB")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from streamgauge.cli.layout import echo_json
+from streamgauge.cli.request import TransportAddress, check_transport_address, refuse_redacted
 
 WIDE = 200
 """Columns of a table that goes into a file, which has no edge to wrap at."""
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def reproduce(
-    study: Annotated[str, typer.Argument(metavar="STUDY", help="The study, such as ospbench.")],
+    study: Annotated[str, typer.Argument(metavar="STUDY", help="The study: see `streamgauge list`.")],
     engines: Annotated[
         list[str] | None,
         typer.Option("--engine", "-e", help="Systems under test, side by side in every figure; repeatable."),
@@ -44,16 +45,13 @@ def reproduce(
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="A value of every scenario or engine; repeatable."),
     ] = None,
-    bootstrap: Annotated[
-        str | None, typer.Option(metavar="HOST:PORT", help="Your own Kafka broker, instead of one of ours.")
-    ] = None,
+    transport_address: TransportAddress = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the plan and about how long it takes.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print reproduction.json alone on stdout.")] = False,
 ) -> None:
     """Run what a published study ran, and write one report with its tables and figures."""
     from streamgauge.campaigns import reproduction
     from streamgauge.cli.live import LiveView
-    from streamgauge.cli.request import check_bootstrap, refuse_redacted
     from streamgauge.errors import Interrupted
     from streamgauge.model.campaign import REPRODUCTION_NAME
     from streamgauge.processes.supervisor import signals_as_interrupt
@@ -63,8 +61,8 @@ def reproduce(
     changes = scenarios.parse_changes(settings or [])
     if measured is not None:
         changes["measured_s"] = str(scenarios.parse_duration_s(measured, "--for"))
-    if bootstrap is not None:
-        check_bootstrap(bootstrap)
+    if transport_address is not None:
+        check_transport_address(transport_address)
     campaign = reproduction.ReproductionRequest(
         study=study,
         out=out or _fresh_directory(study),
@@ -72,7 +70,7 @@ def reproduce(
         profile=profile,
         changes=changes,
         only=tuple(only or ()),
-        bootstrap=bootstrap,
+        bootstrap=transport_address,
         runs=runs,
     )
     if dry_run:

@@ -12,9 +12,14 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 import typer
 
 if TYPE_CHECKING:
+    from streamgauge.contracts import Transport
     from streamgauge.run.plan import Request
 
 LOCAL = "local[*]"
+TransportAddress = Annotated[
+    str | None,
+    typer.Option("--bootstrap", metavar="HOST:PORT", help="Your own Kafka broker, instead of one of ours."),
+]
 
 
 def takes_request(command: Callable[..., None], make: Callable[..., Any] | None = None) -> Callable[..., None]:
@@ -79,9 +84,7 @@ def build(
             help="Your own PySpark pipeline in the workload's place (engine spark). The file is code, and it is run.",
         ),
     ] = None,
-    bootstrap: Annotated[
-        str | None, typer.Option(metavar="HOST:PORT", help="Your own Kafka broker, instead of one of ours.")
-    ] = None,
+    transport_address: TransportAddress = None,
 ) -> Request:
     """The request. Raises UsageError for anything that cannot be meant."""
     from streamgauge.errors import UsageError
@@ -108,11 +111,11 @@ def build(
             slos.parse(condition)
     if seed is not None:
         changes["seed"] = str(seed)
-    if bootstrap is not None:
-        check_bootstrap(bootstrap)
+    if transport_address is not None:
+        transport = check_transport_address(transport_address)
         if "broker_port" in changes:
             raise UsageError(
-                "broker_port applies only to a broker that streamgauge starts",
+                f"broker_port applies only to a {transport.server_noun} that streamgauge starts",
                 got="--bootstrap too",
                 expected="one of the two",
             )
@@ -123,7 +126,7 @@ def build(
     return Request(
         scenario=resolved,
         out=out or _fresh_directory(scenario, resolved.engine),
-        bootstrap=bootstrap,
+        transport_address=transport_address,
         master=master,
         program=tuple(program or ()),
     )
@@ -143,13 +146,13 @@ def refuse_redacted(words: Sequence[str]) -> None:
         )
 
 
-def check_bootstrap(address: str) -> None:
-    """Raises UsageError unless it is ``HOST:PORT``."""
-    from streamgauge.errors import UsageError
+def check_transport_address(address: str) -> type[Transport]:
+    """The transport that runs use. Raises UsageError for an address that it does not take."""
+    from streamgauge import defaults, registry
 
-    host, _, port = address.rpartition(":")
-    if not (host and port.isdigit() and int(port) < 65536):
-        raise UsageError("invalid --bootstrap", got=repr(address), expected="HOST:PORT")
+    transport = registry.transport(defaults.TRANSPORT)
+    transport.check_address(address)
+    return transport
 
 
 def _fresh_directory(scenario: str, engine: str) -> Path:

@@ -1,4 +1,4 @@
-"""Runs the checks of one engine on a real broker: one short run per workload and variant, and what its plan shows."""
+"""Runs the checks of one engine for real: one short run per workload and variant, and what its plan shows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import psutil
 
-from streamgauge import registry
+from streamgauge import defaults, registry
 from streamgauge.conformance import checks
 from streamgauge.conformance.checks import Ended, Observed, Planned
 from streamgauge.contracts import Engine
@@ -28,7 +28,7 @@ from streamgauge.run.measurement import Measurement
 from streamgauge.run.plan import Request
 from streamgauge.run.reporter import NullReporter, Tick
 from streamgauge.run.requirements import fetch_jars
-from streamgauge.run.runner import remove_topics
+from streamgauge.run.runner import remove_streams
 from streamgauge.rundir import RunDir
 from streamgauge.studies import scenario as scenarios
 from streamgauge.studies.stages import VARIANTS
@@ -50,11 +50,11 @@ class Finding:
 
 @dataclass
 class Bench:
-    """A broker and an evaluator that all runs of a suite share."""
+    """A transport and an evaluator that all runs of a suite share."""
 
     supervisor: Supervisor
     evaluator: Evaluator
-    bootstrap: str
+    transport_address: str
     directory: Path
     runs: int = 0
     lean_jvms: bool = False
@@ -67,17 +67,17 @@ class Bench:
 
 @contextmanager
 def bench(directory: Path | None = None) -> Iterator[Bench]:
-    """Start the shared broker and evaluator; the evaluator's Spark starts when first needed."""
-    scenario = scenarios.resolve("ospbench/latency", engine="echo")
-    groups = plans.needed_jar_groups(scenario, own_broker=True)
+    """Start the shared transport and evaluator; the evaluator's Spark starts when first needed."""
+    scenario = scenarios.resolve(defaults.SCENARIO, engine="echo")
+    groups = plans.needed_jar_groups(scenario, own_transport=True)
     fetch_jars(groups, lambda _: None)
     name = f"conformance-{secrets.token_hex(3)}"
     with Supervisor(name) as supervisor:
         home = directory or supervisor.work_dir
         plan = plans.draw(Request(scenario, home / "bench"), name, supervisor.work_dir)
-        supervisor.start_all(plan.broker)
+        supervisor.start_all(plan.servers)
         evaluator = Evaluator(supervisor, plan.evaluator)
-        yield Bench(supervisor, evaluator, plan.transport.endpoints["bootstrap"], home)
+        yield Bench(supervisor, evaluator, plan.transport.address, home)
 
 
 @dataclass
@@ -199,13 +199,13 @@ def observe(
 
 
 def _observe_once(shared: Bench, engine: Engine, scenario: Scenario, program: tuple[str, ...]) -> Observed:
-    groups = plans.needed_jar_groups(scenario, own_broker=True)
+    groups = plans.needed_jar_groups(scenario, own_transport=True)
     fetch_jars(groups, lambda _: None)
     engine.prepare(lambda _: None)
     request = Request(
         scenario,
         shared.out(f"{engine.name}-{scenario.workload}"),
-        bootstrap=shared.bootstrap,
+        transport_address=shared.transport_address,
         program=program,
         load_first=True,
     )
@@ -220,7 +220,7 @@ def _observe_once(shared: Bench, engine: Engine, scenario: Scenario, program: tu
             summary = Measurement(plan, supervisor, onlooker, shared.evaluator).measure()
         finally:
             supervisor.stop_all()
-            remove_topics(plan, onlooker)
+            remove_streams(plan, onlooker)
     left = [f"process {identity.pid}" for identity in onlooker.seen if proctable.is_alive(identity)]
     left += [str(plan.work_dir)] if plan.work_dir.exists() else []
     return Observed(
@@ -249,7 +249,8 @@ def look_at_plan(engine: Engine, program: tuple[str, ...] = ()) -> Planned:
     with tempfile.TemporaryDirectory(prefix="streamgauge-check-") as home:
         work = Path(home) / "work"
         work.mkdir()
-        request = Request(scenario_for(engine, workload), Path(home) / "out", bootstrap="127.0.0.1:9", program=program)
+        scenario, nowhere = scenario_for(engine, workload), "127.0.0.1:9"
+        request = Request(scenario, Path(home) / "out", transport_address=nowhere, program=program)
         before = frozenset(str(path) for path in Path(home).rglob("*"))
         first = plans.draw(request, "conformance", work)
         second = engine.plan(first.job)

@@ -12,9 +12,9 @@ _CUSTOMISED = {"implementation": "customised"}
 
 
 def java_workloads(sources: Path, package: str, prefix: str = "") -> frozenset[str]:
-    """The registered workloads that have a class below the package: ``traffic/join`` is ``traffic.Join``.
+    """The registered workloads that have a class below the package: ``family/name`` is ``family.Name``.
 
-    With a prefix, such as ``Customised``, those that have a class of that name (``traffic.CustomisedJoin``).
+    With a prefix, such as ``Customised``, those that have a class of that name (``family.CustomisedName``).
     """
     root = sources.joinpath(*package.split("."))
     return frozenset(name for name in registry.names("workloads") if (root / _java_file(name, prefix)).is_file())

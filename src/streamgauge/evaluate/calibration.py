@@ -31,6 +31,6 @@ def warnings(
     if rate_per_s is not None and rate_per_s >= ceiling_per_s * (1 - NEAR):
         said.append(
             f"the rate, {rate_per_s:,.0f}/s, is near the ceiling of this machine, {ceiling_per_s:,.0f}/s: "
-            "load and broker may limit it, not the engine"
+            "load and transport may limit it, not the engine"
         )
     return said

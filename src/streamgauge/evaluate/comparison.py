@@ -1,4 +1,4 @@
-"""Repetitions against each other: intervals by seeded bootstrap, and the one word that they allow.
+"""Repetitions against each other: intervals by seeded resampling, and the one word that they allow.
 
 A ratio is always *B's cost divided by A's*: above 1 means that B is worse. Latencies and resources are costs already;
 of rates the sides are swapped.
@@ -25,10 +25,10 @@ RUNS_MIN = 3
 RUNS_MAX = 100
 """More runs than this nobody makes: a difference that needs them counts as one that cannot be told."""
 RESOLUTION_MS = 1.0
-"""The broker stamps whole milliseconds: a median is not known better than to half of this, whatever the runs say."""
+"""The transport stamps whole milliseconds: a median is not known better than to half of this, whatever the runs say."""
 
 
-def bootstrap_interval(values: Sequence[float], seed: int = SEED, level: float = LEVEL) -> Interval:
+def resampled_interval(values: Sequence[float], seed: int = SEED, level: float = LEVEL) -> Interval:
     """Of the median, by resampling the runs. One run gives no more than itself."""
     return _percentiles(_medians(values, np.random.default_rng(seed)), level)
 

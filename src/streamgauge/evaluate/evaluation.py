@@ -29,7 +29,7 @@ from streamgauge.evaluate.recorded import is_recorded
 from streamgauge.evaluate.summary import Figures, rounded, summarize, write_measures
 from streamgauge.evaluate.tally import PARTITIONS_MAX, Tally, results, wrong_after_fault
 from streamgauge.evaluate.visible import Visible
-from streamgauge.model import NS_PER_MS, ResultKind
+from streamgauge.model import NS_PER_MS, TRANSPORT_GROUP, ResultKind
 from streamgauge.model.summary import State, Summary
 from streamgauge.rundir import RunDir, shared_cores
 
@@ -130,11 +130,13 @@ def _evaluate(run: RunDir, facts: Facts, tally: Tally, *, recorded: bool) -> Sum
         invalid += _clock_reasons(figures)
         warnings += _warnings(run, facts, facts.moments, figures)
         visible_ms = None if visible is None else visible.resolution_ms(facts.moments)
-        exactness = resolution.measure(figures.broker_bound, visible_ms)
-        warnings += resolution.warnings(exactness, figures.latencies, figures.unknown_kinds)
-    # A run that was given up, or whose engine died, may lack its topics.
+        exactness = resolution.measure(figures.transport_bound, visible_ms)
+        warnings += resolution.warnings(
+            exactness, figures.latencies, figures.unknown_kinds, facts.transport.server_noun
+        )
+    # A run that was given up, or whose engine died, may lack its recorded streams.
     if figures is not None and not recorded and not facts.ended("engine") and not facts.outcome.hopeless:
-        invalid.append("the topics were not recorded, so no result could be checked")
+        invalid.append(f"the {facts.transport.stream_noun}s were not recorded, so no result could be checked")
     counts = figures.results if figures is not None else results(tally)
     if tally.repeated_keys:
         invalid.append(f"{tally.repeated_keys} keys of the reference answer are not unique")
@@ -190,7 +192,7 @@ def _doubts(facts: Facts) -> list[str]:
         invalid.append(f"the load worker could not go on: {outcome.load_error}")
     invalid += [
         f"process {process.role} ended although nobody had asked it to: it is not under test"
-        for process in facts.ended("broker", "load")
+        for process in facts.ended(TRANSPORT_GROUP, "load")
         if not (process.group == "load" and outcome.load_error)
     ]
     if facts.moments is None and not invalid and not facts.ended("engine"):
@@ -220,9 +222,9 @@ def _measure(
         if recorded
         else throughput.no_stamps(moments, ledger.acked_n)
     )
-    bound = clock.broker_bound(ledger, stamps.probe_appended_ms)
+    bound = clock.transport_bound(ledger, stamps.probe_appended_ms)
     one_clock = bound is None or bound.agrees
-    # What the broker stamped goes with the input's arrival, what this machine stamped with the intended moment.
+    # What the transport stamped goes with the input's arrival, what this machine stamped with the intended moment.
     total_known, latest_known = one_clock or visible is not None, one_clock or visible is None
     latencies = latency.distributions(tally)
     kind = "total" if total_known else "latest"
@@ -251,7 +253,7 @@ def _measure(
         waiting_measured=throughput.in_seconds_of_load(backlog_measured, facts, moments),
         medians_measured=medians_measured,
         clock_step_ms=clock.largest_step_ms(run.samples("clock"), moments),
-        broker_bound=bound,
+        transport_bound=bound,
         resources=resources.by_group(resources.within(run.samples("resources"), moments)),
         burst=burst.measure(facts, moments, tally, late, stamps, kind) if recorded else None,
     )
@@ -309,10 +311,10 @@ def _warnings(run: RunDir, facts: Facts, moments: Moments, figures: Figures) -> 
         said.append("all input was there before the engine: latencies include the wait for its start and turn")
     elif not facts.plan.scheduled:
         said.append(
-            "closed loop: the load waited for the broker, so total counts from when a record was sent, not from when "
-            "it was due; do not compare it with that of a load with a schedule"
+            "closed loop: the load waited for acknowledgements, so total counts from when a record was sent, not from "
+            "when it was due; do not compare it with that of a load with a schedule"
         )
-    step_ms, bound = figures.clock_step_ms, figures.broker_bound
+    step_ms, bound = figures.clock_step_ms, figures.transport_bound
     if step_ms is None:
         said.append("the machine's clock was not watched: a step of it would not be noticed")
     elif clock.WARNING_STEP_MS < step_ms <= clock.INVALID_STEP_MS:
@@ -322,7 +324,8 @@ def _warnings(run: RunDir, facts: Facts, moments: Moments, figures: Figures) -> 
         if figures.total_known:
             what = "latest latency of results that became visible here cannot be told, use the total"
         said.append(
-            f"the broker's clock is {bound.low_ms:.1f} to {bound.high_ms:.1f} ms ahead of the load worker's: the {what}"
+            f"the {facts.transport.server_noun}'s clock is {bound.low_ms:.1f} to {bound.high_ms:.1f} ms ahead of the "
+            f"load worker's: the {what}"
         )
     total = figures.latencies["total"]
     for kind in (kind for kind in ("total", "latest") if kind not in figures.unknown_kinds):
@@ -344,8 +347,8 @@ def _warnings(run: RunDir, facts: Facts, moments: Moments, figures: Figures) -> 
 
 
 def _by_own_clock(moment_ms: float | None, figures: Figures, visible: Visible | None) -> float | None:
-    """By the clock of this machine: the broker's own stamps are put right by what is known of its clock."""
-    bound = figures.broker_bound
+    """By the clock of this machine: the transport's own stamps are put right by what is known of its clock."""
+    bound = figures.transport_bound
     return moment_ms if moment_ms is None or visible is not None or bound is None else moment_ms - bound.ahead_ms
 
 

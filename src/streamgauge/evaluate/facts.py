@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from streamgauge import registry
-from streamgauge.contracts import Workload
+from streamgauge.contracts import Transport, Workload
 from streamgauge.model import NS_PER_MS, NS_PER_S, QUIET_S, QUIET_TRIGGERS, LoadPlan, Stream
 from streamgauge.model.manifest import Manifest, ScenarioUsed
 from streamgauge.model.outcome import EndedProcess, FaultRecord, Outcome
@@ -132,6 +132,10 @@ class Facts:
     @property
     def workload(self) -> Workload:
         return registry.workload(self.scenario.workload)
+
+    @property
+    def transport(self) -> type[Transport]:
+        return registry.transport(self.manifest.transport.name)
 
     @property
     def parameters(self) -> Mapping[str, Any]:

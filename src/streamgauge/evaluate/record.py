@@ -1,4 +1,4 @@
-"""Copies the topics of a run into its directory, while the broker still runs."""
+"""Copies the streams of a run into its directory, while the transport still runs."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ PARQUET = {
 
 
 def record(spark: SparkSession, run: RunDir, progress: Callable[[str], None] = lambda text: None) -> None:
-    """Write every stream, up to the offsets in the outcome, as Parquet: one file per partition of the topic.
+    """Write every stream, up to the offsets in the outcome, as Parquet: one file per partition.
 
     A stream's directory appears whole or not at all; one that is there already is replaced. Raises EnvironmentProblem
-    when the broker did not give out all that it holds.
+    when the transport did not give out all that it holds.
     """
     from pyspark.sql import functions as f
 
@@ -65,7 +65,7 @@ def record(spark: SparkSession, run: RunDir, progress: Callable[[str], None] = l
         part.rename(target)
     if found := _disagreements(run, facts):
         raise EnvironmentProblem(
-            "the topics were not recorded completely", where=run.recorded_path, got="; ".join(found)
+            f"the {transport.stream_noun}s were not recorded completely", where=run.recorded_path, got="; ".join(found)
         )
 
 
@@ -84,7 +84,7 @@ def check_recorded(run: RunDir, facts: Facts) -> None:
 def _disagreements(run: RunDir, facts: Facts) -> list[str]:
     """Partitions whose rows are not those below the end that the outcome has; none where it has no ends.
 
-    A topic is new and nothing is removed from it, so there is a row for each offset. In transactions some offsets are
+    A stream is new and nothing is removed from it, so there is a row for each offset. In transactions some offsets are
     taken by markers and aborted records.
     """
     engine, found = facts.manifest.engine, []

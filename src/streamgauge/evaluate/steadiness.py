@@ -15,9 +15,9 @@ CERTAIN_SHARE = 0.10
 """Certain is a 95 % interval that begins beyond this. With zero in its place, 10 % of the stationary runs of 30 s would
 be called drifting instead of 6 % (bench/verdicts.py)."""
 STAMP_MS = 1.0
-"""The broker stamps whole milliseconds: no latency has a lower level."""
+"""The transport stamps whole milliseconds: no latency has a lower level."""
 DRIFT_MS = 2.0
-"""Less than this is not told from the broker's stamps of whole milliseconds."""
+"""Less than this is not told from the transport's stamps of whole milliseconds."""
 
 
 @dataclass(frozen=True)

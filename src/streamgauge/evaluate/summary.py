@@ -56,7 +56,7 @@ class Figures:
     medians_measured: Series
     """The median latency of each second of the measured interval: ``total``, or ``latest`` where that is not known."""
     clock_step_ms: float | None
-    broker_bound: Bound | None
+    transport_bound: Bound | None
     resources: Mapping[str, Mapping[str, float | None]]
     burst: burst.Found | None
 
@@ -64,8 +64,8 @@ class Figures:
     def unknown_kinds(self) -> frozenset[str]:
         """Latencies between moments of two clocks that do not agree."""
         unknown = () if self.total_known else ("total", "generator_share")
-        of_broker = ("latest", "average", "arrival", "generator_share")
-        return frozenset(unknown if self.latest_known else (*unknown, *of_broker))
+        of_transport = ("latest", "average", "arrival", "generator_share")
+        return frozenset(unknown if self.latest_known else (*unknown, *of_transport))
 
 
 def summarize(
@@ -137,8 +137,8 @@ def _latencies(figures: Figures | None) -> dict[str, Any]:
     shown["arrival"] = {"mean": None if figures is None else _rounded(_arrival_ms(figures.tally))}
     for kind in figures.unknown_kinds if figures is not None else ():
         shown[kind] = dict.fromkeys(shown[kind], None)
-    if figures is not None and figures.broker_bound is not None and not figures.broker_bound.agrees:
-        # A lower bound is between the end of the drain, by this machine's clock, and a stamp of the broker's.
+    if figures is not None and figures.transport_bound is not None and not figures.transport_bound.agrees:
+        # A lower bound is between the end of the drain, by this machine's clock, and a stamp of the transport's.
         for kind in ("latest", "average"):
             shown[kind] = {name: value for name, value in shown[kind].items() if not name.endswith("_at_least")}
     return shown
@@ -199,7 +199,7 @@ def _trend(figures: Figures | None) -> Trend:
 
 
 def _clock(figures: Figures | None) -> ClockFigures:
-    bound = figures and figures.broker_bound
+    bound = figures and figures.transport_bound
     return ClockFigures(
         step_max_ms=_rounded(figures.clock_step_ms) if figures else None,
         broker_offset_ms=(_round(bound.low_ms), _round(bound.high_ms)) if bound else None,

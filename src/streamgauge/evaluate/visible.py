@@ -61,7 +61,7 @@ class Visible:
 
     @classmethod
     def read(cls, run: RunDir, facts: Facts) -> Visible | None:
-        """None where the broker's own stamps will do: results could be read as soon as they were appended.
+        """None where the transport's own stamps will do: results could be read as soon as they were appended.
 
         Also None of undeclared transactions that nobody watched; see ``undeclared``.
         """

@@ -43,7 +43,8 @@ class Settings:
                 transport=content["transport"]["name"],
                 described=content["transport"],
                 streams=tuple(
-                    Stream(stream["name"], stream["topic"], partitions=0, role="input") for stream in content["streams"]
+                    Stream(stream["name"], stream["address"], partitions=0, role="input")
+                    for stream in content["streams"]
                 ),
                 workload=content["workload"]["name"],
                 parameters=content["workload"]["parameters"],

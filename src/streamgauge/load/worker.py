@@ -42,7 +42,7 @@ STOP_S = 2.0
 WAIT_S = 0.005
 
 PRIORITY = -5
-"""Nice value that is asked for: three shares of the cores where others have one. More would starve the broker, which
+"""Nice value that is asked for: three shares of the cores where others have one. More would starve the transport, which
 has to take what is sent."""
 AUTOGROUP = Path("/proc/self/autogroup")
 """Linux may divide the cores between sessions first: nice values then only count inside a session, and the session has

@@ -8,6 +8,7 @@ without: ``manifest``, ``outcome``, ``samples``, ``summary``, ``capacity``, ``ca
 from __future__ import annotations
 
 from streamgauge.model.job import Job as Job
+from streamgauge.model.processes import TRANSPORT_GROUP as TRANSPORT_GROUP
 from streamgauge.model.processes import Group as Group
 from streamgauge.model.processes import ProcessSpec as ProcessSpec
 from streamgauge.model.processes import Ready as Ready

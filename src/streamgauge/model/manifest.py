@@ -99,6 +99,14 @@ class StreamDescription(Stored):
     partitions: AtLeastOne
     role: Literal["input", "output"]
 
+    @classmethod
+    def of(cls, stream: Stream) -> StreamDescription:
+        return cls(name=stream.name, topic=stream.address, partitions=stream.partitions, role=stream.role)
+
+    @property
+    def stream(self) -> Stream:
+        return Stream(self.name, self.topic, self.partitions, self.role)
+
 
 class Git(Stored):
     commit: str
@@ -162,7 +170,7 @@ class Manifest(Stored):
 
     @property
     def all_streams(self) -> tuple[Stream, ...]:
-        return tuple(Stream(one.name, one.topic, one.partitions, one.role) for one in self.streams)
+        return tuple(described.stream for described in self.streams)
 
     def group_of(self, role: str) -> str | None:
         """Of the process with that role; None where the manifest names none."""

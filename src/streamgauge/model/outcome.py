@@ -71,7 +71,7 @@ class Outcome(Stored):
     cores: Mapping[str, Sequence[int]] = {}
     """The cores that the processes of each group were seen to be allowed."""
     shared_cores: bool | None = None
-    """Whether the engine shared cores with broker or load; None where that could not be seen."""
+    """Whether the engine shared cores with transport or load; None where that could not be seen."""
     warnings: Sequence[str] = ()
     """What else happened that a reader should know; none of it spoils the measurement for certain."""
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Final, Literal
 
 Group = Literal["engine", "broker", "load", "evaluate"]
+TRANSPORT_GROUP: Final = "broker"
+"""The group of the transport's servers, by the name that the files of a run have for it."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The topics of a run, and how far they have come."""
+"""The streams of a run, and how far they have come."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ class InputStream:
 
 @dataclass(frozen=True)
 class Stream:
-    """One topic (or queue) of a run."""
+    """One stream of a run: a named place of the transport, in partitions."""
 
     name: str
-    topic: str
+    address: str
+    """What the transport calls it."""
     partitions: int
     role: Literal["input", "output"]
 

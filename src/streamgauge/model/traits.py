@@ -27,7 +27,6 @@ class Traits:
 
     workloads: frozenset[str]
     delivery: Delivery
-    transports: frozenset[str] = frozenset({"kafka"})
     gaps: Mapping[str, str] = field(default_factory=dict)
     """Workloads that the engine does not run, each with its reason."""
     limits: tuple[Limit, ...] = ()
@@ -45,7 +44,7 @@ class Traits:
     commits_offsets: bool = False
     """It commits how far it has read, under the job's consumer group."""
     batch_limit: str = ""
-    """The option that limits how many records a micro-batch takes of a topic; 0 there: no limit."""
+    """The option that limits how many records a micro-batch takes of a stream; 0 there: no limit."""
     needs_program: bool = False
     """The user's own program is given on the command line, after ``--``."""
     takes_job: bool = False

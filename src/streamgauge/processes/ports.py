@@ -47,7 +47,7 @@ def refused_port(logs: Iterable[Path], ports: Iterable[int]) -> int | None:
     A port is free when it is chosen, but another program may take it before the process that it was chosen for.
     """
     numbers = "|".join(map(str, ports))
-    # Kafka: "failed to bind to 127.0.0.1:PORT"; Flink: "BindException: Could not start … in port range PORT".
+    # "failed to bind to 127.0.0.1:PORT", "BindException: Could not start … in port range PORT".
     bind_failure = re.compile(rf"bind.*\b({numbers})\b".encode(), re.IGNORECASE)
     for log in logs if numbers else ():
         if log.is_file() and (match := bind_failure.search(log.read_bytes())):

@@ -218,7 +218,7 @@ def machine_rows(source: Source) -> list[tuple[str, str]]:
         ("load at start", number(machine.load_at_start, 2)),
     ]
     words = {
-        True: "yes: the engine shares cores with broker or load",
+        True: "yes: the engine shares cores with transport or load",
         False: "no: the engine has its own",
         None: "not known",
     }
@@ -261,7 +261,7 @@ def clock_rows(source: Source) -> list[tuple[str, str]]:
     bound = None if source.summary.clock is None else source.summary.clock.broker_offset_ms
     if bound is not None:
         low, high = (number(value, 2) for value in bound)
-        rows.append(("broker's clock − load's clock", f"between {low} and {high} ms"))
+        rows.append(("transport's clock − load's clock", f"between {low} and {high} ms"))
     return rows
 
 

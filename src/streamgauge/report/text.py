@@ -30,10 +30,10 @@ LATENCIES = {
     "generator_share": "record arrived − record should have left: the generator's and the transport's share",
 }
 
-CLOSED_LOOP = "closed loop: from when the last input was sent, as the load waited for the broker"
+CLOSED_LOOP = "closed loop: from when the last input was sent, as the load waited for acknowledgements"
 """What ``total`` means for a load without a schedule."""
 
-INCLUDES_WAIT = "includes the wait in the broker: all input was there before the engine"
+INCLUDES_WAIT = "includes the wait for the engine: all input was there before it started"
 
 STATES = {
     "steady": "the system kept up, and no drift of its latency was found",
@@ -47,7 +47,7 @@ VERDICTS = {
     "INVALID": ("!", "the measurement cannot be trusted"),
     "FAILED": ("✕", "the system under test died or gave wrong answers"),
 }
-UNVALIDATED = "load, clock and broker can be trusted; nothing says whether the answers are right"
+UNVALIDATED = "load, clock and transport can be trusted; nothing says whether the answers are right"
 """What VALID means for a job file without a reference."""
 
 

@@ -19,8 +19,8 @@ def repeating(request: Request) -> str:
     safe = replace(scenario, engine_options=redact_options(scenario.engine_options))
     words = ["streamgauge", "run", f"{scenario.study}/{scenario.name}"]
     words += ["--engine", scenario.engine, "--profile", scenario.profile]
-    # The port can be set for an embedded broker only.
-    unused = {"broker_port"} if request.bootstrap else set()
+    # The port can be set only for what this run starts.
+    unused = {"broker_port"} if request.transport_address else set()
     for key, value in pinned(safe).items():
         words += [] if key in unused else ["--set", f"{key}={value}"]
     for condition in scenario.slo:
@@ -28,7 +28,7 @@ def repeating(request: Request) -> str:
     for fault in scenario.faults:
         words += ["--fault", str(fault)]
     words += ["--job", scenario.job.path] if scenario.job else []
-    words += ["--bootstrap", request.bootstrap] if request.bootstrap else []
+    words += ["--bootstrap", request.transport_address] if request.transport_address else []
     words += redact_arguments(["--master", request.master])
     words += ["--", *redact_arguments(request.program)] if request.program else []
     return shlex.join(words)

@@ -38,7 +38,7 @@ def heap_need_mb(records: int) -> int:
 
 
 class Evaluator:
-    """Records topics and evaluates run directories, one after another, in one Spark session.
+    """Records streams and evaluates run directories, one after another, in one Spark session.
 
     When one of its processes has died, or a step failed, both are started again and the step is repeated once. Raises
     EnvironmentProblem when that fails too, and UsageError, at once, for a mistake of the user's.
@@ -51,7 +51,7 @@ class Evaluator:
         self._say: Say = lambda text: None
 
     def record(self, run: RunDir, say: Say, warn: Say = lambda text: None) -> None:
-        """Copy the run's topics into its directory."""
+        """Copy the run's streams into its directory."""
         self._ask("record", "recorded", run, say, warn)
 
     def evaluate(self, run: RunDir, say: Say, warn: Say = lambda text: None) -> Summary:
@@ -97,7 +97,7 @@ def evaluate_command(run: RunDir) -> str:
 
 
 def is_unrecorded(run: RunDir) -> bool:
-    """Whether the run was measured to its end, but its topics were not recorded."""
+    """Whether the run was measured to its end, but its streams were not recorded."""
     if not run.outcome_path.is_file() or not run.recorded_path.is_dir():
         return False
     outcome = run.outcome()
@@ -110,7 +110,7 @@ def evaluate_again(run: RunDir, master: str, reporter: Reporter, job: Path | Non
 
     With ``job``, the reference of that file is used from now on.
 
-    Where recording failed on the user's own Kafka, the topics that were kept there are recorded first and then removed.
+    Where recording failed on the user's own servers, the streams that were kept there are recorded first, then removed.
     Raises UsageError for a run that cannot be evaluated or that another command is using, and Interrupted.
     """
     with directory_lock.hold(run.path):
@@ -130,40 +130,43 @@ def _evaluate_again(run: RunDir, master: str, reporter: Reporter) -> Summary:
         raise UsageError(
             "the records of this run were deleted, so it cannot be evaluated again",
             where=run.recorded_path,
-            expected="the recorded topics; those of a capacity search's probes are deleted once they are evaluated",
+            expected="the recorded streams; those of a capacity search's probes are deleted once they are evaluated",
             hint=f"streamgauge report {run.path}, which needs none, or run it again: `command` in its manifest.json",
         )
-    kept_topics = is_unrecorded(run) and not run.manifest().transport.own
-    if not kept_topics and not needs_spark(run):
+    is_kept = is_unrecorded(run) and not run.manifest().transport.own
+    if not is_kept and not needs_spark(run):
         evaluate_without_spark(run)
         return run.summary()
     records = run.manifest().scenario.load.plan().records
     name = f"evaluate-{run.path.name}-{secrets.token_hex(2)}"
     try:
         with kept_evaluator(name, run.path / "logs", master, records) as evaluator:
-            if kept_topics:
-                _record_kept_topics(run, evaluator, reporter)
+            if is_kept:
+                _record_kept(run, evaluator, reporter)
             return evaluator.evaluate(run, reporter.phase, reporter.warn)
     except KeyboardInterrupt:
         raise Interrupted("interrupted: everything was stopped", where=run.path, hint=evaluate_command(run)) from None
 
 
-def _record_kept_topics(run: RunDir, evaluator: Evaluator, reporter: Reporter) -> None:
+def _record_kept(run: RunDir, evaluator: Evaluator, reporter: Reporter) -> None:
     manifest = run.manifest()
     transport: Transport = registry.transport(manifest.transport.name).attach(manifest.transport.as_json())
     streams = manifest.all_streams
-    if not all(stream.topic.startswith(f"streamgauge.{manifest.run}.") for stream in streams):
+    if not all(stream.address.startswith(f"streamgauge.{manifest.run}.") for stream in streams):
         raise UsageError(
-            "the manifest names topics that its run did not create",
+            f"the manifest names {transport.stream_noun}s that its run did not create",
             where=run.manifest_path,
-            got=", ".join(stream.topic for stream in streams),
+            got=", ".join(stream.address for stream in streams),
             expected=f"streamgauge.{manifest.run}.…",
         )
-    reporter.phase("recording the topics")
+    reporter.phase(f"recording the {transport.stream_noun}s")
     try:
         transport.ends(streams)
     except EnvironmentProblem as problem:
-        problem.hint = "start the broker again; if the topics are gone, the run has to be repeated"
+        problem.hint = (
+            f"start the {transport.server_noun} again; if the {transport.stream_noun}s are gone, the run has to be "
+            "repeated"
+        )
         raise
     evaluator.record(run, reporter.phase, reporter.warn)
     transport.adopt(streams)

@@ -14,7 +14,7 @@ import psutil
 
 from streamgauge import registry
 from streamgauge.errors import UsageError
-from streamgauge.model import NS_PER_S, QUEUE_RECORDS_MAX, Fault, ProcessSpec, Scenario
+from streamgauge.model import NS_PER_S, QUEUE_RECORDS_MAX, TRANSPORT_GROUP, Fault, ProcessSpec, Scenario
 from streamgauge.model.outcome import FaultRecord
 from streamgauge.processes import proctable, reaping
 from streamgauge.processes.process import Running
@@ -22,8 +22,8 @@ from streamgauge.processes.supervisor import Supervisor
 from streamgauge.studies.scenario import parse_duration_s
 
 VERBS = ("kill", "pause")
-FORMS = "'kill ROLE at MOMENT' or 'pause ROLE for DURATION at MOMENT', e.g. 'pause broker for 5s at 50%'"
-BROKER_PAUSE_MAX_S = 60.0
+FORMS = "'kill ROLE at MOMENT' or 'pause ROLE for DURATION at MOMENT', e.g. 'pause load for 5s at 50%'"
+TRANSPORT_PAUSE_MAX_S = 60.0
 """The sending client gives a record up after 120 s."""
 
 _FORM = re.compile(r"(\S+)\s+(\S+)(?:\s+for\s+(.+?))?\s+at\s+(.+)")
@@ -65,7 +65,7 @@ def check(scenario: Scenario, specs: Sequence[ProcessSpec]) -> None:
             refusal = registry.unknown("role", fault.role, groups, hint="streamgauge plan lists the processes")
             raise UsageError(f"no process for the fault {str(fault)!r}", got=refusal.got, expected=refusal.expected)
         _check_moment(fault, scenario.load.measured_s)
-        if groups[fault.role] == "broker":
+        if groups[fault.role] == TRANSPORT_GROUP:
             _check_queue(fault, scenario)
     for one, other in combinations(scenario.faults, 2):
         _check_apart(one, other, scenario.load.measured_s)
@@ -89,10 +89,10 @@ def _check_moment(fault: Fault, measured_s: float) -> None:
 
 
 def _check_queue(fault: Fault, scenario: Scenario) -> None:
-    """While the broker stands still, the load waits in the sending client."""
-    if fault.for_s > BROKER_PAUSE_MAX_S:
-        most = f"at most {BROKER_PAUSE_MAX_S:g} s"
-        raise UsageError("the broker cannot be paused that long", got=str(fault), expected=most)
+    """While the transport stands still, the load waits in the sending client."""
+    if fault.for_s > TRANSPORT_PAUSE_MAX_S:
+        most = f"at most {TRANSPORT_PAUSE_MAX_S:g} s"
+        raise UsageError(f"the {fault.role} cannot be paused that long", got=str(fault), expected=most)
     needed = scenario.load.most_within(math.ceil(fault.for_s))
     if fault.verb == "pause" and needed > QUEUE_RECORDS_MAX:
         raise UsageError(

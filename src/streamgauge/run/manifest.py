@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Sequence
-from dataclasses import asdict
 from importlib.metadata import version
 
 from streamgauge import __version__, environment, identity, jars, registry
 from streamgauge.jvm.java import find_java
 from streamgauge.machine import calibration, provenance
 from streamgauge.machine import description as machine
-from streamgauge.model.manifest import FORMAT, Manifest
+from streamgauge.model.manifest import FORMAT, Manifest, StreamDescription
 from streamgauge.redaction import redact_arguments, redact_options
 from streamgauge.run.plan import RunPlan, needed_jar_groups
 
@@ -21,7 +20,7 @@ def describe(plan: RunPlan, warnings: Sequence[str] = ()) -> Manifest:
     scenario = plan.request.scenario
     engine = registry.engine(scenario.engine)
     versions, calibrated = engine.versions(), calibration.read()
-    groups = needed_jar_groups(scenario, own_broker=plan.transport.own)
+    groups = needed_jar_groups(scenario, own_transport=plan.transport.own)
     content = {
         "format": FORMAT,
         "run": plan.run,
@@ -40,12 +39,12 @@ def describe(plan: RunPlan, warnings: Sequence[str] = ()) -> Manifest:
             "options": redact_options(scenario.engine_options),
         },
         "transport": plan.transport.describe(),
-        "streams": [asdict(stream) for stream in plan.streams],
+        "streams": [StreamDescription.of(stream).as_json() for stream in plan.streams],
         "versions": {
             "streamgauge": __version__,
             "python": platform.python_version(),
             "java": find_java().version,
-            "confluent-kafka": version("confluent-kafka"),
+            **plan.transport.client_versions(),
             "pyspark": version("pyspark"),
             "jars": {group: jars.versions(group) for group in groups},
         },

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from streamgauge import registry
 from streamgauge.errors import EngineFailed, EnvironmentProblem
 from streamgauge.machine.clock import read_clock
-from streamgauge.model import NS_PER_S, ResultKind, numbered_ends
+from streamgauge.model import NS_PER_S, TRANSPORT_GROUP, ResultKind, numbered_ends
 from streamgauge.model.outcome import Outcome
 from streamgauge.model.summary import Summary
 from streamgauge.processes import leftovers, ports
@@ -80,7 +80,7 @@ class Measurement:
         self.run.write_manifest(describe(self.plan, list(others.values())))
         try:
             try:
-                self._start_broker()
+                self._start_transport()
                 if self.scenario.load.shape == "preloaded":
                     self._start_load()
                     self._watch_load()
@@ -109,17 +109,18 @@ class Measurement:
             self._lag.end()
             self._outcome.faults = self._faults.end()
             engine_here = registry.engine(self.scenario.engine).runs_here(self.scenario.engine_options)
-            note_cores(self._outcome, self._sampler.cores, engine_here, own_broker=self.plan.transport.own)
+            note_cores(self._outcome, self._sampler.cores, engine_here, own_transport=self.plan.transport.own)
             self._outcome.warnings = [*self._supervisor.warnings, *leftovers.newcomers(others)]
             self.run.write_outcome(self._outcome)
         return self._evaluate()
 
-    def _start_broker(self) -> None:
-        if self.plan.broker:
-            self._reporter.phase("starting the Kafka broker")
-            self._supervisor.start_all(self.plan.broker)
-        self._reporter.phase("creating topics")
-        self.plan.transport.create(self.plan.streams)
+    def _start_transport(self) -> None:
+        transport = self.plan.transport
+        if self.plan.servers:
+            self._reporter.phase(f"starting the {transport.title} {transport.server_noun}")
+            self._supervisor.start_all(self.plan.servers)
+        self._reporter.phase(f"creating {transport.stream_noun}s")
+        transport.create(self.plan.streams)
 
     def _start_engine(self) -> None:
         self._reporter.phase(f"starting {self.scenario.engine}")
@@ -166,7 +167,7 @@ class Measurement:
         return len(self._progress.done) == len(self.plan.load)
 
     def _await_burst(self) -> None:
-        """A backlog is there before the engine: wait until its time has passed and the broker has it."""
+        """A backlog is there before the engine: wait until its time has passed and the transport has it."""
         load = self.scenario.load
         if load.shape != "single-burst":
             return
@@ -271,7 +272,7 @@ class Measurement:
 
         self._reporter.phase("draining")
         self._quiet.begin_drain(time.monotonic())
-        if self.plan.broker and not self._lives("broker"):
+        if self.plan.servers and not self._lives(TRANSPORT_GROUP):
             deadline = 0.0  # nobody will ever answer
         quiet = self._each_second(until=is_quiet, deadline=deadline, phase=lambda _: "draining")
         self._outcome.drain = "quiet" if quiet else "deadline"
@@ -404,14 +405,14 @@ class Measurement:
                 self._outcome.hidden = self._visibility.hidden()
                 self._outcome.note_ends(self.plan.transport.ends(self.plan.streams))
             except EnvironmentProblem as problem:
-                # A dead broker: there is nothing to record, and the summary says why.
+                # A dead transport: there is nothing to record, and the summary says why.
                 self._outcome.ended = self._outcome.ended or self._supervisor.ended()
                 self._reporter.warn(problem.message())
         self._supervisor.stop_group("engine")
 
     def _evaluate(self) -> Summary:
         if self._outcome.ends and self._outcome.hopeless is None:
-            self._reporter.phase("recording the topics")
+            self._reporter.phase(f"recording the {self.plan.transport.stream_noun}s")
             self._evaluator.record(self.run, self._reporter.phase, self._reporter.warn)
-        self._supervisor.stop_group("broker")
+        self._supervisor.stop_group(TRANSPORT_GROUP)
         return self._evaluator.evaluate(self.run, self._reporter.phase, self._reporter.warn)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from streamgauge.errors import StreamgaugeError
+from streamgauge.model import TRANSPORT_GROUP
 from streamgauge.model.outcome import EndedProcess, Outcome
 
 
@@ -63,23 +64,26 @@ class Progress:
                 self.reported_consumed = taken
 
 
-def note_cores(outcome: Outcome, cores: Mapping[str, frozenset[int]], engine_here: bool, *, own_broker: bool) -> None:
+def note_cores(
+    outcome: Outcome, cores: Mapping[str, frozenset[int]], engine_here: bool, *, own_transport: bool
+) -> None:
     """What the processes of each group were allowed; see ``shared_cores``."""
     outcome.cores = {group: sorted(numbers) for group, numbers in cores.items()}
-    outcome.shared_cores = shared_cores(cores, engine_here=engine_here, own_broker=own_broker)
+    outcome.shared_cores = shared_cores(cores, engine_here=engine_here, own_transport=own_transport)
 
 
-def shared_cores(cores: Mapping[str, frozenset[int]], *, engine_here: bool, own_broker: bool) -> bool | None:
-    """Whether the engine might run on a core that broker or load might use, too; None where that cannot be seen.
+def shared_cores(cores: Mapping[str, frozenset[int]], *, engine_here: bool, own_transport: bool) -> bool | None:
+    """Whether the engine might run on a core that transport or load might use, too; None where that cannot be seen.
 
-    ``engine_here``: all of the engine's processes are among those that were sampled. ``own_broker``: the broker's are.
+    ``engine_here``: all of the engine's processes are among those that were sampled. ``own_transport``: the same of the
+    transport's.
     """
-    engine, others = cores.get("engine"), cores.get("load", frozenset()) | cores.get("broker", frozenset())
+    engine, others = cores.get("engine"), cores.get("load", frozenset()) | cores.get(TRANSPORT_GROUP, frozenset())
     if not engine or not others or not engine_here:
         return None
     if engine & others:
         return True
-    return False if own_broker else None
+    return False if own_transport else None
 
 
 def never_started(role: str, failure: StreamgaugeError) -> EndedProcess:

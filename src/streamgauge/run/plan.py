@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
-from streamgauge import jars, registry
+from streamgauge import defaults, jars, registry
 from streamgauge.contracts import Transport
 from streamgauge.errors import EnvironmentProblem, UsageError
 from streamgauge.evaluate import process as evaluator
@@ -29,7 +29,6 @@ from streamgauge.rundir import RunDir
 RECORD_OVERHEAD_BYTES = 40
 """A record's share of the log's and the Parquet file's own bookkeeping."""
 SPARE_DISK_MB = 300
-BROKER_MEMORY_MB = 800
 LOAD_MEMORY_MB = 200
 QUEUED_RECORD_BYTES = 400
 """A record in the sending client's queue, which holds ten seconds of load and what a planned pause adds."""
@@ -41,7 +40,7 @@ class Request:
 
     scenario: Scenario
     out: Path
-    bootstrap: str | None = None
+    transport_address: str | None = None
     master: str = "local[*]"
     program: tuple[str, ...] = ()
     temporary: bool = False
@@ -65,11 +64,12 @@ class RunPlan:
     transport: Transport
     job: Job
     work_dir: Path
-    broker: Sequence[ProcessSpec]
+    servers: Sequence[ProcessSpec]
+    """Of the transport."""
     engine: Sequence[ProcessSpec]
     load: Sequence[ProcessSpec]
     evaluator: Sequence[ProcessSpec]
-    broker_ports: tuple[int, ...]
+    server_ports: tuple[int, ...]
     memory_mb: int
     disk_mb: int
 
@@ -83,7 +83,7 @@ class RunPlan:
 
     @property
     def processes(self) -> tuple[ProcessSpec, ...]:
-        return (*self.broker, *self.engine, *self.load, *self.evaluator)
+        return (*self.servers, *self.engine, *self.load, *self.evaluator)
 
 
 def run_name(scenario: Scenario) -> str:
@@ -91,10 +91,12 @@ def run_name(scenario: Scenario) -> str:
     return f"{scenario.study}-{scenario.name}-{scenario.engine}-{moment}-{secrets.token_hex(2)}"
 
 
-def needed_jar_groups(scenario: Scenario, own_broker: bool) -> tuple[str, ...]:
-    """The jar groups that the run needs: the evaluator's always, the broker's and the engine's where they have any."""
+def needed_jar_groups(scenario: Scenario, own_transport: bool) -> tuple[str, ...]:
+    """The jar groups that the run needs: the evaluator's, and those of engine and transport where they have any."""
     groups = {"spark", *registry.engine(scenario.engine).traits.jar_groups}
-    return tuple(sorted(groups | {"kafka"} if own_broker else groups))
+    if own_transport:
+        groups.update(registry.transport(defaults.TRANSPORT).jar_groups)
+    return tuple(sorted(groups))
 
 
 def draw(request: Request, run: str, work_dir: Path) -> RunPlan:
@@ -107,8 +109,9 @@ def draw(request: Request, run: str, work_dir: Path) -> RunPlan:
             got=" ".join(request.program),
             hint=f"--engine command -- {' '.join(request.program)}",
         )
-    ports: tuple[int, ...] = () if request.bootstrap else _ports(scenario.broker_port)
-    transport = registry.transport("kafka").prepare(request.bootstrap, ports)
+    kind = registry.transport(defaults.TRANSPORT)
+    ports = () if request.transport_address else _ports(kind, scenario.broker_port)
+    transport = kind.prepare(request.transport_address, ports)
     workload = registry.workload(scenario.workload)
     dataset = workload.dataset(scenario.parameters, scenario.seed, scenario.load)
     inputs = tuple(_stream(run, stream.name, scenario, "input") for stream in workload.inputs)
@@ -119,8 +122,8 @@ def draw(request: Request, run: str, work_dir: Path) -> RunPlan:
         parameters=scenario.parameters,
         transport=transport.name,
         endpoints=transport.endpoints,
-        inputs={stream.name: stream.topic for stream in inputs},
-        outputs={stream.name: stream.topic for stream in outputs},
+        inputs={stream.name: stream.address for stream in inputs},
+        outputs={stream.name: stream.address for stream in outputs},
         partitions=scenario.partitions,
         checkpoint_dir=work_dir / "engine" / "checkpoint",
         work_dir=work_dir / "engine",
@@ -133,11 +136,11 @@ def draw(request: Request, run: str, work_dir: Path) -> RunPlan:
     java = find_java()
     heap_mb = heap_need_mb(scenario.load.records)
     engine_mb = engine.memory_mb(scenario.engine_options)
-    broker_mb = BROKER_MEMORY_MB if transport.own else 0
-    broker, system = transport.plan(work_dir), engine.plan(job)
-    pause_s = math.ceil(faults.longest_pause_s(scenario, broker))
+    transport_mb = transport.memory_mb if transport.own else 0
+    servers, system = transport.plan(work_dir), engine.plan(job)
+    pause_s = math.ceil(faults.longest_pause_s(scenario, servers))
     load = _load_workers(scenario, inputs, transport, work_dir, request.out, pause_s)
-    faults.check(scenario, [*broker, *system, *load])
+    faults.check(scenario, [*servers, *system, *load])
     queued = min(scenario.load.most_within(QUEUE_S + pause_s), QUEUE_RECORDS_MAX)
     load_mb = scenario.generators * LOAD_MEMORY_MB + queued * QUEUED_RECORD_BYTES // 1_000_000
     return RunPlan(
@@ -147,7 +150,7 @@ def draw(request: Request, run: str, work_dir: Path) -> RunPlan:
         transport=transport,
         job=job,
         work_dir=work_dir,
-        broker=broker,
+        servers=servers,
         engine=system,
         load=load,
         evaluator=evaluator.plan(
@@ -158,10 +161,10 @@ def draw(request: Request, run: str, work_dir: Path) -> RunPlan:
             heap_mb,
             records=scenario.load.records,
         ),
-        broker_ports=ports,
+        server_ports=ports,
         # The evaluator starts when the engine and the load have stopped.
-        memory_mb=broker_mb + max(engine_mb + load_mb, heap_mb + 600),
-        disk_mb=disk_need_mb(scenario, dataset.record_bytes, own_broker=transport.own),
+        memory_mb=transport_mb + max(engine_mb + load_mb, heap_mb + 600),
+        disk_mb=disk_need_mb(scenario, dataset.record_bytes, own_transport=transport.own),
     )
 
 
@@ -173,9 +176,9 @@ def _own_job(job: JobFile, run: RunDir) -> dict[str, str]:
     return {"path": job.path, "copy": str(run.job_path.absolute())}
 
 
-def disk_need_mb(scenario: Scenario, record_bytes: int, *, own_broker: bool) -> int:
-    """Input and output, once in the broker's log (where it is ours) and once recorded, and something to spare."""
-    copies = 4 if own_broker else 2
+def disk_need_mb(scenario: Scenario, record_bytes: int, *, own_transport: bool) -> int:
+    """Input and output, once in the transport (where it is ours) and once recorded, and something to spare."""
+    copies = 4 if own_transport else 2
     return scenario.load.records * (record_bytes + RECORD_OVERHEAD_BYTES) * copies // 1_000_000 + SPARE_DISK_MB
 
 
@@ -201,24 +204,24 @@ def check_room(blueprint: RunPlan) -> None:
             )
 
 
-def _ports(wanted: int) -> tuple[int, int]:
-    """The broker's port (the wanted one, if it is free) and the controller's."""
-    port, controller = free_port(), free_port()
+def _ports(transport: type[Transport], wanted: int) -> tuple[int, ...]:
+    """Ports for the transport's servers; the first is the wanted one, if it is free."""
+    ports = tuple(free_port() for _ in range(transport.ports))
     if not wanted:
-        return port, controller
+        return ports
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind(("127.0.0.1", wanted))
         except OSError as problem:
             raise EnvironmentProblem(
-                f"port {wanted} cannot be used for the broker",
+                f"port {wanted} cannot be used for the {transport.server_noun}",
                 where=f"127.0.0.1:{wanted}",
                 got=problem.strerror,
                 expected="a free port",
                 hint="another --set broker_port=…, or 0 for a free one",
             ) from None
-    return wanted, controller
+    return wanted, *ports[1:]
 
 
 def _load_workers(
@@ -242,7 +245,7 @@ def _load_worker(
     settings = work_dir / role / "settings.json"
     content = {
         "transport": transport.describe(),
-        "streams": [{"name": stream.name, "topic": stream.topic} for stream in inputs],
+        "streams": [{"name": stream.name, "address": stream.address} for stream in inputs],
         "workload": {"name": scenario.workload, "parameters": dict(scenario.parameters), "seed": scenario.seed},
         "plan": asdict(scenario.load),
         "ledger": str(RunDir(out).ledger(index).absolute()),

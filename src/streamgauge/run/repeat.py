@@ -20,7 +20,7 @@ from streamgauge.workloads.own.job_file import inspect
 
 
 def request_of(run: RunDir, out: Path) -> Request:
-    """The request that the run was made with, for another directory. The port of our own broker is any free one.
+    """The request that the run was made with, for another directory. The port of our own transport is any free one.
 
     Raises UsageError when the manifest does not hold all of it (secrets; the program, if an earlier version wrote it),
     when this version does not take a value, or when the job file was changed since.
@@ -42,11 +42,12 @@ def request_of(run: RunDir, out: Path) -> Request:
     scenario = scenario_of(manifest, run.manifest_path)
     if scenario.job is not None:
         _check_unchanged(scenario.job)
-    transport = manifest.transport.as_json()
+    described = manifest.transport
+    transport = registry.transport(described.name).attach(described.as_json())
     return Request(
         scenario=scenario,
         out=out,
-        bootstrap=None if transport["own"] else transport["bootstrap"],
+        transport_address=None if described.own else transport.address,
         master=master,
         program=tuple(program or ()),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from importlib.metadata import PackageNotFoundError, version
 
-from streamgauge import jars, registry
+from streamgauge import defaults, jars, registry
 from streamgauge.contracts import Engine
 from streamgauge.errors import EnvironmentProblem
 from streamgauge.jvm.java import find_java
@@ -47,7 +47,8 @@ def fetch_jars(groups: Iterable[str], say: Callable[[str], None]) -> None:
 
 def jar_groups() -> dict[str, list[str]]:
     """Every jar group that a run may need, each with who needs it."""
-    users = {"kafka": ["the broker"], "spark": ["the evaluation"]}
+    transport = registry.transport(defaults.TRANSPORT)
+    users = {group: [f"the {transport.server_noun}"] for group in transport.jar_groups} | {"spark": ["the evaluation"]}
     for name in registry.names("engines"):
         for group in registry.engine(name).traits.jar_groups:
             users.setdefault(group, []).append(name)

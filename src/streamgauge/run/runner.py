@@ -21,8 +21,8 @@ from streamgauge.run.requirements import check_packages, fetch_jars
 from streamgauge.rundir import RunDir
 
 
-def remove_topics(plan: RunPlan, reporter: Reporter) -> None:
-    """On the user's own broker only ours go. One that no longer answers keeps them, which must not hide the result."""
+def remove_streams(plan: RunPlan, reporter: Reporter) -> None:
+    """On the user's own servers only ours go. One that no longer answers keeps them, which must not hide the result."""
     try:
         plan.transport.remove()
     except EnvironmentProblem as problem:
@@ -42,7 +42,7 @@ def run_scenario(
         scenario = request.scenario
         engine = registry.engine(scenario.engine)
         check_packages(engine)
-        groups = plans.needed_jar_groups(scenario, own_broker=request.bootstrap is None)
+        groups = plans.needed_jar_groups(scenario, own_transport=request.transport_address is None)
         fetch_jars(groups, reporter.phase)
         engine.prepare(reporter.phase)
         leftovers.clear(reporter.say, reporter.warn)
@@ -87,27 +87,27 @@ def _run(
         raise
     except EnvironmentProblem as problem:
         if plan is not None and directory is not None and not _has_load(directory):
-            check_bound(directory, plan.broker, plan.broker_ports, problem)
+            check_bound(directory, plan.servers, plan.server_ports, problem)
         raise
     finally:
-        # When nobody uses them any more: a broker may make a topic anew for a client that still asks for it.
+        # When nobody uses them any more: a server may create a stream again for a client that still asks for it.
         if plan is not None:
-            _give_back_topics(plan, reporter)
+            _give_back_streams(plan, reporter)
 
 
 def _has_load(directory: RunDir) -> bool:
     return directory.outcome_path.exists() and directory.outcome().load_start_ns is not None
 
 
-def _give_back_topics(plan: RunPlan, reporter: Reporter) -> None:
-    """Remove the run's topics from the user's own broker, unless they hold what could not be recorded."""
+def _give_back_streams(plan: RunPlan, reporter: Reporter) -> None:
+    """Remove the run's streams from the user's own servers, unless they hold what could not be recorded."""
     directory = RunDir(plan.request.out)
     if plan.transport.own or not is_unrecorded(directory):
-        remove_topics(plan, reporter)
+        remove_streams(plan, reporter)
         return
-    topics = ", ".join(stream.topic for stream in plan.streams)
+    transport, addresses = plan.transport, ", ".join(stream.address for stream in plan.streams)
     reporter.warn(
-        f"the topics of this run were not recorded and stay on {plan.transport.endpoints['bootstrap']}: {topics}; "
+        f"the {transport.stream_noun}s of this run were not recorded and stay on {transport.address}: {addresses}; "
         f"{evaluate_command(directory)} records and then removes them"
     )
 
@@ -117,8 +117,8 @@ def _interrupted(request: Request) -> Interrupted:
     directory, hint = RunDir(request.out), None
     if directory.outcome_path.exists():
         outcome = directory.outcome()
-        on_topics = request.bootstrap is not None and is_unrecorded(directory)
-        if not outcome.interrupted and (on_topics or needs_spark(directory)):
+        is_kept = request.transport_address is not None and is_unrecorded(directory)
+        if not outcome.interrupted and (is_kept or needs_spark(directory)):
             hint = f"{evaluate_command(directory)}: nothing that was measured is lost"
         else:
             outcome.interrupted = True

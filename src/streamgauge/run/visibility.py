@@ -1,6 +1,6 @@
 """Watches the results of an engine that may write in transactions become visible, while the run goes on.
 
-The broker stamps a result when it is appended. It can be read when its transaction has been committed, and no stamp
+The transport stamps a result when it is appended. It can be read when its transaction has been committed, and no stamp
 says when that was. So the end of the output, as a reader of committed records sees it, is asked for all the time.
 """
 

@@ -36,7 +36,7 @@ def configuration(context: Context) -> list[Panel]:
 def _tables(ran: Sequence[ExperimentResult]) -> list[Table]:
     by_title = {
         "Options of the engine": (_options, _published_options),
-        "Load and topics": (_values, _published_values),
+        "Load and streams": (_values, _published_values),
     }
     return [
         configuration_table(

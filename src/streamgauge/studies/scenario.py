@@ -52,7 +52,7 @@ class Values(Strict):
         default=0, description="preloaded: records that are in the transport before the engine starts"
     )
     partitions: Annotated[int, Field(ge=1, le=1000)] = Field(
-        description="partitions of every topic", json_schema_extra={"harder": "less"}
+        description="partitions of every stream", json_schema_extra={"harder": "less"}
     )
     drain_deadline_s: Annotated[float, Field(ge=1, le=WEEK_S)] = Field(
         description="longest wait for results after the load"
@@ -86,7 +86,7 @@ class Values(Strict):
         description="of the data and of everything random", json_schema_extra={"harder": None}
     )
     broker_port: Annotated[int, Field(ge=0, le=65535)] = Field(
-        description="of our own broker; 0: a free one", json_schema_extra={"harder": None}
+        description="of the transport's own server; 0: a free one", json_schema_extra={"harder": None}
     )
 
     @model_validator(mode="after")

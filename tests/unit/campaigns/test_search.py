@@ -137,7 +137,7 @@ def test_an_invalid_probe_is_repeated_once_and_then_is_the_ceiling() -> None:
 
 
 def test_a_broker_that_does_not_take_the_load_is_the_ceiling() -> None:
-    refused = Probe(1100, "invalid", by_transport=True)
+    refused = Probe(1100, "invalid", blamed="broker")
     probes = [Probe(909, "sustained"), refused, refused, Probe(909, "sustained", "confirm")]
     answer = advance(Target(1000, 0.10), probes)
     assert answer == Answer("ceiling", 909, None, True, "at least 909 (the broker's ceiling)")

@@ -49,8 +49,8 @@ def test_bound_of_the_brokers_clock() -> None:
     acked = np.array([0, 104, 206, 309]) * ms  # the first one was never acknowledged
     ledger = Ledger(np.arange(4), np.ones(4, np.int64), sent, np.arange(4), acked, np.zeros(4, np.int64))
     # 102 − 104 … 103 − 100; 203 − 206 … 204 − 200; the last one is not in the input.
-    assert clock.broker_bound(ledger, np.array([50, 102, 203, -1])) == Bound(-2.0, 3.0)
-    assert clock.broker_bound(ledger, np.full(4, -1)) is None
+    assert clock.transport_bound(ledger, np.array([50, 102, 203, -1])) == Bound(-2.0, 3.0)
+    assert clock.transport_bound(ledger, np.full(4, -1)) is None
 
 
 @pytest.mark.parametrize(

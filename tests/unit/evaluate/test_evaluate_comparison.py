@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from streamgauge.evaluate.comparison import (
-    bootstrap_interval,
     ratio,
     ratio_interval,
+    resampled_interval,
     runs_needed,
     word,
 )
@@ -20,14 +20,14 @@ from streamgauge.evaluate.comparison import (
 def test_interval_of_the_median() -> None:
     """Of five runs a resampled median is the lowest or the highest value in more than 2.5 % of all cases."""
     values = [104.0, 100.0, 101.0, 103.0, 102.0]
-    assert bootstrap_interval(values) == (100.0, 104.0)
-    assert bootstrap_interval([7.0]) == (7.0, 7.0)
+    assert resampled_interval(values) == (100.0, 104.0)
+    assert resampled_interval([7.0]) == (7.0, 7.0)
 
 
 def test_the_same_seed_gives_the_same_interval() -> None:
     a, b = [100.0, 107.0, 111.0, 120.0, 131.0], [103.0, 108.0, 119.0, 122.0, 140.0]
     assert ratio_interval(a, b, seed=5) == ratio_interval(a, b, seed=5)
-    assert bootstrap_interval(a, seed=5, level=0.5) == bootstrap_interval(a, seed=5, level=0.5)
+    assert resampled_interval(a, seed=5, level=0.5) == resampled_interval(a, seed=5, level=0.5)
 
 
 def test_ratio_by_hand() -> None:

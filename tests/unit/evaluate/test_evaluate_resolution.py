@@ -13,7 +13,7 @@ from run_files import change, content
 from streamgauge.evaluate import evaluation
 from streamgauge.evaluate.facts import Facts
 from streamgauge.evaluate.metrics import resolution
-from streamgauge.evaluate.metrics.clock import Bound, broker_bound
+from streamgauge.evaluate.metrics.clock import Bound, transport_bound
 from streamgauge.evaluate.metrics.generator import Ledger
 from streamgauge.evaluate.metrics.latency import Distribution
 from streamgauge.evaluate.metrics.resolution import Resolution
@@ -30,7 +30,7 @@ def latencies(p50_ms: float, samples: int = 30) -> dict[str, Distribution]:
 
 def said(p50_ms: float, *, visible: bool = False, unknown: tuple[str, ...] = (), samples: int = 30) -> list[str]:
     found = resolution.measure(BOUND, VISIBLE_MS if visible else None)
-    return resolution.warnings(found, latencies(p50_ms, samples), unknown)
+    return resolution.warnings(found, latencies(p50_ms, samples), unknown, "broker")
 
 
 def test_the_broker_stamps_what_comes_out() -> None:
@@ -51,7 +51,7 @@ def test_results_that_become_visible_are_stamped_by_the_clock_of_the_load() -> N
 def test_the_example_of_the_docs() -> None:
     """Sent at 10.2 ms, acknowledged at 12.9 ms, stamped 11 ms."""
     first, count, sent_ns, acked_ns = (np.array([value], np.int64) for value in (0, 1, 10_200_000, 12_900_000))
-    bound = broker_bound(Ledger(first, count, sent_ns, first, acked_ns, first), np.array([11], np.int64))
+    bound = transport_bound(Ledger(first, count, sent_ns, first, acked_ns, first), np.array([11], np.int64))
     assert bound is not None and (bound.low_ms, bound.high_ms) == (pytest.approx(-1.9), pytest.approx(1.8))
     (warning,) = said(18.0)
     assert warning == (
@@ -74,7 +74,7 @@ def test_no_warning_of_a_median_that_is_not_shown() -> None:
 def test_without_acknowledgements_the_clocks_are_not_known() -> None:
     found = resolution.measure(None, None)
     assert (found["total"].clock, found["latest"].clock) == (None, 0.0)
-    assert resolution.warnings(found, latencies(1.0), ()) == []
+    assert resolution.warnings(found, latencies(1.0), (), "broker") == []
 
 
 @pytest.mark.parametrize(("total_ms", "warned"), [(9, True), (10, False)])

@@ -21,7 +21,7 @@ def settings_file(tmp_path: Path) -> Callable[..., Path]:
     def write(**changes: Any) -> Path:
         content = {
             "transport": {"name": "kafka", "own": False, "bootstrap": "127.0.0.1:1"},
-            "streams": [{"name": "flow", "topic": "flow"}, {"name": "speed", "topic": "speed"}],
+            "streams": [{"name": "flow", "address": "flow"}, {"name": "speed", "address": "speed"}],
             "workload": {"name": "traffic/ingest", "seed": 1, "parameters": {"keys": "dataset"}},
             "plan": {"rate_per_s": 400, "warmup_s": 0.0, "measured_s": 1.0, "tail_s": 0.0},
             "ledger": str(tmp_path / "worker-0.parquet"),

@@ -163,7 +163,7 @@ def test_a_run_is_not_even_laid_out_with_a_fault_that_cannot_be_meant(tmp_path: 
     with pytest.raises(UsageError, match="did you mean 'engine'"):
         draw(Request(scenario("kill engin at 3s"), tmp_path / "out"), "run", tmp_path)
     with pytest.raises(UsageError, match="one of engine, load"):
-        draw(Request(scenario("kill kafka at 3s"), tmp_path / "out", bootstrap="127.0.0.1:9"), "run", tmp_path)
+        draw(Request(scenario("kill kafka at 3s"), tmp_path / "out", transport_address="127.0.0.1:9"), "run", tmp_path)
 
 
 @pytest.mark.parametrize(("at", "unit", "at_s"), [(50.0, "%", 15.0), (20.0, "s", 20.0), (0.0, "%", 0.0)])

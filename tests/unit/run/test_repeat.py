@@ -32,7 +32,7 @@ def begun(request: Request, work_dir: Path) -> RunDir:
         {"engine": "echo", "rate": "200/s", "measured": "5s", "settings": ["delay_ms=250"], "seed": 7},
         {"engine": "echo", "settings": ["shape=steps", "steps_per_s=[100, 200]", "arrivals=poisson", "keys=zipf"]},
         {"engine": "spark", "settings": ["stage=sliding", "spark.x=1e3"], "slo": ["latency.p99 < 2s"]},
-        {"engine": "spark", "profile": "paper", "bootstrap": "127.0.0.1:9092", "master": "local[2]"},
+        {"engine": "spark", "profile": "paper", "transport_address": "127.0.0.1:9092", "master": "local[2]"},
         {"engine": "command", "program": ["cat", "--an-option", "two words", "--out"]},
         {"engine": "echo", "faults": ["pause  engine for 500ms at 2 s", "kill engine at 33.3 %"]},
     ],
@@ -52,7 +52,7 @@ def test_the_port_of_our_own_broker_is_any_free_one(tmp_path: Path) -> None:
 def test_a_manifest_of_an_early_version_is_enough(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run", 10.0)
     request = request_of(run, tmp_path / "again")
-    assert (request.out, request.master, request.bootstrap) == (tmp_path / "again", "local[*]", None)
+    assert (request.out, request.master, request.transport_address) == (tmp_path / "again", "local[*]", None)
     assert request.scenario.load.rate_per_s == run.manifest().scenario.load.rate_per_s
     assert request.scenario.engine_options["alter_every"] == 90
     plans.draw(request, "run", tmp_path / "work")

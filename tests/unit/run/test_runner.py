@@ -52,12 +52,12 @@ class ScriptedRunner:
         monkeypatch.setattr(runner, "Measurement", Measurement)
         monkeypatch.setattr(runner, "fetch_jars", lambda groups, say: None)
         monkeypatch.setattr(runner.plans, "check_room", lambda plan: None)
-        monkeypatch.setattr(runner, "remove_topics", lambda plan, reporter: self.removed.append(plan))
+        monkeypatch.setattr(runner, "remove_streams", lambda plan, reporter: self.removed.append(plan))
 
-    def run(self, out: Path, *courses: Measure, bootstrap: str | None = None) -> tuple[RunDir, Summary]:
+    def run(self, out: Path, *courses: Measure, transport_address: str | None = None) -> tuple[RunDir, Summary]:
         self.courses += courses
         scenario = scenarios.resolve("ospbench/latency", engine="echo")
-        return run_scenario(Request(scenario, out, bootstrap=bootstrap), self.reporter)
+        return run_scenario(Request(scenario, out, transport_address=transport_address), self.reporter)
 
 
 @pytest.fixture
@@ -161,7 +161,7 @@ def test_a_taken_port_is_tried_again_with_others(scripted, tmp_path):
     run, summary = scripted.run(tmp_path / "run", lambda plan: plans.append(plan) or port_taken(plan), keep)
     assert summary.verdict == "VALID"
     assert run.path.is_dir()
-    assert not set(plans[0].broker_ports) & set(plans[1].broker_ports)
+    assert not set(plans[0].server_ports) & set(plans[1].server_ports)
     assert len(scripted.reporter.warnings) == 1
     assert "other ports" in scripted.reporter.warnings[0]
 
@@ -175,7 +175,7 @@ def test_a_port_that_is_taken_twice_is_the_environments_fault(scripted, tmp_path
 def broker_without_port(outcome: dict[str, Any]) -> Measure:
     def course(plan: RunPlan) -> dict[str, Any]:
         write(plan, outcome, STREAMS)
-        text = f"Socket server failed to bind to 127.0.0.1:{plan.broker_ports[1]}: Address already in use."
+        text = f"Socket server failed to bind to 127.0.0.1:{plan.server_ports[1]}: Address already in use."
         RunDir(plan.request.out).log("broker").write_text(text)
         raise EnvironmentProblem("broker ended before it was usable")
 
@@ -224,7 +224,7 @@ def fail_to_record(plan: RunPlan) -> dict[str, Any]:
 @pytest.mark.parametrize("course", [fail_to_record, interrupt({}, STREAMS[:1])])
 def test_topics_of_the_users_that_were_not_recorded_stay_and_are_named(scripted, tmp_path, course):
     with pytest.raises((EnvironmentProblem, Interrupted)):
-        scripted.run(tmp_path / "run", course, bootstrap="127.0.0.1:9")
+        scripted.run(tmp_path / "run", course, transport_address="127.0.0.1:9")
     assert scripted.removed == []
     (warning,) = scripted.reporter.warnings
     for word in ("127.0.0.1:9", ".flow", ".speed", ".output", f"streamgauge evaluate {tmp_path / 'run'}"):
@@ -234,7 +234,7 @@ def test_topics_of_the_users_that_were_not_recorded_stay_and_are_named(scripted,
 @pytest.mark.parametrize("course", [interrupt({"interrupted": True}, ()), mistake_under_load, interrupt({}, STREAMS)])
 def test_topics_that_nobody_needs_are_removed(scripted, tmp_path, course):
     with pytest.raises((UsageError, Interrupted)):
-        scripted.run(tmp_path / "run", course, bootstrap="127.0.0.1:9")
+        scripted.run(tmp_path / "run", course, transport_address="127.0.0.1:9")
     assert len(scripted.removed) == 1
     assert scripted.reporter.warnings == []
 

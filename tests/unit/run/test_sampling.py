@@ -130,7 +130,7 @@ def test_a_process_that_is_gone_is_allowed_no_core(supervisor):
 
 
 @pytest.mark.parametrize(
-    ("engine", "load", "broker", "engine_here", "own_broker", "shared"),
+    ("engine", "load", "broker", "engine_here", "own_transport", "shared"),
     [
         ({0, 1}, {0, 1}, {0, 1}, True, True, True),
         ({2, 3}, {0}, {1}, True, True, False),
@@ -144,10 +144,10 @@ def test_a_process_that_is_gone_is_allowed_no_core(supervisor):
     ],
 )
 def test_cores_are_shared_where_the_engine_may_run_on_one_of_the_others(
-    engine, load, broker, engine_here, own_broker, shared
+    engine, load, broker, engine_here, own_transport, shared
 ):
     cores = {name: frozenset(of) for name, of in (("engine", engine), ("load", load), ("broker", broker))}
-    assert shared_cores(cores, engine_here=engine_here, own_broker=own_broker) is shared
+    assert shared_cores(cores, engine_here=engine_here, own_transport=own_transport) is shared
 
 
 def test_process_seen_before_it_was_listed_is_sampled(supervisor):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,12 +13,18 @@ from streamgauge.evaluate.metrics.generator import Generator
 from streamgauge.evaluate.metrics.throughput import Stamps
 from streamgauge.evaluate.metrics.trend import Series, Slope
 from streamgauge.evaluate.tally import Floats
-from streamgauge.model import NS_PER_MS, NS_PER_S
+from streamgauge.model import NS_PER_MS, NS_PER_S, TRANSPORT_GROUP
 
 SHORTFALL_SHARE = 0.01
 """Of the offered rate: what has not arrived must grow by less."""
-BROKER_REASON = "the broker did not take the load"
 _LOOKS_PER_S = 20
+_BLAMES_SERVER = re.compile(r"the ([\w -]+) did not take the load: ")
+
+
+def server_blamed(reason: str) -> str:
+    """What took the load too slowly, where that is the reason: the transport's word for its server. Else empty."""
+    match = _BLAMES_SERVER.match(reason)
+    return match[1] if match else ""
 
 
 @dataclass(frozen=True)
@@ -28,6 +35,8 @@ class Shortfall:
     sent: Slope
     """The part of it that had not even left the generator."""
     limit_per_s: float
+    server: str
+    """What the transport calls its servers."""
 
     @property
     def is_generators(self) -> bool:
@@ -36,13 +45,15 @@ class Shortfall:
     def reasons(self) -> list[str]:
         if self.slope.low < self.limit_per_s:
             return []
-        what = "the generator did not send the load" if self.is_generators else BROKER_REASON
+        what = (
+            "the generator did not send the load" if self.is_generators else f"the {self.server} did not take the load"
+        )
         return [f"{what}: what was offered and had not arrived {self._grew()}"]
 
     def warnings(self) -> list[str]:
         if self.slope.low >= self.limit_per_s or self.slope.high < self.limit_per_s:
             return []
-        return [f"cannot tell whether the broker took the whole load: offered − appended {self._grew()}"]
+        return [f"cannot tell whether the {self.server} took the whole load: offered − appended {self._grew()}"]
 
     def _grew(self) -> str:
         return (
@@ -52,22 +63,23 @@ class Shortfall:
 
 
 def measure(
-    facts: Facts, moments: Moments, found: Generator, stamps: Stamps, broker_ahead_ms: float = 0.0
+    facts: Facts, moments: Moments, found: Generator, stamps: Stamps, transport_ahead_ms: float = 0.0
 ) -> Shortfall | None:
     """None where there is no schedule to fall behind, or too little of the measured interval to judge."""
     if not facts.plan.scheduled or not moments.observed_s:
         return None
-    exempt = _under_broker_faults(facts, moments)
+    exempt = _under_transport_faults(facts, moments)
     seconds = [second for second in moments.measured_seconds() if second not in exempt]
     offered = _offered_level(facts, moments)
     sent = np.cumsum(found.sent_per_second) - found.sent_per_second / 2
-    # By the broker's clock, which stamps what arrived: under a rising load, a constant offset would look like growth.
-    by_then = _offered_level(facts, moments, round(broker_ahead_ms * NS_PER_MS)) if broker_ahead_ms else offered
+    # By the transport's clock, which stamps what arrived: under a rising load, an offset would look like growth.
+    by_then = _offered_level(facts, moments, round(transport_ahead_ms * NS_PER_MS)) if transport_ahead_ms else offered
     slope = Series.of((by_then - stamps.appended_level).tolist(), seconds).slope()
     of_sending = Series.of((offered - sent).tolist(), seconds).slope()
     if slope is None or of_sending is None:
         return None
-    return Shortfall(slope, of_sending, SHORTFALL_SHARE * found.offered / moments.observed_s)
+    limit_per_s = SHORTFALL_SHARE * found.offered / moments.observed_s
+    return Shortfall(slope, of_sending, limit_per_s, facts.transport.server_noun)
 
 
 def _offered_level(facts: Facts, moments: Moments, ahead_ns: int = 0) -> Floats:
@@ -79,11 +91,11 @@ def _offered_level(facts: Facts, moments: Moments, ahead_ns: int = 0) -> Floats:
     return found
 
 
-def _under_broker_faults(facts: Facts, moments: Moments) -> set[int]:
-    """Seconds in which a fault kept the broker from its work, and as long again, in which it catches up."""
+def _under_transport_faults(facts: Facts, moments: Moments) -> set[int]:
+    """Seconds in which a fault kept the transport from its work, and as long again, in which it catches up."""
     found: set[int] = set()
     for record in recovery.acted(facts):
-        if facts.manifest.group_of(record.role) != "broker":
+        if facts.manifest.group_of(record.role) != TRANSPORT_GROUP:
             continue
         acted_ns, ended_ns = recovery.acted_ns(record), record.ended_ns or moments.drain_end_ns
         caught_up_ns = ended_ns + (ended_ns - acted_ns)

@@ -29,7 +29,7 @@ class SingleBurst:
     """A backlog. Times are seconds since the engine's first process was started."""
 
     records: int
-    in_broker: int
+    appended: int
     """Records of the backlog that had been appended when the engine was started."""
     results: int
     """Results all of whose inputs lie in the backlog."""
@@ -47,11 +47,11 @@ class SingleBurst:
         )
 
     def reasons(self) -> list[str]:
-        if self.in_broker >= SENT_SHARE * self.records:
+        if self.appended >= SENT_SHARE * self.records:
             return []
         return [
-            f"the backlog was not there when the engine was started: the broker had {self.in_broker} of its "
-            f"{self.records} records; the limit is {100 * SENT_SHARE:g} %"
+            f"the backlog was not there when the engine was started: {self.appended} of its {self.records} records "
+            f"had been appended; the limit is {100 * SENT_SHARE:g} %"
         ]
 
     def warnings(self) -> list[str]:
@@ -155,7 +155,7 @@ def _single(facts: Facts, tally: Tally, stamps: Stamps, engine_start_ns: int) ->
     caught_up = results > 0 and answered == results
     return SingleBurst(
         records=facts.plan.burst_records,
-        in_broker=stamps.backlog_appended,
+        appended=stamps.backlog_appended,
         results=results,
         open_results=results - answered,
         first_output_s=since_start_s(stamps.first_output_ms),

@@ -1,4 +1,4 @@
-"""Whether the clocks can be trusted: steps of this machine's, and the broker's against the load worker's."""
+"""Whether the clocks can be trusted: steps of this machine's, and the transport's against the load worker's."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ OFFSET_TOLERANCE_MS = 1.0
 
 @dataclass(frozen=True)
 class Bound:
-    """The broker's clock is ahead of the load worker's by at least ``low_ms`` and at most ``high_ms``."""
+    """The transport's clock is ahead of the load worker's by at least ``low_ms`` and at most ``high_ms``."""
 
     low_ms: float
     high_ms: float
 
     @property
     def ahead_ms(self) -> float:
-        """By how much the broker's clock is ahead, at best guess; 0 where the two may be the same."""
+        """By how much the transport's clock is ahead, at best guess; 0 where the two may be the same."""
         return 0.0 if self.agrees else (self.low_ms + self.high_ms) / 2
 
     @property
@@ -53,8 +53,8 @@ def largest_step_ms(samples: Sequence[Mapping[str, Any]], moments: Moments) -> f
     return max(steps, default=None)
 
 
-def broker_bound(ledger: Ledger, probe_appended_ms: Ints) -> Bound | None:
-    """What sending and acknowledging tell of the broker's clock; None without acknowledged records.
+def transport_bound(ledger: Ledger, probe_appended_ms: Ints) -> Bound | None:
+    """What sending and acknowledging tell of the transport's clock; None without acknowledged records.
 
     A record was appended after it was sent and before it was acknowledged. Its stamp is cut to the
     millisecond, so the true one lies up to 1 ms later.

@@ -21,7 +21,7 @@ def backlog_per_second(tally: Tally, seconds: int) -> Floats:
     """
     counted = tally.fate != LOST
     answered = counted & (tally.fate != UNFINISHED)
-    # A broker's clock that was set back may stamp the answer before the question; it then was in no backlog.
+    # A transport's clock that was set back may stamp the answer before the question; it then was in no backlog.
     left = np.maximum(tally.answered_second, tally.appended_second)
     inputs = tally.new_inputs
     arrived = mean_level(tally.appended_second[counted], inputs[counted], tally.appended_rest_ms[counted], seconds)

@@ -12,8 +12,8 @@ STAMP_MS = 1.0
 """Both moments of a latency are cut to whole milliseconds."""
 CLOCK_SHARE = 0.2
 """Of the median: clocks that are known less exactly than this make it a rough figure."""
-BROKER_STAMPED = ("latest", "average")
-"""Latencies that begin with a stamp of the broker's clock; ``total`` begins with one of the load worker's."""
+TRANSPORT_STAMPED = ("latest", "average")
+"""Latencies that begin with a stamp of the transport's clock; ``total`` begins with one of the load worker's."""
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class Resolution:
 
     stamp: float = STAMP_MS
     visible_p50: float | None = 0.0
-    """How much too late results may have been stamped as visible; 0 where the broker's own stamp counts."""
+    """How much too late results may have been stamped as visible; 0 where the transport's own stamp counts."""
     visible_max: float | None = 0.0
     clock: float | None = 0.0
     """The width of the bound between the clocks of its two moments; 0 where both are of one clock."""
@@ -34,8 +34,8 @@ def measure(bound: Bound | None, visible_ms: Mapping[str, float | None] | None) 
     if visible_ms is not None:
         seen = Resolution(visible_p50=visible_ms["p50"], visible_max=visible_ms["max"])
     apart = None if bound is None else max(bound.high_ms - bound.low_ms, 0.0)
-    # What became visible was stamped by the clock of the load worker's machine, all else by the broker's.
-    crosses_clocks = {"total": visible_ms is None, **dict.fromkeys(BROKER_STAMPED, visible_ms is not None)}
+    # What became visible was stamped by the clock of the load worker's machine, all else by the transport's.
+    crosses_clocks = {"total": visible_ms is None, **dict.fromkeys(TRANSPORT_STAMPED, visible_ms is not None)}
     found = {kind: replace(seen, clock=apart if crosses else 0.0) for kind, crosses in crosses_clocks.items()}
     # total − latest: when a result came out is in neither.
     return {**found, "generator_share": Resolution(clock=apart)}
@@ -50,16 +50,16 @@ def figures(found: Mapping[str, Resolution]) -> dict[str, dict[str, float | None
 
 
 def warnings(
-    found: Mapping[str, Resolution], latencies: Mapping[str, Distribution], unknown_kinds: Iterable[str]
+    found: Mapping[str, Resolution], latencies: Mapping[str, Distribution], unknown_kinds: Iterable[str], server: str
 ) -> list[str]:
-    """The medians for which the clocks are not known exactly enough."""
+    """The medians for which the clocks are not known exactly enough. ``server`` is the transport's word for its own."""
     said = []
     for kind in ("total", "latest"):
         clock_ms, p50_ms = found[kind].clock, latencies[kind].percentile(500)
         if kind in unknown_kinds or not clock_ms or p50_ms is None or clock_ms <= CLOCK_SHARE * p50_ms:
             continue
         said.append(
-            f"the offset between the clocks of broker and load worker is known only to within {clock_ms:.1f} ms, more "
-            f"than {100 * CLOCK_SHARE:g} % of the median {kind} latency ({p50_ms:.1f} ms)"
+            f"the offset between the clocks of {server} and load worker is known only to within {clock_ms:.1f} ms, "
+            f"more than {100 * CLOCK_SHARE:g} % of the median {kind} latency ({p50_ms:.1f} ms)"
         )
     return said

@@ -21,7 +21,7 @@ OUTPUT_COLUMNS = ["partition", "offset", "appended_ms"]
 
 @dataclass(frozen=True)
 class Stamps:
-    """What the recorded topics say without being matched."""
+    """What the recorded streams say without being matched."""
 
     appended_per_second: Ints
     output_per_second: Ints
@@ -115,7 +115,7 @@ def read_stamps(run: RunDir, facts: Facts, moments: Moments, probes: Ints, visib
 
 
 def no_stamps(moments: Moments, probes: Ints) -> Stamps:
-    """Of a run whose topics were not recorded."""
+    """Of a run whose streams were not recorded."""
     none = np.zeros(moments.seconds, np.int64)
     return Stamps(none, none, 0, np.full(len(probes), -1, np.int64), none.astype(np.float64))
 

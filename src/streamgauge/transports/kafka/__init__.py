@@ -6,12 +6,13 @@ import json
 import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from streamgauge import jars
 from streamgauge.contracts import Sender, Transport
-from streamgauge.errors import EnvironmentProblem
+from streamgauge.errors import EnvironmentProblem, UsageError
 from streamgauge.jvm.java import find_java
 from streamgauge.model import Positions, ProcessSpec, Stream
 from streamgauge.transports.kafka import broker
@@ -39,14 +40,31 @@ class Kafka(Transport):
     """``own`` is a broker that this run starts; otherwise ``bootstrap`` names one that exists."""
 
     name: ClassVar[str] = "kafka"
+    title: ClassVar[str] = "Kafka"
+    server_noun: ClassVar[str] = "broker"
+    stream_noun: ClassVar[str] = "topic"
+    jar_groups: ClassVar[tuple[str, ...]] = ("kafka",)
+    ports: ClassVar[int] = 2
+    """The broker's and its controller's."""
+    memory_mb: ClassVar[int] = 800
 
     def __init__(self, bootstrap: str, *, own: bool, controller_port: int = 0) -> None:
-        self.bootstrap = bootstrap
+        self.address = self.bootstrap = bootstrap
         self.own = own
         self._controller_port = controller_port
         self._created: list[str] = []
         self._admin_client: AdminClient | None = None
         self._readers: dict[str, Consumer] = {}
+
+    @classmethod
+    def client_versions(cls) -> dict[str, str]:
+        return {"confluent-kafka": version("confluent-kafka")}
+
+    @classmethod
+    def check_address(cls, address: str) -> None:
+        host, _, port = address.rpartition(":")
+        if not (host and port.isdigit() and int(port) < 65536):
+            raise UsageError("invalid --bootstrap", got=repr(address), expected="HOST:PORT")
 
     @classmethod
     def prepare(cls, yours: str | None, ports: Sequence[int]) -> Kafka:
@@ -88,7 +106,7 @@ class Kafka(Transport):
         leader = min(self._metadata().brokers)
         topics = [
             NewTopic(
-                stream.topic,
+                stream.address,
                 num_partitions=stream.partitions,
                 # One broker leads every partition, so that one clock stamps input and output.
                 replica_assignment=[[leader]] * stream.partitions,
@@ -96,7 +114,7 @@ class Kafka(Transport):
             )
             for stream in streams
         ]
-        self._created = [stream.topic for stream in streams]
+        self._created = [stream.address for stream in streams]
         for topic, future in self._admin().create_topics(topics, operation_timeout=_ANSWER_S).items():
             self._answer(future.result, f"topic {topic} could not be created")
         self.ends(streams)
@@ -119,12 +137,12 @@ class Kafka(Transport):
                     raise
 
     def adopt(self, streams: Sequence[Stream]) -> None:
-        self._created = [stream.topic for stream in streams]
+        self._created = [stream.address for stream in streams]
 
     def sender(self, streams: Sequence[Stream], queue_records: int) -> Sender:
         from streamgauge.transports.kafka.sender import KafkaSender
 
-        return KafkaSender(self.bootstrap, {stream.name: stream.topic for stream in streams}, queue_records)
+        return KafkaSender(self.bootstrap, {stream.name: stream.address for stream in streams}, queue_records)
 
     def positions(self, streams: Sequence[Stream], group: str | None = None) -> Positions:
         ends = self._ask_ends(streams, timeout_s=_LIVE_ANSWER_S)
@@ -135,7 +153,7 @@ class Kafka(Transport):
         from confluent_kafka import TopicPartition
 
         wanted = [
-            TopicPartition(stream.topic, partition)
+            TopicPartition(stream.address, partition)
             for stream in streams
             if stream.role == "input"
             for partition in range(stream.partitions)
@@ -172,13 +190,13 @@ class Kafka(Transport):
         from confluent_kafka.admin import OffsetSpec
 
         wanted = {
-            TopicPartition(stream.topic, partition): OffsetSpec.latest()
+            TopicPartition(stream.address, partition): OffsetSpec.latest()
             for stream in streams
             for partition in range(stream.partitions)
         }
         isolation = IsolationLevel.READ_COMMITTED if committed else IsolationLevel.READ_UNCOMMITTED
         answers = self._admin().list_offsets(wanted, isolation_level=isolation, request_timeout=timeout_s)
-        names = {stream.topic: stream.name for stream in streams}
+        names = {stream.address: stream.name for stream in streams}
         found: dict[str, dict[int, int]] = {stream.name: {} for stream in streams}
         for where, future in answers.items():
             what = f"the end of topic {where.topic} is unknown"
@@ -200,8 +218,8 @@ class Kafka(Transport):
         from confluent_kafka import OFFSET_END, TopicPartition
 
         # Where a time is asked for, the protocol takes this number for the end of the partition.
-        wanted = [TopicPartition(stream.topic, partition, OFFSET_END) for partition in range(stream.partitions)]
-        what = f"the end of topic {stream.topic} is unknown"
+        wanted = [TopicPartition(stream.address, partition, OFFSET_END) for partition in range(stream.partitions)]
+        what = f"the end of topic {stream.address} is unknown"
         found = self._answer(lambda: self._end_reader().offsets_for_times(wanted, timeout=_VISIBLE_ANSWER_S), what)
         for where in found:
             if where.error is not None or where.offset < 0:
@@ -219,9 +237,9 @@ class Kafka(Transport):
             .option("kafka.max.poll.records", "10000")
             .option("kafka.max.partition.fetch.bytes", str(8 * 1024 * 1024))
             .option("includeHeaders", "true" if headers else "false")
-            .option("subscribe", stream.topic)
+            .option("subscribe", stream.address)
             .option("startingOffsets", "earliest")
-            .option("endingOffsets", json.dumps({stream.topic: {str(p): end for p, end in ends.items()}}))
+            .option("endingOffsets", json.dumps({stream.address: {str(p): end for p, end in ends.items()}}))
             .load()
         )
         more = ["headers"] if headers else []

@@ -1,0 +1,187 @@
+"""Nothing generic knows a single study, workload, data set or transport by name.
+
+What may stay is listed below: names that belong to file formats or the command line, names of rules, and what is used
+where the user names nothing. A word that is gone must leave its list, too.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from importlib.metadata import entry_points
+from pathlib import Path
+
+import pytest
+
+import streamgauge
+
+ROOT = Path(streamgauge.__file__).parent
+SPECIFIC = ("studies", "workloads", "transports", "engines")
+"""Their folders are the studies, workloads, transports and engines themselves."""
+JVM = ("jars", "jvm")
+"""What these need of Java."""
+OWN = "own"
+"""The workload of the user's own job is nobody's in particular."""
+TEXT = (".py", ".j2", ".css", ".js")
+
+NAME = re.compile(r"^    name: ClassVar\[str\] = \"(.+)\"", re.MULTILINE)
+TRANSPORT_WORDS = {"kafka", "broker", "topic", "bootstrap"}
+ORDINARY = {"checks", "identity", "ingest", "join", "parse", "projection", "sample", "sink", "statistics"}
+"""Names that every program uses as words: only a string that is or begins a name (`join`, `checks/…`) means them."""
+
+FORMATS = {
+    "campaigns/capacity.py": {
+        '"bootstrap": request.transport_address,': "a setting of a search, in capacity.json",
+    },
+    "campaigns/capacity_comparison.py": {
+        '"bootstrap": "the transport is compared by what its probes ran on",': "the same setting, read",
+    },
+    "campaigns/reproduction.py": {
+        "bootstrap: str | None = None": "the fields of a request are the settings in reproduction.json",
+        "transport_address=campaign.bootstrap": "the same field, read",
+    },
+    "cli/compare.py": {'"transport.topic_settings"': "a key of the manifest"},
+    "cli/reproduce.py": {"bootstrap=transport_address": "a setting of reproduction.json"},
+    "cli/request.py": {
+        '"--bootstrap", metavar="HOST:PORT", help="Your own Kafka broker, instead of one of ours."': "the option",
+        '"broker_port" in changes': "a key of scenarios, also for --set",
+        'f"broker_port applies only to': "the same key",
+        'got="--bootstrap too"': "the option",
+    },
+    "evaluate/summary.py": {"broker_offset_ms=": "a key of the summary"},
+    "identity.py": {
+        '"broker_port": "any free one does"': "a key of scenarios",
+        '"topic_settings"': "a key of the manifest",
+    },
+    "model/manifest.py": {
+        "topic: str": "a key of the streams in a manifest",
+        "topic=stream.address": "the same key, written",
+        "self.topic": "the same key, read",
+        'stage == "sliding"': "early manifests name a stage, but not its parameters",
+        'study == "stage-latency"': "the same",
+        'f"traffic/{stage}"': "early manifests name a stage, but not its workload",
+    },
+    "model/processes.py": {
+        '"broker", "load", "evaluate"]': "the group of a process in manifests, outcomes, samples and summaries",
+        'TRANSPORT_GROUP: Final = "broker"': "the same group, for everything else",
+    },
+    "model/scenario.py": {"broker_port: int = 0": "a key of scenarios"},
+    "model/summary.py": {"broker_offset_ms: Bounds": "a key of the summary"},
+    "report/history.py": {'"transport.topic_settings": "belong': "a key of the manifest"},
+    "report/tables.py": {"clock.broker_offset_ms": "a key of the summary"},
+    "run/command.py": {
+        '{"broker_port"} if': "a key of scenarios",
+        '["--bootstrap", request': "the option",
+    },
+    "run/plan.py": {
+        "scenario.broker_port": "a key of scenarios",
+        "another --set broker_port=…": "a key of scenarios",
+    },
+    "studies/configuration.py": {'"engine", "seed", "broker_port"': "a key of scenarios"},
+    "studies/scenario.py": {
+        "broker_port: Annotated": "a key of scenarios",
+        "broker_port=checked.broker_port": "a key of scenarios",
+        '"seed", "broker_port", "generators"': "a key of scenarios",
+    },
+}
+RULES = {
+    "evaluate/sustained.py": {
+        "def ospbench(": "a rule for sustained rates has the name of the study that published it",
+        "the rule ospbench on": "the name of the rule, in a message",
+        '"ospbench": ospbench': "the name of the rule, as scenarios have it",
+    },
+    "studies/scenario.py": {'"slope", "ospbench", "sustainable"': "the name of the rule, as scenarios have it"},
+}
+DEFAULTS = {
+    "defaults.py": {
+        'SCENARIO = "ospbench/latency"': "what `calibrate` and hints use where the user names none",
+        'TRANSPORT = "kafka"': "the one that every run uses",
+    },
+}
+ALLOWED = [(file, text) for part in (FORMATS, RULES, DEFAULTS) for file, texts in part.items() for text in texts]
+
+
+def generic_files() -> list[Path]:
+    return [path for path in sorted(ROOT.rglob("*")) if path.suffix in TEXT and is_generic(path.relative_to(ROOT))]
+
+
+def is_generic(path: Path) -> bool:
+    package, *below = path.parts
+    return package not in JVM and (package not in SPECIFIC or len(below) == 1 or below[0] == OWN)
+
+
+def known_words() -> set[str]:
+    """Names of studies, families of workloads, workloads, data sets and transports that streamgauge brings."""
+    names = set(TRANSPORT_WORDS)
+    for kind in ("studies", "workloads", "transports"):
+        points = entry_points(group=f"streamgauge.{kind}")
+        names |= {point.name for point in points if point.value.startswith("streamgauge.")}
+        for file in ROOT.glob(f"{kind}/*/*.py"):
+            if file.parent.name != OWN:
+                names |= {file.parent.name.replace("_", "-"), *NAME.findall(file.read_text("utf-8"))}
+    return {part for name in names for part in name.split("/")}
+
+
+def pattern_of(words: set[str]) -> re.Pattern[str]:
+    """Each word on its own or as a part of an identifier; of ordinary ones, a string that is or begins a name."""
+    spelled = {word: re.escape(word).replace(r"\-", "[-_ ]?") for word in words}
+    plain = "|".join(spelled[word] for word in sorted(words - ORDINARY))
+    quoted = "|".join(spelled[word] for word in sorted(words & ORDINARY))
+    return re.compile(rf"(?:{plain})|(?<=[\"'])(?:{quoted})(?=[\"'/])", re.IGNORECASE)
+
+
+def occurrences(text: str, pattern: re.Pattern[str], allowed: list[str]) -> Iterator[tuple[int, str]]:
+    covered = [(at, at + len(part)) for part in allowed for at in starts(text, part)]
+    for match in pattern.finditer(text):
+        if not any(start <= match.start() and match.end() <= end for start, end in covered):
+            line = text.count("\n", 0, match.start())
+            yield line + 1, text.splitlines()[line].strip()
+
+
+def starts(text: str, part: str) -> Iterator[int]:
+    at = text.find(part)
+    while at >= 0:
+        yield at
+        at = text.find(part, at + 1)
+
+
+@pytest.fixture(scope="module")
+def pattern() -> re.Pattern[str]:
+    return pattern_of(known_words())
+
+
+def test_the_words_are_those_of_everything_registered() -> None:
+    words = known_words()
+    assert {"ospbench", "stage-latency", "streambench"} <= words
+    assert {"traffic", "tumbling", "sliding", "wordcount", "grep", "searchlog", "packets"} <= words
+    assert words >= ORDINARY
+
+
+@pytest.mark.parametrize("file", generic_files(), ids=lambda path: str(path.relative_to(ROOT)))
+def test_no_word_of_a_single_study_or_transport(file: Path, pattern: re.Pattern[str]) -> None:
+    name = str(file.relative_to(ROOT))
+    allowed = [text for where, text in ALLOWED if where == name]
+    found = [f"{file}:{line}: {text}" for line, text in occurrences(file.read_text("utf-8"), pattern, allowed)]
+    assert not found, "a word of one study, workload or transport in generic code:\n" + "\n".join(found)
+
+
+@pytest.mark.parametrize(("file", "text"), ALLOWED)
+def test_what_is_allowed_is_there(file: str, text: str, pattern: re.Pattern[str]) -> None:
+    assert text in (ROOT / file).read_text("utf-8")
+    assert pattern.search(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ("own_broker = True", [1]),
+        ("class KafkaThing: pass", [1]),
+        ("x = 1\n# as stage_latency and Stage-Latency have it\n", [2, 2]),
+        ('if stage == "join":', [1]),
+        ("resolve('checks/late-records')", [1]),
+        ('", ".join(parts); parse(text); "it checks"', []),
+        ("the Topics of a run", [1]),
+    ],
+)
+def test_a_word_is_found(text: str, lines: list[int], pattern: re.Pattern[str]) -> None:
+    assert [line for line, _ in occurrences(text, pattern, [])] == lines
