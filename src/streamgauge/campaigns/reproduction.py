@@ -160,6 +160,13 @@ def plan(campaign: ReproductionRequest) -> list[PlannedExperiment]:
     if fixed := campaign.described().sets & set(campaign.changes):
         raise UsageError(f"the study itself sets {', '.join(sorted(fixed))}", expected="other keys after --set")
     experiments = campaign.described().experiments
+    if not experiments:
+        complete = [name for name in registry.names("studies") if registry.study(name).STUDY.experiments]
+        raise UsageError(
+            f"{campaign.study} has no tables or figures to reproduce yet",
+            expected=f"one of {', '.join(complete)}",
+            hint=f"streamgauge run {campaign.study}/…: its scenarios can be run one by one; see streamgauge list",
+        )
     names = [experiment.name for experiment in experiments]
     for pattern in campaign.only:
         if not any(fnmatchcase(name, pattern) for name in names):

@@ -156,6 +156,11 @@ def test_ways_to_ask_wrongly(changes: dict[str, Any], says: str, campaign: Calla
     assert not asked.out.exists()
 
 
+def test_a_study_without_experiments_is_refused(campaign: Callable[..., ReproductionRequest]) -> None:
+    with pytest.raises(UsageError, match="streambench has no tables or figures to reproduce yet"):
+        plan(campaign(study="streambench"))
+
+
 def test_everything_once_and_written_down_after_each(
     campaign: Callable[..., ReproductionRequest], pages: list[str]
 ) -> None:
