@@ -19,6 +19,7 @@ from streamgauge.rundir import RunDir
 from streamgauge.studies import scenario as scenarios
 
 
+@pytest.mark.full
 def test_an_honest_run_passes(measure: Measure) -> None:
     run, summary = measure()
     assert run.outcome().shared_cores is True, "nothing is bound to a core"

@@ -434,6 +434,7 @@ def test_floats_match_a_right_value_of_zero_within_a_billionth(spark: Any) -> No
     assert sorted(tuple(row) for row in fates) == [(0, 0), (1, 0), (2, 0), (3, 1), (4, 1), (5, 1)]
 
 
+@pytest.mark.full
 def test_the_evaluators_process(tmp_path: Path) -> None:
     """It says ready before Spark is, goes on after a request that fails, and ends when its input does."""
     work_dir = tmp_path / "work"

@@ -16,6 +16,8 @@ from streamgauge.evaluate.verdict import exit_code
 from streamgauge.jvm.java import find_java
 from streamgauge.transports.kafka.sender import CLIENT_ID
 
+pytestmark = pytest.mark.full
+
 HOSTILE = str(Path(__file__).parent / "hostile_engine.py")
 
 
@@ -27,7 +29,7 @@ def hostile(behaviour: str, value: float) -> tuple[str, ...]:
     ("behaviour", "fate", "reason"),
     [
         ("silent", "lost", "results were lost"),
-        pytest.param("stuck", "unfinished", "the system under test fell silent", marks=pytest.mark.full),
+        ("stuck", "unfinished", "the system under test fell silent"),
     ],
 )
 def test_a_program_that_falls_silent_half_way(measure: Measure, behaviour: str, fate: str, reason: str) -> None:
@@ -43,14 +45,12 @@ def test_a_program_that_falls_silent_half_way(measure: Measure, behaviour: str, 
     assert total["p99"] is None and total["p99_at_least"] > 3000
 
 
-@pytest.mark.full
 def test_a_program_that_publishes_every_098_seconds_keeps_up(measure: Measure) -> None:
     _, summary = measure("command", program=hostile("every", 0.98), measured_s=25, sustained="slope")
     assert (summary.verdict, summary.reasons) == ("VALID", [])
     assert (summary.sustained, exit_code(summary)) == (True, 0)
 
 
-@pytest.mark.full
 def test_a_slow_partition_is_overload_and_not_loss(measure: Measure) -> None:
     """Partition 1 gets about 250 of the 500 records a second, and 60 of them are taken."""
     _, summary = measure("command", program=hostile("slow", 60), measured_s=14, drain_deadline_s=6, sustained="slope")
@@ -60,7 +60,6 @@ def test_a_slow_partition_is_overload_and_not_loss(measure: Measure) -> None:
     assert exit_code(summary) == 1
 
 
-@pytest.mark.full
 def test_a_steady_delay_under_a_ramp_is_sustained(measure: Measure) -> None:
     _, summary = measure("echo", delay_ms=500, shape="ramp", to_per_s=4000, measured_s=20, sustained="slope")
     assert (summary.verdict, summary.reasons) == ("VALID", [])
@@ -80,7 +79,6 @@ def throttled(shared: Bench) -> Iterator[None]:
     subprocess.run([*command, "--delete-config", "producer_byte_rate"], check=True, capture_output=True)
 
 
-@pytest.mark.full
 @pytest.mark.usefixtures("throttled")
 def test_a_broker_that_does_not_take_the_load_is_named(measure: Measure) -> None:
     _, summary = measure(rate_per_s=1000, measured_s=15, attempts=1)

@@ -43,6 +43,7 @@ def test_killed_while_it_starts(start: Start) -> None:
     started.assert_nothing_left(least=2)
 
 
+@pytest.mark.full
 def test_killed_while_it_records(start: Start) -> None:
     started = start(*SHORT)
     started.await_text("recording the topics")

@@ -52,6 +52,7 @@ def run_job(shared: Bench) -> RunJob:
     return run
 
 
+@pytest.mark.full
 def test_the_example_is_right(run_job: RunJob) -> None:
     run, summary = run_job(EXAMPLE)
     assert summary.verdict == "VALID", summary.reasons

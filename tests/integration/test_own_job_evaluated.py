@@ -100,25 +100,28 @@ def positions(second: int, behind_per_s: int = 1) -> dict[str, Any]:
     return {"t_ns": t_ns, "appended": appended, "consumed": (10 - behind_per_s) * (second + 1), "sent": 0}
 
 
+MISTAKES = [
+    ("return inputs['flow'].count()", "must return an ordinary (batch) DataFrame"),
+    ("return inputs['flow'].select('n_seq')", "has no column id, which key names"),
+    ("return inputs['flow'].selectExpr('key AS id')", "does not say which inputs are behind a row"),
+    ("return inputs['flow'].selectExpr('n_seq', 'key AS id', '1 AS n', '2 AS n')", "several columns named n"),
+    ("return inputs['flow'].selectExpr('key AS id', '1 AS inputs')", "has no appended_max_ms"),
+    ("return inputs['flow'].select('nothing')", "line 12: return inputs['flow'].select('nothing')"),
+    ("return inputs['flows']", "KeyError: 'flows'"),
+    ("return inputs['flow'].selectExpr('n_seq + 9999 AS n_seq', 'key AS id')", "a row that no input is behind"),
+    ("return inputs['flow'].selectExpr('n_seq', 'nullif(key, key) AS id')", "a row without id, which key names"),
+    ("import no_such_module", "No module named 'no_such_module'"),
+    ("raise SystemExit('enough')", "SystemExit: enough"),
+    (
+        "return inputs['flow'].select('n_seq', f.udf(lambda key: 1 // 0)('key').alias('id'))",
+        "the reference of the job file could not be computed",
+    ),
+]
+
+
 @pytest.mark.parametrize(
     ("reference", "says"),
-    [
-        ("return inputs['flow'].count()", "must return an ordinary (batch) DataFrame"),
-        ("return inputs['flow'].select('n_seq')", "has no column id, which key names"),
-        ("return inputs['flow'].selectExpr('key AS id')", "does not say which inputs are behind a row"),
-        ("return inputs['flow'].selectExpr('n_seq', 'key AS id', '1 AS n', '2 AS n')", "several columns named n"),
-        ("return inputs['flow'].selectExpr('key AS id', '1 AS inputs')", "has no appended_max_ms"),
-        ("return inputs['flow'].select('nothing')", "line 12: return inputs['flow'].select('nothing')"),
-        ("return inputs['flows']", "KeyError: 'flows'"),
-        ("return inputs['flow'].selectExpr('n_seq + 9999 AS n_seq', 'key AS id')", "a row that no input is behind"),
-        ("return inputs['flow'].selectExpr('n_seq', 'nullif(key, key) AS id')", "a row without id, which key names"),
-        ("import no_such_module", "No module named 'no_such_module'"),
-        ("raise SystemExit('enough')", "SystemExit: enough"),
-        (
-            "return inputs['flow'].select('n_seq', f.udf(lambda key: 1 // 0)('key').alias('id'))",
-            "the reference of the job file could not be computed",
-        ),
-    ],
+    [pytest.param(*one, marks=() if n % 4 == 0 else pytest.mark.full) for n, one in enumerate(MISTAKES)],
 )
 def test_a_mistake_in_the_reference_keeps_the_run(spark: Any, tmp_path: Path, reference: str, says: str) -> None:
     job = f"{BUILD}\n\nkey = ['id']\n\n\ndef reference(inputs):\n    {reference}\n"

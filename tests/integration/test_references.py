@@ -28,7 +28,6 @@ SENT_BEFORE_MS = {"flow": 3, "speed": 40}
 """Between intended and appended: the message that was intended last need not be the one that was appended last."""
 PARAMETERS = {"out_of_order_ms": 500, "join_bound_ms": 1000}
 LOOKBACKS_S = {"ospbench": (1, 2), "stage-latency": (4, 9)}
-STAGES = ("ingest", "parse", "join", "tumbling", "sliding")
 _INPUT = (
     "key string, value string, partition int, offset bigint, appended_ms bigint, n_seq bigint, intended_ns bigint, "
     "partition_bit bigint"
@@ -286,7 +285,14 @@ def altered(value: Any) -> Any:
     return value + 1 if isinstance(value, int) else value + 1e-6 * (1 + abs(value))
 
 
-@pytest.mark.parametrize("name", [f"ospbench/{stage}" for stage in STAGES] + ["stage-latency/sliding"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("ospbench/parse", "ospbench/join", "ospbench/sliding"),
+        *(pytest.param(f"ospbench/{stage}", marks=pytest.mark.full) for stage in ("ingest", "tumbling")),
+        pytest.param("stage-latency/sliding", marks=pytest.mark.full),
+    ],
+)
 def test_every_error_in_the_output_is_counted_as_what_it_is(spark: Any, name: str) -> None:
     """One row is dropped, one doubled, one comes late after a preliminary one, and each column is wrong once."""
     stage, lanes = Stage(name), at_random(seed=5, rounds=8)

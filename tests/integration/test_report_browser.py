@@ -40,8 +40,8 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     [
         pytest.param(kind, figures, width, marks=() if width == always else pytest.mark.full)
         for kind, figures, always in (
-            *(("valid", 12, 1280), ("invalid", 12, 400), ("failed", 6, 400)),
-            *(("hostile", 12, 400), ("bursts", 14, 400), ("faults", 12, 1280)),
+            *(("valid", 12, 1280), ("hostile", 12, 400), ("bursts", 14, 400)),
+            *(("invalid", 12, None), ("failed", 6, None), ("faults", 12, None)),
         )
         for width in (400, 1280)
     ],

@@ -91,6 +91,7 @@ def test_every_figure_has_marks_for_each_of_three_engines(
         opened.page.close()
 
 
+@pytest.mark.full
 def test_every_figure_has_its_numbers_in_words(browser: Browser, pages: dict[str, str]) -> None:
     opened = Opened(browser, pages["ospbench"], 1280)
     labels = opened.page.locator(".plot").evaluate_all("plots => plots.map(plot => plot.getAttribute('aria-label'))")
