@@ -28,6 +28,8 @@ _SETTINGS = {
     # A join by sorting leaves its rows in the order in which they are then counted by key.
     "spark.sql.autoBroadcastJoinThreshold": "-1",
     "spark.sql.join.preferSortMergeJoin": "true",
+    # Rows that lie together by key need not move again to be joined by key and number.
+    "spark.sql.requireAllClusterKeysForCoPartition": "false",
     # Otherwise each message is parsed a second time, to see beforehand whether its key is null.
     "spark.sql.constraintPropagation.enabled": "false",
 }
