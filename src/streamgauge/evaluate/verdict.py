@@ -43,7 +43,7 @@ def failures(results: Mapping[str, int], delivery: str, ended: Sequence[EndedPro
         of_them = f", {unexplained} of them before the first fault" if recounted else ""
         why.append(f"{results['wrong']} of {results['expected']} results are wrong{of_them}")
     if results["unexpected"]:
-        why.append(f"{results['unexpected']} results answer no input")
+        why.append(f"{results['unexpected']} results should not have come out")
     if results["lost"] and delivery in LOSSLESS:
         why.append(f"{results['lost']} of {results['expected']} results were lost; the engine claims {delivery}")
     if results["duplicates"] and delivery in WITHOUT_DUPLICATES:
