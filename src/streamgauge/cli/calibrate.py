@@ -26,11 +26,12 @@ def calibrate(
     from streamgauge.processes.supervisor import signals_as_interrupt
     from streamgauge.run.plan import Request
     from streamgauge.run.runner import run_scenario
+    from streamgauge.studies import parsing
     from streamgauge.studies import scenario as scenarios
 
     changes = {
-        "measured_s": str(scenarios.parse_duration_s(measured, "--for")),
-        "warmup_s": str(scenarios.parse_duration_s(warmup, "--warmup")),
+        "measured_s": str(parsing.parse_duration_s(measured, "--for")),
+        "warmup_s": str(parsing.parse_duration_s(warmup, "--warmup")),
         "sustained": "slope",
     }
     resolved = scenarios.resolve(scenario, engine="echo", changes=changes)

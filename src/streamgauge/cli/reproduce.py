@@ -55,12 +55,12 @@ def reproduce(
     from streamgauge.errors import Interrupted
     from streamgauge.model.campaign import REPRODUCTION_NAME
     from streamgauge.processes.supervisor import signals_as_interrupt
-    from streamgauge.studies import scenario as scenarios
+    from streamgauge.studies import parsing
 
     refuse_redacted(settings or [])
-    changes = scenarios.parse_changes(settings or [])
+    changes = parsing.parse_changes(settings or [])
     if measured is not None:
-        changes["measured_s"] = str(scenarios.parse_duration_s(measured, "--for"))
+        changes["measured_s"] = str(parsing.parse_duration_s(measured, "--for"))
     if transport_address is not None:
         check_transport_address(transport_address)
     campaign = reproduction.ReproductionRequest(

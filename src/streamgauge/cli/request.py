@@ -91,17 +91,18 @@ def build(
     from streamgauge.jvm.spark import check_master
     from streamgauge.run.faults import parse as parse_fault
     from streamgauge.run.plan import Request
+    from streamgauge.studies import parsing
     from streamgauge.studies import scenario as scenarios
     from streamgauge.workloads.own.job_file import inspect
 
     refuse_redacted([*(settings or ()), *(program or ()), master])
-    changes = scenarios.parse_changes(settings or [])
+    changes = parsing.parse_changes(settings or [])
     if rate is not None:
-        changes["rate_per_s"] = str(scenarios.parse_rate_per_s(rate))
+        changes["rate_per_s"] = str(parsing.parse_rate_per_s(rate))
     if measured is not None:
-        changes["measured_s"] = str(scenarios.parse_duration_s(measured, "--for"))
+        changes["measured_s"] = str(parsing.parse_duration_s(measured, "--for"))
     if warmup is not None:
-        changes["warmup_s"] = str(scenarios.parse_duration_s(warmup, "--warmup"))
+        changes["warmup_s"] = str(parsing.parse_duration_s(warmup, "--warmup"))
     if generators is not None:
         changes["generators"] = str(generators)
     if slo:

@@ -39,9 +39,10 @@ class Stages:
 def build_stages(**given: Any) -> Stages:
     """As ``build``, for all stages where that is asked for. Raises UsageError when the engine runs none of them."""
     from streamgauge.errors import Unsupported, UsageError
+    from streamgauge.studies import parsing
     from streamgauge.studies import scenario as scenarios
 
-    changes = scenarios.parse_changes(given["settings"] or [])
+    changes = parsing.parse_changes(given["settings"] or [])
     described = scenarios.describe(given["scenario"])
     choice = described.choice
     if changes.pop(choice, None) != ALL:

@@ -19,7 +19,7 @@ from streamgauge.model.outcome import FaultRecord
 from streamgauge.processes import proctable, reaping
 from streamgauge.processes.process import Running
 from streamgauge.processes.supervisor import Supervisor
-from streamgauge.studies.scenario import parse_duration_s
+from streamgauge.studies.parsing import parse_duration_s
 
 VERBS = ("kill", "pause")
 FORMS = "'kill ROLE at MOMENT' or 'pause ROLE for DURATION at MOMENT', e.g. 'pause load for 5s at 50%'"

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from streamgauge.model import Scenario
-from streamgauge.studies.scenario import Values, parse_literal
+from streamgauge.studies.parsing import parse_literal
+from streamgauge.studies.scenario import Values
 
 
 def pinned(scenario: Scenario) -> dict[str, str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from functools import cache
@@ -18,6 +17,7 @@ from streamgauge.contracts import Engine, Workload
 from streamgauge.errors import Unsupported, UsageError
 from streamgauge.model import QUIET_S, JobFile, LoadPlan, Scenario
 from streamgauge.shapes import Arrivals, ShapeName
+from streamgauge.studies.parsing import parse_literal
 
 PROFILES = ("laptop", "paper")
 
@@ -389,42 +389,3 @@ def _lines(problem: ValidationError, known: Iterable[str]) -> list[str]:
 
 def _all_problems(what: str, where: str | Path, problem: ValidationError, known: Iterable[str]) -> UsageError:
     return UsageError(f"the {what} has mistakes", where=where, got="; ".join(_lines(problem, known)))
-
-
-def parse_literal(text: str) -> Any:
-    """A value of the command line as TOML would read it; anything else is text."""
-    try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
-        return text
-
-
-def parse_changes(settings: Iterable[str]) -> dict[str, str]:
-    """``key=value`` pairs of ``--set``."""
-    changes = {}
-    for setting in settings:
-        key, equals, value = setting.partition("=")
-        if not equals or not key.strip():
-            raise UsageError("--set needs key=value", got=repr(setting), expected="e.g. --set rate_per_s=400")
-        changes[key.strip()] = value.strip()
-    return changes
-
-
-def parse_duration_s(text: str, option: str) -> float:
-    """``500ms``, ``60s``, ``5m``, ``2h`` or plain seconds."""
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(ms|s|m|min|h|)", text.strip())
-    if not found:
-        raise UsageError(f"{option} is no duration", got=repr(text), expected="e.g. 30s, 500ms or 5m")
-    return float(found[1]) * {"ms": 0.001, "s": 1, "": 1, "m": 60, "min": 60, "h": 3600}[found[2]]
-
-
-def parse_rate_per_s(text: str) -> int:
-    """``400``, ``400/s``, ``10k/s``, ``24000/min``."""
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(k|M|)\s*(?:/\s*(s|sec|min|m)|)", text.strip())
-    if not found:
-        raise UsageError("--rate is no rate", got=repr(text), expected="e.g. 400/s, 10k/s or 24000/min")
-    rate = float(found[1]) * {"k": 1e3, "M": 1e6, "": 1}[found[2]]
-    rate /= 60 if found[3] in ("min", "m") else 1
-    if rate < 1 or rate != int(rate):
-        raise UsageError("--rate must be a whole number of records per second, at least 1", got=repr(text))
-    return int(rate)

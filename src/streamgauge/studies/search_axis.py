@@ -15,8 +15,9 @@ from pydantic.fields import FieldInfo
 from streamgauge import registry
 from streamgauge.model import Scenario
 from streamgauge.search_axis import Harder, SearchAxis
+from streamgauge.studies.parsing import parse_literal
 from streamgauge.studies.pinned import pinned
-from streamgauge.studies.scenario import Values, parse_literal, resolve
+from streamgauge.studies.scenario import Values, resolve
 
 
 def axis_of(name: str, scenario: Scenario) -> SearchAxis:

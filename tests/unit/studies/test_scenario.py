@@ -1,6 +1,7 @@
 import pytest
 
 from streamgauge.errors import UsageError
+from streamgauge.studies import parsing
 from streamgauge.studies import scenario as scenarios
 
 
@@ -166,24 +167,24 @@ def test_names_of_scenario_values_and_engine_options_do_not_clash() -> None:
 
 @pytest.mark.parametrize(("text", "seconds"), [("30s", 30), ("500ms", 0.5), ("5m", 300), ("2h", 7200), ("7", 7)])
 def test_durations(text: str, seconds: float) -> None:
-    assert scenarios.parse_duration_s(text, "--for") == seconds
+    assert parsing.parse_duration_s(text, "--for") == seconds
 
 
 @pytest.mark.parametrize(("text", "rate"), [("400", 400), ("400/s", 400), ("10k/s", 10_000), ("24000/min", 400)])
 def test_rates(text: str, rate: int) -> None:
-    assert scenarios.parse_rate_per_s(text) == rate
+    assert parsing.parse_rate_per_s(text) == rate
 
 
 @pytest.mark.parametrize("text", ["fast", "-3/s", "0/s", "1.5/s", "10/h", ""])
 def test_bad_rates(text: str) -> None:
     with pytest.raises(UsageError):
-        scenarios.parse_rate_per_s(text)
+        parsing.parse_rate_per_s(text)
 
 
 @pytest.mark.parametrize("text", ["stage", "=x", ""])
 def test_bad_settings(text: str) -> None:
     with pytest.raises(UsageError, match="key=value"):
-        scenarios.parse_changes([text])
+        parsing.parse_changes([text])
 
 
 @pytest.mark.parametrize("rate_per_s", [2, 400])
