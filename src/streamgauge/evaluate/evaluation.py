@@ -109,10 +109,10 @@ def _evaluate(run: RunDir, facts: Facts, tally: Tally, *, recorded: bool) -> Sum
             invalid.append(
                 f"{figures.stamps.never_visible} results were recorded, but nobody saw when they became visible"
             )
-        figures = _with_unanswered_inputs(run, facts, facts.moments, figures, validated=validated)
+        figures = consumed.with_unanswered_inputs(run, facts, facts.moments, figures, validated=validated)
         if not validated:
             warnings += own.warnings(figures)
-        if recorded and facts.workload.kind is ResultKind.NONE and not _says_consumed(run):
+        if recorded and facts.workload.kind is ResultKind.NONE and not consumed.is_reported(run):
             invalid.append("nobody reported how much of the input was consumed, and there are no results that tell it")
         if ledger_problem is None:
             invalid += generator.reasons(figures.generator, facts.moments)
@@ -217,6 +217,7 @@ def _measure(
     *,
     recorded: bool,
 ) -> Figures:
+    kind_of_results = facts.workload.kind
     stamps = (
         throughput.read_stamps(run, facts, moments, ledger.acked_n, visible)
         if recorded
@@ -240,7 +241,7 @@ def _measure(
     made = generator.measure(ledger, late, facts, moments, median_ms)
     return Figures(
         tally=tally,
-        results=_counts(run, facts, tally, recorded=recorded),
+        results=consumed.results(run, facts) if recorded and kind_of_results is ResultKind.NONE else results(tally),
         latencies=latencies,
         total_known=total_known,
         latest_known=latest_known,
@@ -257,31 +258,6 @@ def _measure(
         resources=resources.by_group(resources.within(run.samples("resources"), moments)),
         burst=burst.measure(facts, moments, tally, late, stamps, kind) if recorded else None,
     )
-
-
-def _counts(run: RunDir, facts: Facts, tally: Tally, *, recorded: bool) -> dict[str, int]:
-    if not recorded or facts.workload.kind is not ResultKind.NONE:
-        return results(tally)
-    records = sum(throughput.rows_recorded(run, facts).values())
-    return consumed.results(run, facts, records)
-
-
-def _says_consumed(run: RunDir) -> bool:
-    return consumed.last_consumed(run.samples("positions")) is not None
-
-
-def _with_unanswered_inputs(
-    run: RunDir, facts: Facts, moments: Moments, figures: Figures, *, validated: bool
-) -> Figures:
-    """The figures with a backlog that also counts the inputs which no result answers."""
-    kind = facts.workload.kind
-    if not validated or kind is ResultKind.NONE:
-        return consumed.with_consumed_backlog(run, facts, moments, figures)
-    appended = int(figures.stamps.appended_per_second.sum())
-    if kind is not ResultKind.FILTER or facts.scenario.job is not None or not appended:
-        return figures
-    kept_share = int(figures.tally.rows.sum()) / appended
-    return consumed.with_dropped_inputs(run, facts, moments, figures, kept_share)
 
 
 def _processing(

@@ -256,6 +256,8 @@ def resolve(
     study, _, scenario = name.partition("/")
     if job is None:
         _refuse_unsupported(system, workload.name, options)
+    elif not workload.outputs:
+        raise UsageError(f"{workload.name} has no output for the results of a job file", got=job.path)
     elif not system.traits.takes_job:
         raise UsageError(f"engine {system.name} takes no job file", got=job.path, hint="--engine spark")
     return Scenario(

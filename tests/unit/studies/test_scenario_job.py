@@ -30,3 +30,8 @@ def test_what_the_engine_cannot_do_with_the_stage_is_not_asked_of_the_job() -> N
     with pytest.raises(UsageError, match="does not run traffic/tumbling"):
         scenarios.resolve("ospbench/latency", changes=changes)
     assert scenarios.resolve("ospbench/latency", changes=changes, job=JOB).chosen == "tumbling"
+
+
+def test_a_workload_without_outputs_takes_no_job() -> None:
+    with pytest.raises(UsageError, match="streambench/sink has no output"):
+        scenarios.resolve("streambench/performance", changes={"program": "sink"}, job=JOB)

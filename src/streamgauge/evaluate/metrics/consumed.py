@@ -12,8 +12,27 @@ from streamgauge.evaluate.facts import Facts, Moments
 from streamgauge.evaluate.metrics import throughput
 from streamgauge.evaluate.metrics.trend import NO_SERIES, Series
 from streamgauge.evaluate.summary import Figures
-from streamgauge.model import NS_PER_S
+from streamgauge.model import NS_PER_S, ResultKind
 from streamgauge.rundir import RunDir
+
+
+def is_reported(run: RunDir) -> bool:
+    """Whether anybody told how much was consumed."""
+    return last_consumed(run.samples("positions")) is not None
+
+
+def with_unanswered_inputs(
+    run: RunDir, facts: Facts, moments: Moments, figures: Figures, *, validated: bool
+) -> Figures:
+    """The figures with a backlog that also counts the inputs which no result answers."""
+    kind = facts.workload.kind
+    if not validated or kind is ResultKind.NONE:
+        return with_consumed_backlog(run, facts, moments, figures)
+    appended = int(figures.stamps.appended_per_second.sum())
+    if kind is not ResultKind.FILTER or facts.scenario.job is not None or not appended:
+        return figures
+    kept_share = int(figures.tally.rows.sum()) / appended
+    return with_dropped_inputs(run, facts, moments, figures, kept_share)
 
 
 def with_consumed_backlog(run: RunDir, facts: Facts, moments: Moments, figures: Figures) -> Figures:
@@ -83,8 +102,9 @@ def consumed_all_ns(samples: Sequence[Mapping[str, Any]], records: int) -> int |
     )
 
 
-def results(run: RunDir, facts: Facts, records: int) -> dict[str, int]:
+def results(run: RunDir, facts: Facts) -> dict[str, int]:
     """The counts of a workload without results: a record is *matched* when it was consumed."""
+    records = sum(throughput.rows_recorded(run, facts).values())
     consumed = min(last_consumed(run.samples("positions")) or 0, records)
     rest = records - consumed
     quiet = facts.outcome.drain == "quiet"
