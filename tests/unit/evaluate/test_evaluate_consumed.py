@@ -1,0 +1,94 @@
+"""What is told by how much of the input an engine had consumed."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from streamgauge.evaluate.facts import Moments
+from streamgauge.evaluate.metrics import consumed, processing, throughput
+from streamgauge.model import NS_PER_MS, NS_PER_S
+
+START_NS = 1_767_225_600 * NS_PER_S
+
+
+class Run(SimpleNamespace):
+    """A run directory that holds these positions."""
+
+    def samples(self, kind: str) -> list[dict[str, Any]]:
+        assert kind == "positions"
+        return list(self.positions)
+
+
+def position(at_s: float, appended: int, taken: int | None) -> dict[str, Any]:
+    return {"t_ns": START_NS + round(at_s * NS_PER_S), "appended": {"records": appended}, "consumed": taken}
+
+
+@pytest.mark.parametrize(
+    ("taken", "drain", "expected"),
+    [
+        (100, "quiet", {"matched": 100, "lost": 0, "unfinished": 0}),
+        (150, "quiet", {"matched": 100, "lost": 0, "unfinished": 0}),
+        (99, "quiet", {"matched": 99, "lost": 1, "unfinished": 0}),
+        (40, "deadline", {"matched": 40, "lost": 0, "unfinished": 60}),
+        (None, "deadline", {"matched": 0, "lost": 0, "unfinished": 100}),
+    ],
+)
+def test_without_results_everything_must_be_consumed(
+    monkeypatch: pytest.MonkeyPatch, taken: int | None, drain: str, expected: dict[str, int]
+) -> None:
+    monkeypatch.setattr(throughput, "rows_recorded", lambda run, facts: {"records": 100})
+    run = Run(positions=[position(1, 100, 10), position(2, 100, taken)] if taken else [position(1, 100, None)])
+    facts: Any = SimpleNamespace(outcome=SimpleNamespace(drain=drain))
+    counts = consumed.results(run, facts)  # type: ignore[arg-type]
+    assert {name: counts[name] for name in expected} == expected
+    assert (counts["expected"], counts["wrong"], counts["unexpected"]) == (100, 0, 0)
+    assert consumed.is_reported(run) is (taken is not None)  # type: ignore[arg-type]
+
+
+def test_when_everything_was_consumed() -> None:
+    positions = [position(1, 10, None), position(2, 10, 9), position(3, 10, 10), position(4, 10, 10)]
+    assert consumed.consumed_all_ns(positions, 10) == START_NS + 3 * NS_PER_S
+    assert consumed.consumed_all_ns(positions, 11) is None
+
+
+def test_how_fast_what_was_there_was_processed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(processing, "input_size", lambda run, facts: (1000, 60_000))
+    outcome = SimpleNamespace(engine_start_ns=START_NS, engine_ready_ns=START_NS + 5 * NS_PER_S)
+    facts: Any = SimpleNamespace(outcome=outcome, plan=SimpleNamespace(shape="preloaded"))
+    start_ms = START_NS // NS_PER_MS
+    run: Any = None
+    found = processing.measure(run, facts, start_ms + 6000, start_ms + 15_000)
+    assert found is not None
+    assert found.figures() == {
+        "records": 1000,
+        "bytes": 60_000,
+        "startup_s": 5.0,
+        "seconds": 10.0,
+        "records_per_s": 100.0,
+        "mb_per_s": pytest.approx(0.006),
+    }
+    # A result before it said that it was ready: it had begun by then.
+    early = processing.measure(run, facts, start_ms + 3000, start_ms + 13_000)
+    assert early is not None and early.seconds == 10.0
+    unfinished = processing.measure(run, facts, None, None)
+    assert unfinished is not None and unfinished.figures()["records_per_s"] is None
+    outcome.engine_ready_ns = None
+    assert processing.measure(run, facts, None, None) is None
+    facts.plan.shape = "constant"
+    assert processing.measure(run, facts, None, None) is None
+
+
+def test_dropped_inputs_leave_the_backlog_when_they_are_consumed(monkeypatch: pytest.MonkeyPatch) -> None:
+    moments = Moments(START_NS, START_NS, *(START_NS + second * NS_PER_S for second in (4, 4, 4)))
+    run: Any = Run(positions=[position(0.9, 100, 60), position(1.9, 200, 200), position(2.9, 300, None)])
+    facts: Any = SimpleNamespace(inputs=[SimpleNamespace(name="records")])
+    kept: Any = SimpleNamespace(backlog=np.array([1.0, 2.0, 3.0, 0.0]), backlog_end=5)
+    monkeypatch.setattr(consumed, "_with_backlog", lambda *parts: (parts[-2].tolist(), parts[-1]))
+    # Three in four are dropped; forty were waiting in the first second.
+    backlog, end = consumed.with_dropped_inputs(run, facts, moments, kept, 0.25)  # type: ignore[misc]
+    assert backlog == [1.0 + 0.75 * 40, 2.0, 3.0, 0.0]
+    assert end == 5
