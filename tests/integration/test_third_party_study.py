@@ -65,7 +65,7 @@ def test_it_is_run_checked_and_drawn(installed: dict[str, str], shared: Bench, t
         directories.append(tmp_path / str(attempt))
         return streamgauge(
             *("reproduce", "sensor-alarms", "--only", "few-alarms", *SHORT, "--json"),
-            *("--bootstrap", shared.bootstrap, "--out", str(directories[-1])),
+            *("--bootstrap", shared.transport_address, "--out", str(directories[-1])),
             env=installed,
         )
 
@@ -90,7 +90,7 @@ def test_its_scenario_is_run_on_its_own(installed: dict[str, str], shared: Bench
     def once(attempt: int) -> subprocess.CompletedProcess[str]:
         out = str(tmp_path / str(attempt))
         return streamgauge(
-            "run", SCENARIO, *SHORT, "--json", "--bootstrap", shared.bootstrap, "--out", out, env=installed
+            "run", SCENARIO, *SHORT, "--json", "--bootstrap", shared.transport_address, "--out", out, env=installed
         )
 
     done = repeated(once)
@@ -104,7 +104,7 @@ def test_its_scenario_is_run_on_its_own(installed: dict[str, str], shared: Bench
 def test_one_alarm_too_many_and_one_too_few_are_found(installed: dict[str, str], shared: Bench, tmp_path: Path) -> None:
     def once(attempt: int) -> subprocess.CompletedProcess[str]:
         return streamgauge(
-            *("run", SCENARIO, *SHORT, "--engine", "command", "--json", "--bootstrap", shared.bootstrap),
+            *("run", SCENARIO, *SHORT, "--engine", "command", "--json", "--bootstrap", shared.transport_address),
             *("--out", str(tmp_path / str(attempt)), "--", sys.executable),
             str(Path(__file__).with_name("alarm_engine.py")),
             env=installed,
