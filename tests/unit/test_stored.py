@@ -25,7 +25,7 @@ from streamgauge.studies import scenario as scenarios
     ("model", "kind", "elsewhere", "besides"),
     [
         (Load, LoadPlan, set(), set()),
-        (StreamDescription, Stream, set(), set()),
+        (StreamDescription, Stream, {"address"}, {"topic"}),
         (ScenarioUsed, Scenario, {"engine", "engine_options", "broker_port"}, {"stage"}),
     ],
 )
