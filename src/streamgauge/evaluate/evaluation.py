@@ -162,6 +162,8 @@ def _evaluate(run: RunDir, facts: Facts, tally: Tally, *, recorded: bool) -> Sum
     warnings += finding.notes
     if state == "drifting":
         warnings += _drift_warnings(facts, figures, state_reason)
+    processed = None if figures is None else _processing(run, facts, figures, visible, recorded=recorded)
+    warnings += [] if processed is None else processed.warnings()
     decision = verdict.decide(invalid, failed)
     summary = summarize(
         facts, figures, counts, decision, state, state_reason, finding.held, warnings, job, validated=validated
@@ -173,8 +175,8 @@ def _evaluate(run: RunDir, facts: Facts, tally: Tally, *, recorded: bool) -> Sum
         more["visible_resolution_ms"] = rounded(visible.resolution_ms(facts.moments))
     if faults:
         more["faults"] = faults
-    if figures is not None and (found := _processing(run, facts, figures, visible, recorded=recorded)) is not None:
-        more["processing"] = rounded(found.figures())
+    if processed is not None:
+        more["processing"] = rounded(processed.figures())
     known = summary.with_changes(**more).as_json()
     summary = summary.with_changes(**more, slo=[slo.judge(slo.parse(text), known) for text in facts.scenario.slo])
     if figures is not None and facts.moments is not None:
@@ -266,10 +268,10 @@ def _processing(
     if not recorded:
         return None
     first_ms, last_ms = (_by_own_clock(moment, figures, visible) for moment in figures.stamps.first_and_last_ms)
-    if facts.workload.kind is ResultKind.NONE:
-        end_ns = consumed.consumed_all_ns(run.samples("positions"), figures.results["expected"])
-        last_ms = None if end_ns is None else end_ns / NS_PER_MS
-    return processing.measure(run, facts, first_ms, last_ms)
+    appended = int(figures.stamps.appended_per_second.sum())
+    consumed_ns = consumed.consumed_all_ns(run.samples("positions"), appended)
+    consumed_ms = None if consumed_ns is None else consumed_ns / NS_PER_MS
+    return processing.measure(run, facts, first_ms, last_ms, int(figures.tally.inputs.sum()), consumed_ms)
 
 
 def _clock_reasons(figures: Figures) -> list[str]:

@@ -61,7 +61,7 @@ def test_how_fast_what_was_there_was_processed(monkeypatch: pytest.MonkeyPatch) 
     facts: Any = SimpleNamespace(outcome=outcome, plan=SimpleNamespace(shape="preloaded"))
     start_ms = START_NS // NS_PER_MS
     run: Any = None
-    found = processing.measure(run, facts, start_ms + 6000, start_ms + 15_000)
+    found = processing.measure(run, facts, start_ms + 6000, start_ms + 15_000, 1000, start_ms + 16_000)
     assert found is not None
     assert found.figures() == {
         "records": 1000,
@@ -72,14 +72,36 @@ def test_how_fast_what_was_there_was_processed(monkeypatch: pytest.MonkeyPatch) 
         "mb_per_s": pytest.approx(0.006),
     }
     # A result before it said that it was ready: it had begun by then.
-    early = processing.measure(run, facts, start_ms + 3000, start_ms + 13_000)
+    early = processing.measure(run, facts, start_ms + 3000, start_ms + 13_000, 1000, None)
     assert early is not None and early.seconds == 10.0
-    unfinished = processing.measure(run, facts, None, None)
+    unfinished = processing.measure(run, facts, None, None, 0, None)
     assert unfinished is not None and unfinished.figures()["records_per_s"] is None
     outcome.engine_ready_ns = None
-    assert processing.measure(run, facts, None, None) is None
+    assert processing.measure(run, facts, None, None, 0, None) is None
     facts.plan.shape = "constant"
-    assert processing.measure(run, facts, None, None) is None
+    assert processing.measure(run, facts, None, None, 0, None) is None
+
+
+@pytest.mark.parametrize(
+    ("answered", "consumed_s", "seconds", "warning"),
+    [
+        (1000, 30, 10.0, None),
+        (999, 30, 25.0, "until all were consumed"),  # the last records had no result
+        (999, 14, 10.0, "until all were consumed"),
+        (999, None, None, "not known"),
+    ],
+)
+def test_records_without_a_result_are_processed_after_the_last_one(
+    monkeypatch: pytest.MonkeyPatch, answered: int, consumed_s: int | None, seconds: float | None, warning: str | None
+) -> None:
+    monkeypatch.setattr(processing, "input_size", lambda run, facts: (1000, 60_000))
+    outcome = SimpleNamespace(engine_start_ns=START_NS, engine_ready_ns=START_NS + 5 * NS_PER_S)
+    facts: Any = SimpleNamespace(outcome=outcome, plan=SimpleNamespace(shape="preloaded"))
+    start_ms, run = START_NS // NS_PER_MS, None
+    consumed_ms = None if consumed_s is None else start_ms + 1000 * consumed_s
+    found = processing.measure(run, facts, start_ms + 6000, start_ms + 15_000, answered, consumed_ms)  # type: ignore[arg-type]
+    assert found is not None and found.seconds == seconds
+    assert [warning in text for text in found.warnings()] == ([True] if warning else [])
 
 
 def test_dropped_inputs_leave_the_backlog_when_they_are_consumed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,7 @@ BYTES_PER_MB = 1_000_000
 
 @dataclass(frozen=True)
 class Processing:
-    """Of all input records: from when the engine was usable, or its first result, to the last result."""
+    """Of all input records: from when the engine was usable, or its first result, to the end (see ``measure``)."""
 
     records: int
     bytes: int
@@ -23,6 +23,17 @@ class Processing:
     """From the engine's first process to the moment when all of them were usable."""
     seconds: float | None
     """None where the end is not known."""
+    by_consumed: bool = False
+    """Whether the end is when everything was known to be consumed."""
+
+    def warnings(self) -> list[str]:
+        if not self.by_consumed:
+            return []
+        if self.seconds is None:
+            return [
+                "the throughput is not known: not every record has a result, and nobody told when all were consumed"
+            ]
+        return ["not every record has a result: the throughput counts until all were consumed, looked at once a second"]
 
     def figures(self) -> dict[str, Any]:
         per_s = None if not self.seconds else self.records / self.seconds
@@ -37,8 +48,18 @@ class Processing:
         }
 
 
-def measure(run: RunDir, facts: Facts, first_ms: float | None, last_ms: float | None) -> Processing | None:
+def measure(
+    run: RunDir,
+    facts: Facts,
+    first_ms: float | None,
+    last_ms: float | None,
+    answered: int,
+    consumed_ms: float | None,
+) -> Processing | None:
     """``first_ms`` and ``last_ms`` are the moments of the first and the last result, by this machine's clock.
+
+    The last result is the end where all records were ``answered``. Otherwise records after it may still have been
+    processed: the end is then ``consumed_ms``, when everything was known to be consumed, if that is later.
 
     None for a load that is not there before the engine, and for an engine that never became usable.
     """
@@ -46,10 +67,13 @@ def measure(run: RunDir, facts: Facts, first_ms: float | None, last_ms: float | 
     if facts.plan.shape != "preloaded" or start_ns is None or ready_ns is None:
         return None
     records, size = input_size(run, facts)
+    by_consumed = answered < records
+    if by_consumed:
+        last_ms = None if consumed_ms is None else max(consumed_ms, last_ms or 0.0)
     # An engine may publish before it says that it is ready.
     begin_ns = ready_ns if first_ms is None else min(ready_ns, first_ms * NS_PER_MS)
     seconds = None if last_ms is None else max(last_ms * NS_PER_MS - begin_ns, NS_PER_MS) / NS_PER_S
-    return Processing(records, size, (ready_ns - start_ns) / NS_PER_S, seconds)
+    return Processing(records, size, (ready_ns - start_ns) / NS_PER_S, seconds, by_consumed)
 
 
 def input_size(run: RunDir, facts: Facts) -> tuple[int, int]:
