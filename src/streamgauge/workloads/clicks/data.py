@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from streamgauge.contracts import Dataset, Records
 from streamgauge.model import NS_PER_MS, LoadPlan
+from streamgauge.workloads.chance import mix
 
 STREAM = "clicks"
 FIRST_MS = 1_767_225_600_000
@@ -20,8 +21,6 @@ UNSCHEDULED_PER_S = 10_000
 """A load without a schedule has an event time all the same."""
 LATE_FROM_MS = 2000
 """Before that, no window has ended."""
-
-_U64 = npt.NDArray[np.uint64]
 
 
 class Clicks(Dataset):
@@ -40,7 +39,7 @@ class Clicks(Dataset):
 
     def build(self, first: int, count: int) -> dict[str, Records]:
         n_seq = np.arange(first, first + count, dtype=np.int64)
-        chance = _mix(n_seq.astype(np.uint64) ^ _mix(np.array([self._seed]))[0])
+        chance = mix(n_seq.astype(np.uint64) ^ mix(np.array([self._seed]))[0])
         planned_ms = self._planned_ms(n_seq)
         behind_ms = (chance % np.uint64(self._jitter_ms + 1)).astype(np.int64)
         late = (chance >> np.uint64(40)) % np.uint64(100) < self._late_percent
@@ -58,11 +57,3 @@ class Clicks(Dataset):
             return n_seq * 1000 // UNSCHEDULED_PER_S
         planned: npt.NDArray[np.int64] = self._load.offsets_ns(n_seq) // NS_PER_MS
         return planned
-
-
-def _mix(numbers: _U64) -> _U64:
-    """The finaliser of splitmix64: spreads consecutive numbers over all 64 bits."""
-    mixed = numbers + np.uint64(0x9E3779B97F4A7C15)
-    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return mixed ^ (mixed >> np.uint64(31))

@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from streamgauge.contracts import Dataset, Records
 from streamgauge.errors import UsageError
+from streamgauge.workloads.chance import mix
 from streamgauge.workloads.keys import spread
 
 STREAMS = ("flow", "speed")
@@ -87,7 +88,7 @@ class Traffic(Dataset):
         if points < 1:
             raise UsageError("a traffic data set needs a measurement point", got=points, expected="at least 1")
         self.points = points
-        self._seed = _mix(np.array([seed % 2**64], np.uint64))[0]
+        self._seed = mix(np.array([seed % 2**64], np.uint64))[0]
         lanes = _lanes_of_points(self._seed, points)
         self.lanes = int(lanes.sum())
         """Lanes of all points; a round has twice as many messages."""
@@ -98,7 +99,7 @@ class Traffic(Dataset):
     @classmethod
     def for_rate(cls, seed: int, rate_per_s: int, keys: str = "dataset") -> Traffic:
         """As many points as make one round take about a second."""
-        mixed = _mix(np.array([seed % 2**64], np.uint64))[0]
+        mixed = mix(np.array([seed % 2**64], np.uint64))[0]
         lanes_so_far = np.cumsum(_lanes_of_points(mixed, max(1, rate_per_s // 2)))
         return cls(seed, 1 + int(np.argmin(np.abs(2 * lanes_so_far - rate_per_s))), keys)
 
@@ -118,7 +119,7 @@ class Traffic(Dataset):
         if remainder:
             rows[:, _NAME] = _ascii('"speed":')
         _write_n_seq(rows, n_seq, numbers)
-        chance = _mix(numbers ^ self._seed)
+        chance = mix(numbers ^ self._seed)
         rows[:, _VALUE] = _THREE[40 + chance % np.uint64(91) if remainder else chance % np.uint64(60)]
         rows[:, _ACCURACY] = _THREE[80 + (chance >> np.uint64(32)) % np.uint64(21)]
         return Records(n_seq, keys, rows.view(f"S{WIDTH}").ravel().tolist())
@@ -142,7 +143,7 @@ class Traffic(Dataset):
         """
         assert self._choose is not None
         pair = numbers // np.uint64(2)
-        entries = self._choose(_mix(_mix(pair) ^ self._seed) / 2.0**64)
+        entries = self._choose(mix(mix(pair) ^ self._seed) / 2.0**64)
         rows = self._rows[entries]
         moments = np.datetime64(FIRST_TIMESTAMP, "s") + pair.astype(np.int64)
         texts = np.char.replace(np.datetime_as_string(moments, unit="s"), "T", " ").astype("S19")
@@ -162,7 +163,7 @@ class Traffic(Dataset):
         """Of each lane entry the key, and the message with all that does not change from round to round."""
         point = np.repeat(np.arange(self.points), lanes)
         lane = np.arange(self.lanes) - np.repeat(np.cumsum(lanes) - lanes, lanes)
-        place = _mix(point.astype(np.uint64) + np.uint64(MAX_RECORDS) ^ self._seed)
+        place = mix(point.astype(np.uint64) + np.uint64(MAX_RECORDS) ^ self._seed)
         rows = np.tile(_ascii(_LAYOUT), (self.lanes, 1))
         _write_digits(rows, slice(_ID.stop - 4, _ID.stop), point % 10_000)
         _write_digits(rows, slice(_ID.stop - 11, _ID.stop - 7), point // 10_000)
@@ -177,16 +178,8 @@ class Traffic(Dataset):
         return [shared.setdefault(key, key) for key in ids], rows
 
 
-def _mix(numbers: _U64) -> _U64:
-    """The finaliser of splitmix64: spreads consecutive numbers over all 64 bits."""
-    mixed = numbers + np.uint64(0x9E3779B97F4A7C15)
-    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return mixed ^ (mixed >> np.uint64(31))
-
-
 def _lanes_of_points(seed: Any, points: int) -> npt.NDArray[np.int64]:
-    chance = _mix(_mix(np.arange(points, dtype=np.uint64)) ^ seed) / 2.0**64
+    chance = mix(mix(np.arange(points, dtype=np.uint64)) ^ seed) / 2.0**64
     return 1 + np.searchsorted(_LANES_CUMULATED, chance, side="right")
 
 
