@@ -43,7 +43,7 @@ FORMATS = {
     "cli/compare.py": {'"transport.topic_settings"': "a key of the manifest"},
     "cli/reproduce.py": {"bootstrap=transport_address": "a setting of reproduction.json"},
     "cli/request.py": {
-        '"--bootstrap", metavar="HOST:PORT", help="Your own Kafka broker, instead of one of ours."': "the option",
+        '"--bootstrap", metavar="HOST:PORT", help="Use your own Kafka broker instead of starting one."': "the option",
         '"broker_port" in changes': "a key of scenarios, also for --set",
         'f"broker_port applies only to': "the same key",
         'got="--bootstrap too"': "the option",

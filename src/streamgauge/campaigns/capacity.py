@@ -96,7 +96,7 @@ class CapacitySearch:
                 end = tried - (1 if tried > inside else -1)
             else:
                 inside = tried
-            # Between neighbours there is no middle.
+            # Neighbouring values have nothing between them.
             tried = end if abs(end - inside) == 1 else (inside + end) // 2
         return inside
 

@@ -1,7 +1,7 @@
 """Several whole searches for the same capacity, and what they say together.
 
 ``OUT/1``, ``OUT/2``, … are ordinary search directories; ``OUT/capacity.json`` puts them together, ``OUT/report.html``
-shows them. One search gives a bracket (best sustained, nearest not sustained), which is no confidence interval: a
+shows them. One search gives a bracket (best sustained, nearest not sustained), which is not a confidence interval: a
 capacity varies from search to search. Its interval comes from several of them.
 
 Each search drains a backlog of its own and shares nothing with the others. The first guess decides which rates are

@@ -179,7 +179,7 @@ def plan(campaign: ReproductionRequest) -> list[PlannedExperiment]:
 def _plan_experiment(campaign: ReproductionRequest, experiment: Experiment, engine: str) -> PlannedExperiment:
     system = registry.engine(engine)
     if system.traits.needs_program:
-        raise UsageError(f"engine {engine} needs a program of yours, which cannot reproduce a study")
+        raise UsageError(f"engine {engine} needs a program from the command line, so it cannot reproduce a study")
     chosen = not campaign.only or any(fnmatchcase(experiment.name, pattern) for pattern in campaign.only)
     known = {*scenarios.setting_names(experiment.scenario), *system.options.model_fields}
     if lacking := [key for key in experiment.needs if key not in known]:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 LOCAL = "local[*]"
 TransportAddress = Annotated[
     str | None,
-    typer.Option("--bootstrap", metavar="HOST:PORT", help="Your own Kafka broker, instead of one of ours."),
+    typer.Option("--bootstrap", metavar="HOST:PORT", help="Use your own Kafka broker instead of starting one."),
 ]
 
 

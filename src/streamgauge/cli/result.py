@@ -131,7 +131,7 @@ def _objective(objective: SloResult) -> str:
 
 
 def _line(name: str, figures: Mapping[str, Any]) -> str:
-    """Without what is no figure, of a newer version."""
+    """Only numbers: a newer version may have written other values."""
     shown = {key: value for key, value in figures.items() if value is None or isinstance(value, int | float)}
     return f"{name:<11}" + "  ".join(f"{key} {_number(value)}" for key, value in shown.items())
 

@@ -109,8 +109,9 @@ def test_dropped_inputs_leave_the_backlog_when_they_are_consumed(monkeypatch: py
     run: Any = Run(positions=[position(0.9, 100, 60), position(1.9, 200, 200), position(2.9, 300, None)])
     facts: Any = SimpleNamespace(inputs=[SimpleNamespace(name="records")])
     kept: Any = SimpleNamespace(backlog=np.array([1.0, 2.0, 3.0, 0.0]), backlog_end=5)
-    monkeypatch.setattr(consumed, "_with_backlog", lambda *parts: (parts[-2].tolist(), parts[-1]))
+    monkeypatch.setattr(consumed, "_with_backlog", lambda *parts: (parts[-3], parts[-2].tolist(), parts[-1]))
     # Three in four are dropped; forty were waiting in the first second.
-    backlog, end = consumed.with_dropped_inputs(run, facts, moments, kept, 0.25)  # type: ignore[misc]
+    measured, backlog, end = consumed.with_dropped_inputs(run, facts, moments, kept, 0.25)  # type: ignore[misc]
     assert backlog == [1.0 + 0.75 * 40, 2.0, 3.0, 0.0]
+    assert (measured.seconds.tolist(), measured.values.tolist()) == ([0, 1], [31.0, 2.0]), "the others are not known"
     assert end == 5

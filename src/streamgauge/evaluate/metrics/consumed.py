@@ -17,7 +17,7 @@ from streamgauge.rundir import RunDir
 
 
 def is_reported(run: RunDir) -> bool:
-    """Whether anybody told how much was consumed."""
+    """Whether the run has a position that says how much was consumed."""
     return last_consumed(run.samples("positions")) is not None
 
 
@@ -56,7 +56,9 @@ def with_dropped_inputs(run: RunDir, facts: Facts, moments: Moments, figures: Fi
     dropped = (1 - kept_share) * np.array([0.0 if value is None else value for value in unconsumed])
     backlog = np.round(figures.backlog + dropped, 3)
     end = min(max((moments.load_end_ns - moments.load_start_ns) // NS_PER_S - 1, 0), len(backlog) - 1)
-    measured = Series.of(backlog.tolist(), moments.measured_seconds())
+    # A second without a sample is not judged: it would look as if everything had been consumed.
+    known = [None if lag is None else level for lag, level in zip(unconsumed, backlog.tolist(), strict=True)]
+    measured = Series.of(known, moments.measured_seconds())
     return _with_backlog(facts, moments, figures, measured, backlog, figures.backlog_end + dropped[end])
 
 
