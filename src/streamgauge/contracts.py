@@ -132,7 +132,7 @@ class Transport(ABC):
     @property
     @abstractmethod
     def endpoints(self) -> Mapping[str, str]:
-        """How an engine reaches it; the job file holds it."""
+        """How an engine reaches it; ``job.json`` holds it."""
 
     @abstractmethod
     def plan(self, work_dir: Path) -> Sequence[ProcessSpec]:

@@ -26,9 +26,9 @@ FOLLOWING: Ignored = {
     "scenario.load.seed": "is the scenario's seed",
     "scenario.stage": "is what was chosen",
     **{f"scenario.{name}": "early manifests have it beside workload and parameters" for name in EARLY},
-    "scenario.job.path": "its content counts, wherever it lies",
-    "scenario.job.key": "follows from the content",
-    "scenario.job.settles_s": "follows from the content",
+    "scenario.script.path": "its content counts, wherever it lies",
+    "scenario.script.key": "follows from the content",
+    "scenario.script.settles_s": "follows from the content",
 }
 NOT_IN_MANIFEST: Ignored = {
     "engine": "has a part of its own in the manifest",

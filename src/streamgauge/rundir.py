@@ -12,8 +12,9 @@ Format history
 ``ledger/``         one row per slice that a load worker sent: ``first`` (n_seq), ``count``, ``sent_ns``,
                     ``acked_n`` (the record whose acknowledgement was stamped), ``acked_ns`` (0: none), ``errors``
 ``recorded/``       the streams: key, value, partition, offset, appended_ms; inputs also n_seq
-``job.py``          the reader's own job file, where the run had one; ``reference.py``: one that was given later, for
-                    its reference answer alone, and ``reference-from.json``: where the reader has that one
+``script.py``       the user's script, where the run had one (``job.py`` in earlier versions)
+``reference.py``    one that was given later, for its reference answer alone; ``reference-from.json``: where the user
+                    has that one
 ``measures/``       what the evaluation found, for the report: ``seconds`` and ``latency``
 """
 
@@ -29,7 +30,7 @@ from typing import Any
 
 from streamgauge import defaults, stored
 from streamgauge.errors import UsageError
-from streamgauge.model import JobFile, samples
+from streamgauge.model import Script, samples
 from streamgauge.model import manifest as manifests
 from streamgauge.model.manifest import FORMAT, Manifest
 from streamgauge.model.outcome import Outcome
@@ -44,7 +45,7 @@ class ReferenceFrom(stored.Stored):
 
 
 PARTS = ("samples", "ledger", "recorded", "measures", "logs")
-FILES = ("manifest.json", "outcome.json", "summary.json", "report.html", "job.py")
+FILES = ("manifest.json", "outcome.json", "summary.json", "report.html", "script.py")
 
 
 def shared_cores(manifest: Manifest, outcome: Outcome) -> bool | None:
@@ -127,9 +128,14 @@ class RunDir:
     report_path = property(lambda self: self.path / "report.html")
     recorded_path = property(lambda self: self.path / "recorded")
 
-    job_path = property(lambda self: self.path / "job.py")
     reference_path = property(lambda self: self.path / "reference.py")
     reference_from_path = property(lambda self: self.path / "reference-from.json")
+
+    @property
+    def script_path(self) -> Path:
+        """Earlier versions called it ``job.py``."""
+        old = self.path / "job.py"
+        return old if old.is_file() else self.path / "script.py"
 
     def log(self, role: str) -> Path:
         return self.path / "logs" / f"{role}.log"
@@ -162,26 +168,26 @@ class RunDir:
     def write_summary(self, summary: Summary) -> None:
         write_json(self.summary_path, summary.as_json())
 
-    def keep_job(self, job: JobFile) -> None:
-        """Copy the job file. Raises UsageError when it is no longer the one that was asked for."""
-        content = Path(job.path).read_bytes()
-        if (found := hashlib.sha256(content).hexdigest()) != job.sha256:
+    def keep_script(self, script: Script) -> None:
+        """Copy the script. Raises UsageError when it is no longer the one that was asked for."""
+        content = Path(script.path).read_bytes()
+        if (found := hashlib.sha256(content).hexdigest()) != script.sha256:
             raise UsageError(
-                "the job file was changed while it was measured",
-                where=job.path,
+                "the script was changed while it was measured",
+                where=script.path,
                 got=f"sha256 {found}",
-                expected=job.sha256,
+                expected=script.sha256,
                 hint="run it again",
             )
-        self.job_path.write_bytes(content)
+        self.script_path.write_bytes(content)
 
     def keep_reference(self, file: Path) -> None:
-        """Copy a file whose reference takes the place of the job's, and note where the reader has it."""
+        """Copy a file whose reference takes the place of the script's, and note where the user has it."""
         self.reference_path.write_bytes(file.read_bytes())
         write_json(self.reference_from_path, ReferenceFrom(path=str(file.absolute())).as_json())
 
     def reference_from(self) -> Path | None:
-        """Where the reader has the file that ``keep_reference`` copied. Raises UsageError when the note is damaged."""
+        """Where the user has the file that ``keep_reference`` copied. Raises UsageError when the note is damaged."""
         if not self.reference_from_path.is_file():
             return None
         return Path(_read_file(self.reference_from_path, ReferenceFrom).path)

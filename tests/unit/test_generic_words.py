@@ -21,7 +21,7 @@ SPECIFIC = ("studies", "workloads", "transports", "engines")
 JVM = ("jars", "jvm")
 """What these need of Java."""
 OWN = "own"
-"""The workload of the user's own job is nobody's in particular."""
+"""The workload of a user's script is nobody's in particular."""
 TEXT = (".py", ".j2", ".css", ".js")
 
 NAME = re.compile(r"^    name: ClassVar\[str\] = \"(.+)\"", re.MULTILINE)

@@ -11,12 +11,12 @@ import pytest
 from streamgauge import identity
 from streamgauge.campaigns.capacity_file import identifying_settings
 from streamgauge.cli.request import build
-from streamgauge.model import Fault, JobFile, LoadPlan, Scenario
+from streamgauge.model import Fault, LoadPlan, Scenario, Script
 from streamgauge.run import manifest
 from streamgauge.run import plan as plans
 from streamgauge.rundir import RunDir
 
-JOB = JobFile("my.py", "0" * 64)
+SCRIPT = Script("my.py", "0" * 64)
 
 
 def scenario() -> Scenario:
@@ -25,7 +25,7 @@ def scenario() -> Scenario:
 
 def another(name: str, value: Any) -> Any:
     """A value of the same kind that differs."""
-    special = {"job": JOB, "faults": (Fault("kill", "engine", 50, "%"),), "slo": ("latency.p99 < 2s",)}
+    special = {"script": SCRIPT, "faults": (Fault("kill", "engine", 50, "%"),), "slo": ("latency.p99 < 2s",)}
     if name in special:
         return special[name]
     if isinstance(value, bool):
@@ -57,11 +57,11 @@ def test_every_value_of_a_load_identifies_it_unless_declared_otherwise(field: st
     assert list(found) == ([] if f"scenario.load.{field}" in identity.FOLLOWING else [f"scenario.load.{field}"])
 
 
-def test_a_job_counts_by_its_content() -> None:
-    with_job = replace(scenario(), job=JOB)
-    for job, counts in ((replace(JOB, path="elsewhere.py"), False), (replace(JOB, sha256="1" * 64), True)):
-        other = replace(with_job, job=job)
-        assert bool(identity.differences(identity.of_scenario(with_job), identity.of_scenario(other))) is counts
+def test_a_script_counts_by_its_content() -> None:
+    with_script = replace(scenario(), script=SCRIPT)
+    for script, counts in ((replace(SCRIPT, path="elsewhere.py"), False), (replace(SCRIPT, sha256="1" * 64), True)):
+        other = replace(with_script, script=script)
+        assert bool(identity.differences(identity.of_scenario(with_script), identity.of_scenario(other))) is counts
 
 
 def test_a_manifest_has_the_identity_of_its_scenario(tmp_path: Path) -> None:

@@ -5,7 +5,10 @@ from typing import Any
 import pytest
 
 from streamgauge.errors import UsageError
+from streamgauge.model import Script
+from streamgauge.model.summary import ScriptUsed
 from streamgauge.rundir import RunDir, write_json
+from streamgauge.workloads.own.script import inspect
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "format-1"
 
@@ -41,6 +44,39 @@ def test_early_manifests_tell_of_micro_batches_by_options(
     (tmp_path / "manifest.json").write_text(json.dumps({**manifest, "engine": {**manifest["engine"], **engine}}))
     found = RunDir(tmp_path).manifest().engine
     assert (found.batch_interval_s, found.micro_batches) == (interval_s, batches)
+
+
+def test_early_runs_call_the_script_job(tmp_path: Path) -> None:
+    run = RunDir.create(tmp_path / "run")
+    manifest, summary = (json.loads((GOLDEN / name).read_text()) for name in ("manifest.json", "summary.json"))
+    used = {"path": "/home/user/my.py", "sha256": "1a2b", "key": ["id"], "settles_s": 3.0}
+    manifest["scenario"]["job"] = used
+    del summary["script"]
+    summary["job"] = {"name": "my.py", "sha256": "1a2b", "reference": "1a2b"}
+    write_json(run.manifest_path, manifest)
+    write_json(run.summary_path, summary)
+    (run.path / "job.py").write_text("the script")
+    assert run.manifest().scenario.script == Script("/home/user/my.py", "1a2b", ("id",), 3.0)
+    assert run.summary().script == ScriptUsed(name="my.py", sha256="1a2b", reference="1a2b")
+    assert run.script_path.read_text() == "the script"
+
+    run.write_manifest(run.manifest())
+    run.write_summary(run.summary())
+    written = json.loads(run.manifest_path.read_text())["scenario"], json.loads(run.summary_path.read_text())
+    assert [("script" in content, "job" in content) for content in written] == [(True, False)] * 2
+    assert (written[0]["script"], written[1]["script"]) == (used, summary["job"])
+
+
+def test_a_new_run_has_its_script_under_that_name(tmp_path: Path) -> None:
+    file = tmp_path / "my.py"
+    file.write_text("def build(spark, source): ...\n")
+    run = RunDir.create(tmp_path / "run")
+    run.keep_script(inspect(file))
+    assert (run.path / "script.py").read_bytes() == file.read_bytes()
+    file.write_text("def build(spark, source): ...  # another\n")
+    assert run.script_path == run.path / "script.py"
+    run.discard()
+    assert not run.path.exists()
 
 
 @pytest.mark.parametrize(

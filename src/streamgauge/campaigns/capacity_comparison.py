@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from streamgauge.campaigns.capacity_file import completed
-from streamgauge.campaigns.comparison import DECIMALS, FORMAT, IGNORED, check_alike, job_notes
+from streamgauge.campaigns.comparison import DECIMALS, FORMAT, IGNORED, check_alike, script_notes
 from streamgauge.errors import UsageError
 from streamgauge.evaluate import comparison
 from streamgauge.identity import Ignored
@@ -29,7 +29,7 @@ IGNORED_SETTINGS: Ignored = {
     "engine": "engines and their options are what one compares",
     "options": "as above",
     "program": "is the engine",
-    "job": "another job in the workload's place may be compared with it",
+    "script": "another script in the workload's place may be compared with it",
     "profile": "only presets values, which are compared themselves",
     "start": "is the searched value of the scenario",
     "bootstrap": "the transport is compared by what its probes ran on",
@@ -144,14 +144,14 @@ def _why_unusable(search: Search) -> str:
         return "nothing was sustained"
     if not content.confirmed:
         return f"unconfirmed: {note or 'no confirming run'} (try a longer --for)"
-    return "" if _is_validated(search) else "unvalidated: the job file has no reference"
+    return "" if _is_validated(search) else "unvalidated: the script has no reference"
 
 
 def _is_validated(search: Search) -> bool:
-    """A file of an earlier version does not say so: then its job does, or the summary of a probe."""
+    """A file of an earlier version does not say so: then its script does, or the summary of a probe."""
     known = search.content.validated
     if known is None:
-        if search.settings.get("job") is None:
+        if search.settings.get("script") is None:
             return True
         run = _any_run(search.path)
         known = run is not None and run.summary().validated
@@ -194,7 +194,7 @@ def _searches_needed(costs: tuple[list[float], list[float]], low: float, high: f
 
 def _notes(left: Sequence[Search], right: Sequence[Search]) -> list[str]:
     runs = [_any_run(side[0].path) for side in (left, right)]
-    notes = job_notes(*(run.summary() for run in runs if run is not None)) if None not in runs else []
+    notes = script_notes(*(run.summary() for run in runs if run is not None)) if None not in runs else []
     open_ended = [search for search in (*left, *right) if search.is_open]
     return notes + [f"{search.path}: the capacity may lie beyond {search.best:,.0f}" for search in open_ended]
 

@@ -19,9 +19,9 @@ from streamgauge.search_axis import SearchAxis
 
 NAMED_OTHERWISE = (
     *("scenario.study", "scenario.name", "scenario.chosen", "scenario.parameters", "scenario.sustained"),
-    *("scenario.job", "engine"),
+    *("scenario.script", "engine"),
 )
-"""In ``scenario``, ``stage``, ``parameters``, ``rule``, ``job``, ``engine`` and ``options``."""
+"""In ``scenario``, ``stage``, ``parameters``, ``rule``, ``script``, ``engine`` and ``options``."""
 IGNORED: Ignored = {
     "scenario.load.tail_s": "follows from the workload and the engine's trigger",
 }
@@ -124,7 +124,7 @@ def identifying_settings(scenario: Scenario) -> dict[str, Any]:
         "engine": scenario.engine,
         "options": redact_options(scenario.engine_options),
         "rule": scenario.sustained,
-        "job": None if scenario.job is None else scenario.job.sha256,
+        "script": None if scenario.script is None else scenario.script.sha256,
         **{name.rpartition(".")[2]: value for name, value in identified.items()},
     }
 

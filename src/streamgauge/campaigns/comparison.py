@@ -24,7 +24,7 @@ DECIMALS = 4
 IGNORED: Ignored = {
     "engine": "engines, their versions and their options are what one compares",
     "program": "is the engine",
-    "scenario.job": "another job in the workload's place may be compared with it",
+    "scenario.script": "another script in the workload's place may be compared with it",
     "scenario.load.tail_s": "follows from the engine's trigger",
     "scenario.profile": "only presets values, which are compared themselves",
     "scenario.sustained": "judges what was measured",
@@ -103,7 +103,7 @@ def _compare_runs(a: Side, b: Side, seed: int) -> dict[str, Any]:
         "interval": [round(low, DECIMALS), round(high, DECIMALS)],
         "seed": seed,
         "runs_needed": comparison.runs_needed(of_a, of_b, seed) if word == "cannot tell" else None,
-        "notes": [*job_notes(a.summaries[0], b.summaries[0]), *_notes(a, b)],
+        "notes": [*script_notes(a.summaries[0], b.summaries[0]), *_notes(a, b)],
         "a": _described(a, of_a),
         "b": _described(b, of_b),
     }
@@ -138,12 +138,12 @@ def _values(side: Side, kind: str) -> list[float]:
     return values
 
 
-def job_notes(a: Summary, b: Summary) -> list[str]:
-    """What differs in what was run, where one of two summaries is of a reader's own job, and what nobody checked."""
-    jobs = [summary.job for summary in (a, b)]
+def script_notes(a: Summary, b: Summary) -> list[str]:
+    """What differs in what was run, where one of two summaries is of a user's script, and what nobody checked."""
+    scripts = [summary.script for summary in (a, b)]
     notes = []
-    if len({job and job.sha256 for job in jobs}) > 1:
-        ran = [f"the job {job.name} ({job.sha256[:7]})" if job else "the workload itself" for job in jobs]
+    if len({script and script.sha256 for script in scripts}) > 1:
+        ran = [f"the script {one.name} ({one.sha256[:7]})" if one else "the workload itself" for one in scripts]
         notes.append(f"A ran {ran[0]}, B {ran[1]}")
     notes += [
         f"{name} is unvalidated: nothing says whether its answers are right"

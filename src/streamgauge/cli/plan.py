@@ -31,9 +31,9 @@ def plan(request: Request) -> None:
     echo = typer.echo
     echo(f"{resolved.study}/{resolved.name} ({resolved.profile}): {resolved.title}")
     echo(f"workload     {resolved.workload} on {resolved.engine}")
-    if job := resolved.job:
-        checked = f"answers checked by {', '.join(job.key)}" if job.key else "unvalidated: it has no reference"
-        echo(f"             replaced by your own: {job.path}, {checked}")
+    if script := resolved.script:
+        checked = f"answers checked by {', '.join(script.key)}" if script.key else "unvalidated: it has no reference"
+        echo(f"             replaced by your own: {script.path}, {checked}")
     times = f"warm-up {load.warmup_s:g} s, measured {load.measured_s:g} s, tail {load.tail_s:g} s, "
     rate = f"{load.rate_per_s:,}/s, "
     if load.shape == "preloaded":

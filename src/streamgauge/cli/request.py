@@ -20,6 +20,8 @@ TransportAddress = Annotated[
     str | None,
     typer.Option("--bootstrap", metavar="HOST:PORT", help="Use your own Kafka broker instead of starting one."),
 ]
+OldScript = Annotated[Path | None, typer.Option("--job", hidden=True)]
+"""What ``--script`` was called before; see ``script_given``."""
 
 
 def takes_request(command: Callable[..., None], make: Callable[..., Any] | None = None) -> Callable[..., None]:
@@ -29,15 +31,18 @@ def takes_request(command: Callable[..., None], make: Callable[..., Any] | None 
     """
     shared = _parameters(build)
     _, *own = _parameters(command)
+    old = inspect.Parameter("job", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=OldScript)
+    taken = (*shared, *own, old)
 
     def parsed(**given: Any) -> None:
         extra = {parameter.name: given.pop(parameter.name) for parameter in own}
+        given["script"] = script_given(given["script"], given.pop(old.name))
         command((make or build)(**given), **extra)
 
     parsed.__name__, parsed.__doc__ = command.__name__, command.__doc__
     # What typer reads to make options of it.
-    parsed.__signature__ = inspect.Signature([*shared, *own])  # type: ignore[attr-defined]
-    parsed.__annotations__ = {parameter.name: parameter.annotation for parameter in (*shared, *own)}
+    parsed.__signature__ = inspect.Signature(taken)  # type: ignore[attr-defined]
+    parsed.__annotations__ = {parameter.name: parameter.annotation for parameter in taken}
     return parsed
 
 
@@ -76,12 +81,12 @@ def build(
     out: Annotated[Path | None, typer.Option(help="The run directory to write; new or empty.")] = None,
     profile: Annotated[str, typer.Option(help="laptop: two cores and a minute; paper: the study's own.")] = "laptop",
     master: Annotated[str, typer.Option(metavar="URL", help="The Spark that evaluates.")] = LOCAL,
-    job: Annotated[
+    script: Annotated[
         Path | None,
         typer.Option(
-            "--job",
+            "--script",
             metavar="FILE",
-            help="Your own PySpark pipeline in the workload's place (engine spark). The file is code, and it is run.",
+            help="Your own PySpark query in the workload's place (engine spark). The file is code, and it is run.",
         ),
     ] = None,
     transport_address: TransportAddress = None,
@@ -93,7 +98,7 @@ def build(
     from streamgauge.run.plan import Request
     from streamgauge.studies import parsing
     from streamgauge.studies import scenario as scenarios
-    from streamgauge.workloads.own.job_file import inspect
+    from streamgauge.workloads.own.script import inspect
 
     refuse_redacted([*(settings or ()), *(program or ()), master])
     changes = parsing.parse_changes(settings or [])
@@ -121,8 +126,8 @@ def build(
                 expected="one of the two",
             )
     check_master(master)
-    own = None if job is None else inspect(job)
-    resolved = scenarios.resolve(scenario, profile=profile, changes=changes, engine=engine, slo=slo or (), job=own)
+    own = None if script is None else inspect(script)
+    resolved = scenarios.resolve(scenario, profile=profile, changes=changes, engine=engine, slo=slo or (), script=own)
     resolved = replace(resolved, faults=tuple(parse_fault(fault) for fault in faults or ()))
     return Request(
         scenario=resolved,
@@ -131,6 +136,22 @@ def build(
         master=master,
         program=tuple(program or ()),
     )
+
+
+def script_given(script: Path | None, job: Path | None) -> Path | None:
+    """The user's script, by either name of the option. Raises UsageError when both are used."""
+    from streamgauge.errors import UsageError
+
+    if job is None:
+        return script
+    if script is not None:
+        raise UsageError(
+            "--job is the old name of --script: both were given",
+            got=f"--script {script} and --job {job}",
+            expected="only --script FILE",
+        )
+    typer.echo("note: --job is now --script", err=True)
+    return job
 
 
 def refuse_redacted(words: Sequence[str]) -> None:

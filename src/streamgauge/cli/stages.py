@@ -48,8 +48,8 @@ def build_stages(**given: Any) -> Stages:
     if changes.pop(choice, None) != ALL:
         request = build(**given)
         return Stages({request.scenario.chosen: request}, choice)
-    if given.get("job") is not None:
-        raise UsageError(f"--job takes the place of one {choice}", got=f"{choice}={ALL}")
+    if given.get("script") is not None:
+        raise UsageError(f"--script takes the place of one {choice}", got=f"{choice}={ALL}")
     settings = [f"{key}={value}" for key, value in changes.items()]
     requests, lacking = {}, {}
     for chosen in described.workloads:

@@ -95,8 +95,8 @@ def _evaluate(run: RunDir, facts: Facts, tally: Tally, *, recorded: bool) -> Sum
     figures: Figures | None = None
     exactness: dict[str, resolution.Resolution] | None = None
     visible = Visible.read(run, facts)
-    job = own.describe(run, facts)
-    validated = own.is_validated(job)
+    script = own.describe(run, facts)
+    validated = own.is_validated(script)
     if facts.moments is not None:
         ledger, ledger_problem = _ledger(run)
         figures = _measure(run, facts, facts.moments, tally, ledger, visible, recorded=recorded)
@@ -166,7 +166,7 @@ def _evaluate(run: RunDir, facts: Facts, tally: Tally, *, recorded: bool) -> Sum
     warnings += [] if processed is None else processed.warnings()
     decision = verdict.decide(invalid, failed)
     summary = summarize(
-        facts, figures, counts, decision, state, state_reason, finding.held, warnings, job, validated=validated
+        facts, figures, counts, decision, state, state_reason, finding.held, warnings, script, validated=validated
     )
     more: dict[str, Any] = {}
     if exactness is not None:

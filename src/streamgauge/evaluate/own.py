@@ -1,4 +1,4 @@
-"""The evaluation of a reader's own job: the answer that it is held against, and what can be told without one."""
+"""The evaluation of a user's script: the answer that it is checked against, and what is known without one."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from streamgauge.evaluate.facts import Facts
 from streamgauge.evaluate.metrics.generator import LedgerProblem
 from streamgauge.evaluate.summary import Figures
 from streamgauge.evaluate.tally import MISSING
-from streamgauge.model import JobFile
-from streamgauge.model.summary import JobUsed
+from streamgauge.model import Script
+from streamgauge.model.summary import ScriptUsed
 from streamgauge.rundir import RunDir
-from streamgauge.workloads.own.job_file import inspect, running
+from streamgauge.workloads.own.script import inspect, running
 from streamgauge.workloads.own.workload import OwnWorkload, Unchecked
 
 if TYPE_CHECKING:
@@ -24,38 +24,38 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-def describe(run: RunDir, facts: Facts) -> JobUsed | None:
-    """What the summary says of the job file: its name and sha256, and that of the file with the reference, or null.
+def describe(run: RunDir, facts: Facts) -> ScriptUsed | None:
+    """What the summary says of the script: its name and sha256, and that of the file with the reference, or null.
 
     None for a run of one of our workloads.
     """
-    job = facts.scenario.job
-    if job is None:
+    script = facts.scenario.script
+    if script is None:
         return None
     file = inspect(_reference_file(run))
-    return JobUsed(name=job.name, sha256=job.sha256, reference=file.sha256 if file.key else None)
+    return ScriptUsed(name=script.name, sha256=script.sha256, reference=file.sha256 if file.key else None)
 
 
-def is_validated(job: JobUsed | None) -> bool:
-    """Whether the answers are checked: always, but for a job file without a reference."""
-    return job is None or job.reference is not None
+def is_validated(script: ScriptUsed | None) -> bool:
+    """Whether the answers are checked: always, but for a script without a reference."""
+    return script is None or script.reference is not None
 
 
 @contextmanager
 def workload_of(run: RunDir, facts: Facts, spark: SparkSession) -> Iterator[Workload]:
     """The workload that the output is matched with, while that is done.
 
-    Raises UsageError for a mistake in the reader's reference, with the command that evaluates the run again.
+    Raises UsageError for a mistake in the user's reference, with the command that evaluates the run again.
     """
-    job, workload = facts.scenario.job, facts.workload
-    if job is None:
+    script, workload = facts.scenario.script, facts.workload
+    if script is None:
         yield workload
         return
     file = _reference_file(run)
     if not inspect(file).key:
         yield Unchecked(workload)
         return
-    original = _where_the_reader_has_it(run, job)
+    original = _original(run, script)
     try:
         with running(file, original, spark) as code:
             try:
@@ -63,25 +63,25 @@ def workload_of(run: RunDir, facts: Facts, spark: SparkSession) -> Iterator[Work
             except (StreamgaugeError, LedgerProblem):
                 raise
             except Exception as problem:
-                raise code.blamed("the reference of the job file could not be computed", problem) from problem
+                raise code.blamed("the reference of the script could not be computed", problem) from problem
     except UsageError as problem:
         raise UsageError(
             problem.what,
             where=problem.where,
             got=problem.got,
             expected=problem.expected,
-            hint=f"fix it; the run is kept: streamgauge evaluate {run.path} --job {original.name}",
+            hint=f"fix it; the run is kept: streamgauge evaluate {run.path} --script {original.name}",
         ) from problem
 
 
 def _reference_file(run: RunDir) -> Path:
-    found: Path = run.reference_path if run.reference_path.is_file() else run.job_path
+    found: Path = run.reference_path if run.reference_path.is_file() else run.script_path
     return found
 
 
-def _where_the_reader_has_it(run: RunDir, job: JobFile) -> Path:
-    """The path under which he knows the file with the reference: mistakes are told of that one."""
-    return run.reference_from() or Path(job.path)
+def _original(run: RunDir, script: Script) -> Path:
+    """Where the user has the file with the reference: mistakes are reported there."""
+    return run.reference_from() or Path(script.path)
 
 
 def answered(table: pa.Table) -> pa.Table:
@@ -92,8 +92,8 @@ def answered(table: pa.Table) -> pa.Table:
 
 
 def warnings(figures: Figures) -> list[str]:
-    """What the reader of an unvalidated run has to know first."""
-    said = ["unvalidated: the job file has no reference, so nothing says whether its answers are right"]
+    """What everyone who looks at an unvalidated run has to know first."""
+    said = ["unvalidated: the script has no reference, so nothing says whether its answers are right"]
     if not figures.stamps.output_per_second.any():
         return [*said, "nothing came out"]
     if not figures.tally.rows.any():

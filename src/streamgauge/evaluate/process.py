@@ -20,7 +20,7 @@ CONF = {
     "spark.sql.ansi.enabled": "false",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
     # An ordinary Python function on rows straight from Parquet hangs Spark 4.2.0 otherwise (SPARK-58241), and the
-    # reference of a job file may hold one.
+    # reference of a script may hold one.
     "spark.sql.execution.pythonUDF.arrow.enabled": "false",
 }
 

@@ -89,8 +89,8 @@ def _disagreements(run: RunDir, facts: Facts) -> list[str]:
     """
     engine, found = facts.manifest.engine, []
     for stream in (one for one in facts.streams if one.name in facts.outcome.ends):
-        # A program or job of the user's own may write in transactions without a word.
-        of_user = engine.name == "command" or facts.scenario.job is not None
+        # A program or script of the user's own may write in transactions without a word.
+        of_user = engine.name == "command" or facts.scenario.script is not None
         with_gaps = stream.role == "output" and (engine.transactional or of_user)
         ends = {int(partition): end for partition, end in facts.outcome.ends[stream.name].items()}
         rows = _rows_by_partition(run, stream)

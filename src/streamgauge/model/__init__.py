@@ -20,8 +20,8 @@ from streamgauge.model.scenario import QUEUE_S as QUEUE_S
 from streamgauge.model.scenario import QUIET_S as QUIET_S
 from streamgauge.model.scenario import QUIET_TRIGGERS as QUIET_TRIGGERS
 from streamgauge.model.scenario import Fault as Fault
-from streamgauge.model.scenario import JobFile as JobFile
 from streamgauge.model.scenario import Scenario as Scenario
+from streamgauge.model.scenario import Script as Script
 from streamgauge.model.streams import InputStream as InputStream
 from streamgauge.model.streams import Positions as Positions
 from streamgauge.model.streams import Stream as Stream

@@ -2,15 +2,17 @@
 
 Format history
 --------------
-1   first; ``validated`` of a search and of a probe, ``rate`` of a probe and ``harder`` came later and may be missing. A
-    file with ``searches`` puts several searches together
+1   first; ``validated`` of a search and of a probe, ``rate`` of a probe and ``harder`` came later and may be missing;
+    ``script`` in the settings came in place of ``job``. A file with ``searches`` puts several searches together
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator
 
 from streamgauge.stored import AtLeastOne, Number, Stored, parse, read_format, write_json
 
@@ -21,6 +23,14 @@ SearchOutcome = Literal["found", "ceiling", "missed", "invalid"]
 Purpose = Literal["bracket", "bisect", "repeat", "confirm"]
 Interval = tuple[Number | None, Number | None]
 """The best sustained value, and the nearest one that was not."""
+
+
+def _with_script(settings: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {"script" if name == "job" else name: value for name, value in settings.items()}
+
+
+Settings = Annotated[Mapping[str, Any], AfterValidator(_with_script)]
+"""What was asked for. Early files call the user's script ``job``."""
 
 
 class CapacityProbe(Stored):
@@ -79,7 +89,7 @@ class Capacity(Searched):
     probes: Sequence[CapacityProbe]
     seconds: Number
     seconds_saved: Number
-    settings: Mapping[str, Any]
+    settings: Settings
 
 
 class SearchRow(Stored):
@@ -113,7 +123,7 @@ class CapacitySet(Searched):
     note: str
     searches: Sequence[SearchRow]
     seconds: Number
-    settings: Mapping[str, Any]
+    settings: Settings
 
 
 def read(path: Path) -> Capacity | CapacitySet:

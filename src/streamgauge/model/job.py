@@ -27,8 +27,8 @@ class Job:
     ports: Sequence[int] = ()
     """As many free ports of 127.0.0.1 as the engine's traits ask for."""
     program: Sequence[str] = ()
-    own_job: Mapping[str, str] | None = None
-    """The reader's own pipeline: ``copy``, the file to run, and ``path``, where he has it."""
+    script: Mapping[str, str] | None = None
+    """The user's script: ``copy``, the file to run, and ``path``, where the user has it."""
 
     @property
     def file(self) -> Path:
@@ -56,5 +56,5 @@ class Job:
             "checkpoint_dir": str(self.checkpoint_dir),
             "options": dict(self.options),
             "seed": self.seed,
-            **({"own_job": dict(self.own_job)} if self.own_job else {}),
+            **({"script": dict(self.script)} if self.script else {}),
         }

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import AliasChoices, ConfigDict, Field
 
 from streamgauge.model.calibration import Calibration
-from streamgauge.model.scenario import QUIET_S, Fault, JobFile
+from streamgauge.model.scenario import QUIET_S, Fault, Script
 from streamgauge.model.streams import Stream
 from streamgauge.model.traits import Delivery
 from streamgauge.shapes import Arrivals, LoadPlan, ShapeName
@@ -65,7 +65,8 @@ class ScenarioUsed(Stored):
     slo: Sequence[str] = ()
     parameters: Mapping[str, Any] = {}
     scaled: Mapping[str, Any] = {}
-    job: JobFile | None = None
+    script: Script | None = Field(None, validation_alias=AliasChoices("script", "job"))
+    """Early manifests call it ``job``."""
     faults: Sequence[Fault] = ()
     stage: str
     """What the format has called the choice since before other scenarios had other words for it."""

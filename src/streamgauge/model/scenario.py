@@ -20,8 +20,8 @@ QUIET_TRIGGERS = 3
 
 
 @dataclass(frozen=True)
-class JobFile:
-    """A reader's own PySpark pipeline, in the place of the stage (docs/tutorial/own-job.md)."""
+class Script:
+    """A user's own PySpark query, in the place of the workload (docs/tutorial/own-script.md)."""
 
     path: str
     sha256: str
@@ -85,6 +85,6 @@ class Scenario:
     """Of the workload."""
     scaled: Mapping[str, tuple[Any, Any]] = field(default_factory=dict)
     """Values that differ from the paper's: here, and there."""
-    job: JobFile | None = None
-    """The reader's own pipeline, which takes the place of the stage."""
+    script: Script | None = None
+    """The user's, which takes the place of the workload."""
     faults: tuple[Fault, ...] = ()

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
+from pydantic import AliasChoices, Field
+
 from streamgauge.stored import Figures, Number, Positive, Stored
 
 FORMAT = 1
@@ -21,8 +23,8 @@ class EngineUsed(Stored):
     options: Mapping[str, Any] = {}
 
 
-class JobUsed(Stored):
-    """A reader's own job file."""
+class ScriptUsed(Stored):
+    """A user's script."""
 
     name: str
     sha256: str
@@ -154,10 +156,11 @@ class Summary(Stored):
     scenario: str = ""
     profile: str = ""
     engine: EngineUsed
-    job: JobUsed | None = None
+    script: ScriptUsed | None = Field(None, validation_alias=AliasChoices("script", "job"))
+    """Early summaries call it ``job``."""
     verdict: VerdictWord
     validated: bool | None = None
-    """False: the job file has no reference. None in files of versions without job files."""
+    """False: the script has no reference. None in files of versions without scripts."""
     state: State | None
     state_reason: str | None = None
     sustained: bool | None

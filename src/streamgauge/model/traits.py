@@ -47,8 +47,8 @@ class Traits:
     """The option that limits how many records a micro-batch takes of a stream; 0 there: no limit."""
     needs_program: bool = False
     """The user's own program is given on the command line, after ``--``."""
-    takes_job: bool = False
-    """It runs a job file of the reader's (``--job``)."""
+    takes_script: bool = False
+    """It runs a user's script (``--script``)."""
     memory_mb: int = 256
     """What its processes need besides a heap (option ``heap_mb``)."""
 

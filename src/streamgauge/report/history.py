@@ -14,7 +14,7 @@ from typing import Any
 from streamgauge import identity
 from streamgauge.errors import UsageError
 from streamgauge.identity import Ignored
-from streamgauge.model import NS_PER_S, JobFile
+from streamgauge.model import NS_PER_S, Script
 from streamgauge.model.manifest import Manifest
 from streamgauge.model.outcome import Outcome
 from streamgauge.report import draw, text
@@ -24,7 +24,7 @@ from streamgauge.rundir import RunDir, shared_cores
 CAPACITY_FILE = "capacity.json"
 
 MEASURED = (
-    *("scenario.study", "scenario.name", "scenario.workload", "scenario.choice", "scenario.chosen", "scenario.job"),
+    *("scenario.study", "scenario.name", "scenario.workload", "scenario.choice", "scenario.chosen", "scenario.script"),
     *("scenario.load.rate_per_s", "engine.name"),
 )
 """What ``Entry`` has by itself."""
@@ -182,7 +182,7 @@ def _read(directory: Path) -> Entry:
         at=_moment(run, manifest),
         scenario=f"{scenario.study}/{scenario.name}",
         engine=manifest.engine.name,
-        stage=_job_name(scenario.job) or scenario.stage,
+        stage=_script_name(scenario.script) or scenario.stage,
         offered_per_s=scenario.load.rate_per_s,
         verdict=summary.verdict,
         state=summary.state,
@@ -213,9 +213,9 @@ def _short(name: str) -> str:
     return name.removeprefix(next((prefix for prefix in PREFIXES if name.startswith(prefix)), ""))
 
 
-def _job_name(job: JobFile | None) -> str:
-    """A job file that was changed is another measurement; its name alone does not tell."""
-    return f"{job.name} {job.sha256[:7]}" if job else ""
+def _script_name(script: Script | None) -> str:
+    """A script that was changed is another measurement; its name alone does not tell."""
+    return f"{script.name} {script.sha256[:7]}" if script else ""
 
 
 def _moment(run: RunDir, manifest: Manifest) -> datetime:

@@ -63,7 +63,7 @@ def headlines(source: Source) -> list[Headline]:
         Headline(
             "answers",
             [Value(name, number(results.get(name))) for name in ("lost", "wrong", "unfinished", "duplicates")],
-            "unvalidated: the job file has no reference"
+            "unvalidated: the script has no reference"
             if summary.validated is False
             else f"of {number(results.get('expected'))} expected results",
         )

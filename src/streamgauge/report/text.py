@@ -48,7 +48,7 @@ VERDICTS = {
     "FAILED": ("✕", "the system under test died or gave wrong answers"),
 }
 UNVALIDATED = "load, clock and transport can be trusted; nothing says whether the answers are right"
-"""What VALID means for a job file without a reference."""
+"""What VALID means for a script without a reference."""
 
 
 def number(value: Any, digits: int = 0) -> str:

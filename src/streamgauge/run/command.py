@@ -27,7 +27,7 @@ def repeating(request: Request) -> str:
         words += ["--slo", condition]
     for fault in scenario.faults:
         words += ["--fault", str(fault)]
-    words += ["--job", scenario.job.path] if scenario.job else []
+    words += ["--script", scenario.script.path] if scenario.script else []
     words += ["--bootstrap", request.transport_address] if request.transport_address else []
     words += redact_arguments(["--master", request.master])
     words += ["--", *redact_arguments(request.program)] if request.program else []

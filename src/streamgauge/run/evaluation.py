@@ -23,7 +23,7 @@ from streamgauge.processes import directory_lock
 from streamgauge.processes.supervisor import Supervisor
 from streamgauge.run.reporter import Reporter
 from streamgauge.rundir import RunDir
-from streamgauge.workloads.own.job_file import inspect
+from streamgauge.workloads.own.script import inspect
 
 ROLE, GROUP = "evaluate", "evaluate"
 PATIENCE_S = 4 * 3600.0
@@ -105,17 +105,17 @@ def is_unrecorded(run: RunDir) -> bool:
     return measured and not needs_spark(run)
 
 
-def evaluate_again(run: RunDir, master: str, reporter: Reporter, job: Path | None = None) -> Summary:
+def evaluate_again(run: RunDir, master: str, reporter: Reporter, script: Path | None = None) -> Summary:
     """Evaluate a run directory again, in new processes, and regenerate its report.
 
-    With ``job``, the reference of that file is used from now on.
+    With ``script``, the reference of that file is used from now on.
 
     Where recording failed on the user's own servers, the streams that were kept there are recorded first, then removed.
     Raises UsageError for a run that cannot be evaluated or that another command is using, and Interrupted.
     """
     with directory_lock.hold(run.path):
-        if job is not None:
-            keep_reference(run, job)
+        if script is not None:
+            keep_reference(run, script)
         summary = _evaluate_again(run, master, reporter)
         reporter.phase("writing the report")
         report.write(run)
@@ -177,15 +177,15 @@ def _record_kept(run: RunDir, evaluator: Evaluator, reporter: Reporter) -> None:
 
 
 def keep_reference(run: RunDir, file: Path) -> None:
-    """Check the answers of a run of a reader's own job against the reference of this file from now on.
+    """Check the answers of a run of a user's script against the reference of this file from now on.
 
-    What was run, ``job.py``, stays as it is. Raises UsageError for a file without a reference, or a run of ours.
+    What was run, ``script.py``, stays as it is. Raises UsageError for a file without a reference, or a run of ours.
     """
-    job = inspect(file)
-    if run.manifest().scenario.job is None:
-        raise UsageError("the run was not made with --job", where=run.path, hint=f"streamgauge evaluate {run.path}")
-    if not job.key:
-        raise UsageError("the job file has no reference", where=file, expected="def reference(inputs) and key = […]")
+    script = inspect(file)
+    if run.manifest().scenario.script is None:
+        raise UsageError("the run was not made with --script", where=run.path, hint=f"streamgauge evaluate {run.path}")
+    if not script.key:
+        raise UsageError("the script has no reference", where=file, expected="def reference(inputs) and key = […]")
     run.keep_reference(file)
 
 

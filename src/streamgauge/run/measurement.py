@@ -59,7 +59,7 @@ class Measurement:
         self._faults = Faults(self.scenario, supervisor, reporter.say)
         self._visibility = Visibility.of(plan, self.run)
         self._kind = registry.workload(self.scenario.workload).kind
-        unvalidated = self.scenario.job is not None and not self.scenario.job.key
+        unvalidated = self.scenario.script is not None and not self.scenario.script.key
         by_position = unvalidated or self._kind in (ResultKind.FILTER, ResultKind.NONE)
         self._lag = LagMeter(self._look_at_lag, wanted=referee is not None or by_position)
         self._lags = Lags()

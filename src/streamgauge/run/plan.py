@@ -19,7 +19,7 @@ from streamgauge.errors import EnvironmentProblem, UsageError
 from streamgauge.evaluate import process as evaluator
 from streamgauge.jvm.java import find_java
 from streamgauge.machine import description as machine
-from streamgauge.model import QUEUE_RECORDS_MAX, QUEUE_S, Job, JobFile, ProcessSpec, Ready, Scenario, Stop, Stream
+from streamgauge.model import QUEUE_RECORDS_MAX, QUEUE_S, Job, ProcessSpec, Ready, Scenario, Script, Stop, Stream
 from streamgauge.processes.ports import free_port
 from streamgauge.run import faults
 from streamgauge.run.command import repeating
@@ -131,7 +131,7 @@ def draw(request: Request, run: str, work_dir: Path) -> RunPlan:
         seed=scenario.seed,
         ports=tuple(free_port() for _ in range(engine.traits.ports)),
         program=request.program,
-        own_job=None if scenario.job is None else _own_job(scenario.job, RunDir(request.out)),
+        script=None if scenario.script is None else _script_paths(scenario.script, RunDir(request.out)),
     )
     java = find_java()
     heap_mb = heap_need_mb(scenario.load.records)
@@ -172,8 +172,8 @@ def _stream(run: str, name: str, scenario: Scenario, role: Literal["input", "out
     return Stream(name, f"streamgauge.{run}.{name}", scenario.partitions, role)
 
 
-def _own_job(job: JobFile, run: RunDir) -> dict[str, str]:
-    return {"path": job.path, "copy": str(run.job_path.absolute())}
+def _script_paths(script: Script, run: RunDir) -> dict[str, str]:
+    return {"path": script.path, "copy": str(run.script_path.absolute())}
 
 
 def disk_need_mb(scenario: Scenario, record_bytes: int, *, own_transport: bool) -> int:

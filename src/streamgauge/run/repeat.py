@@ -11,19 +11,19 @@ from pydantic import TypeAdapter, ValidationError
 from streamgauge import registry
 from streamgauge.errors import UsageError
 from streamgauge.identity import DERIVED, NOT_IN_MANIFEST
-from streamgauge.model import JobFile, Scenario
+from streamgauge.model import Scenario, Script
 from streamgauge.model.manifest import Manifest
 from streamgauge.redaction import is_redacted
 from streamgauge.run.plan import Request
 from streamgauge.rundir import RunDir
-from streamgauge.workloads.own.job_file import inspect
+from streamgauge.workloads.own.script import inspect
 
 
 def request_of(run: RunDir, out: Path) -> Request:
     """The request that the run was made with, for another directory. The port of our own transport is any free one.
 
     Raises UsageError when the manifest does not hold all of it (secrets; the program, if an earlier version wrote it),
-    when this version does not take a value, or when the job file was changed since.
+    when this version does not take a value, or when the script was changed since.
     """
     manifest = run.manifest()
     engine, program, master = manifest.engine, manifest.program, manifest.evaluator.master
@@ -40,8 +40,8 @@ def request_of(run: RunDir, out: Path) -> Request:
             hint="streamgauge run with the program, for each side; then compare the two without --run",
         )
     scenario = scenario_of(manifest, run.manifest_path)
-    if scenario.job is not None:
-        _check_unchanged(scenario.job)
+    if scenario.script is not None:
+        _check_unchanged(scenario.script)
     described = manifest.transport
     transport = registry.transport(described.name).attach(described.as_json())
     return Request(
@@ -79,13 +79,13 @@ def _unusable(where: Path, got: str) -> UsageError:
     )
 
 
-def _check_unchanged(job: JobFile) -> None:
-    now = inspect(Path(job.path))
-    if now.sha256 != job.sha256:
+def _check_unchanged(script: Script) -> None:
+    now = inspect(Path(script.path))
+    if now.sha256 != script.sha256:
         raise UsageError(
-            "the job file was changed since the run",
-            where=job.path,
+            "the script was changed since the run",
+            where=script.path,
             got=f"sha256 {now.sha256}",
-            expected=job.sha256,
+            expected=script.sha256,
             hint="streamgauge run with it, and compare that run",
         )

@@ -7,11 +7,11 @@ from streamgauge.model import ResultKind, Scenario
 
 
 def is_one_to_one(scenario: Scenario) -> bool:
-    """Whether each record has one result, and the output's end counts them. Of a reader's own job nobody knows.
+    """Whether each record has one result, and the output's end counts them. Of a user's script nobody knows.
 
     Not so with transactions: the mark of each commit takes a place in the output, too.
     """
-    if scenario.job is not None or registry.engine(scenario.engine).traits.is_transactional(scenario.engine_options):
+    if scenario.script is not None or registry.engine(scenario.engine).traits.is_transactional(scenario.engine_options):
         return False
     return registry.workload(scenario.workload).kind is ResultKind.ONE_TO_ONE
 

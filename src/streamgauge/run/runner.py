@@ -72,14 +72,14 @@ def _run(
             if request.temporary:
                 supervisor.own(request.out)
             directory = RunDir.create(request.out)
-            if request.scenario.job is not None:
-                directory.keep_job(request.scenario.job)
+            if request.scenario.script is not None:
+                directory.keep_script(request.scenario.script)
             plan = plans.draw(request, name, supervisor.work_dir)
             return directory, Measurement(plan, supervisor, reporter, evaluator, referee).measure()
     except KeyboardInterrupt:
         raise _interrupted(request) from None
     except UsageError as problem:
-        # A mistake in the user's job file that only running it could show. What was measured stays.
+        # A mistake in the user's script that only running it could show. What was measured stays.
         if directory is not None and _has_load(directory):
             problem.where = problem.where or directory.path
         elif directory is not None:

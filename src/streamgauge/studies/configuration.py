@@ -15,7 +15,7 @@ from streamgauge.studies import scenario
 PAPER = "paper"
 NO_VALUES = (
     *("study", "name", "profile", "title", "dataset", "pipeline", "workload", "choice", "chosen"),
-    *("load", "parameters", "scaled", "slo", "job", "faults"),
+    *("load", "parameters", "scaled", "slo", "script", "faults"),
 )
 """What a manifest says about a scenario besides its values."""
 CHOSEN = ("engine", "seed", "broker_port")

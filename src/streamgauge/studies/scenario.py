@@ -15,7 +15,7 @@ from pydantic.fields import FieldInfo
 from streamgauge import registry
 from streamgauge.contracts import Engine, Workload
 from streamgauge.errors import Unsupported, UsageError
-from streamgauge.model import QUIET_S, JobFile, LoadPlan, Scenario
+from streamgauge.model import QUIET_S, LoadPlan, Scenario, Script
 from streamgauge.shapes import Arrivals, ShapeName
 from streamgauge.studies.parsing import parse_literal
 
@@ -216,11 +216,11 @@ def resolve(
     changes: Mapping[str, str] | None = None,
     engine: str | None = None,
     slo: Iterable[str] = (),
-    job: JobFile | None = None,
+    script: Script | None = None,
 ) -> Scenario:
     """The scenario with the profile's values and the user's changes. Raises UsageError naming every problem.
 
-    A ``job`` of the reader's takes the workload's place: what the engine cannot do with the workload is not asked.
+    The user's ``script`` takes the workload's place: what the engine cannot do with the workload is not asked.
     """
     file = describe(name)
     values = profile_values(name, profile)
@@ -254,12 +254,12 @@ def resolve(
         name, values, system, {**defaults, **for_engine}, workload, parameters, file.choice, set(given)
     )
     study, _, scenario = name.partition("/")
-    if job is None:
+    if script is None:
         _refuse_unsupported(system, workload.name, options)
     elif not workload.outputs:
-        raise UsageError(f"{workload.name} has no output for the results of a job file", got=job.path)
-    elif not system.traits.takes_job:
-        raise UsageError(f"engine {system.name} takes no job file", got=job.path, hint="--engine spark")
+        raise UsageError(f"{workload.name} has no output for the results of a script", got=script.path)
+    elif not system.traits.takes_script:
+        raise UsageError(f"engine {system.name} takes no script", got=script.path, hint="--engine spark")
     return Scenario(
         study=study,
         name=scenario,
@@ -274,7 +274,7 @@ def resolve(
             rate_per_s=checked.rate_per_s,
             warmup_s=checked.warmup_s,
             measured_s=checked.measured_s,
-            tail_s=_tail_s(workload, checked, parameters, job, system.batch_interval_s(options)),
+            tail_s=_tail_s(workload, checked, parameters, script, system.batch_interval_s(options)),
             shape=checked.shape,
             preloaded=checked.records,
             arrivals=checked.arrivals,
@@ -296,12 +296,12 @@ def resolve(
         slo=tuple(slo),
         parameters=parameters,
         scaled=_scaled({**dict(checked), **parameters}, profile_values(name, "paper")),
-        job=job,
+        script=script,
     )
 
 
 def _tail_s(
-    workload: Workload, checked: Values, parameters: Mapping[str, Any], job: JobFile | None, batch_interval_s: float
+    workload: Workload, checked: Values, parameters: Mapping[str, Any], script: Script | None, batch_interval_s: float
 ) -> float:
     """Load after the measured interval without which an engine could not know that the last results are complete."""
     if checked.shape == "preloaded":
@@ -311,7 +311,7 @@ def _tail_s(
     if workload.kind.stateful:
         # A watermark follows the newest record of each stream, which comes a little before the end of the load.
         tail_s += len(workload.inputs) / checked.rate_per_s
-    return max(tail_s, job.settles_s if job else 0.0) + 2 * batch_interval_s
+    return max(tail_s, script.settles_s if script else 0.0) + 2 * batch_interval_s
 
 
 def _refuse_unsupported(system: Engine, workload: str, options: Mapping[str, Any]) -> None:

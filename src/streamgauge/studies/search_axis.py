@@ -42,7 +42,7 @@ def with_value(axis: SearchAxis, scenario: Scenario, value: int) -> Scenario:
         changes={**pinned(scenario), axis.name: str(value)},
         engine=scenario.engine,
         slo=scenario.slo,
-        job=scenario.job,
+        script=scenario.script,
     )
     return replace(changed, faults=scenario.faults)
 

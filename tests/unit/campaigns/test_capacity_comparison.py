@@ -27,7 +27,7 @@ SETTINGS = {
     "profile": "laptop",
     "arrivals": "even",
     "rate_per_s": 400,
-    "job": None,
+    "script": None,
 }
 CORES = {"unit": "cores", "over": "cores"}
 
@@ -151,7 +151,7 @@ def test_the_start_of_a_search_does_not_matter_and_other_parameters_do(tmp_path:
         ([None, None], {"outcome": None, "note": "9 results were lost"}, "b: FAILED: 9 results were lost"),
         ([None, 100], {"outcome": "missed"}, "b: nothing was sustained"),
         ([1000, 1100], {"confirmed": False, "note": "900: not sustained"}, "b: unconfirmed: 900: not sustained"),
-        ([1000, 1100], {"validated": False}, "b: unvalidated: the job file has no reference"),
+        ([1000, 1100], {"validated": False}, "b: unvalidated: the script has no reference"),
         ([1000], {}, "is damaged"),
     ],
 )
@@ -178,10 +178,10 @@ def test_one_bad_search_refuses_the_set(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("settings", "summary", "refused"),
     [
-        ({"job": None}, {}, False),
-        ({"job": "1a2b"}, {"validated": True}, False),
-        ({"job": "1a2b"}, {"validated": False}, True),
-        ({"job": "1a2b"}, {}, True),
+        ({"script": None}, {}, False),
+        ({"script": "1a2b"}, {"validated": True}, False),
+        ({"script": "1a2b"}, {"validated": False}, True),
+        ({"script": "1a2b"}, {}, True),
     ],
 )
 def test_files_of_an_earlier_version_do_not_say_whether_they_are_validated(

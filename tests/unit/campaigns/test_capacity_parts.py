@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sys
 from dataclasses import replace
@@ -19,6 +20,7 @@ from streamgauge.campaigns.search import Answer
 from streamgauge.cli.main import app, main
 from streamgauge.errors import EngineFailed, UsageError
 from streamgauge.evaluate.metrics.arrival import server_blamed
+from streamgauge.model import capacity as capacity_model
 from streamgauge.model.capacity import BestLatency, Capacity, CapacityProbe
 from streamgauge.model.summary import Summary
 from streamgauge.run.plan import Request
@@ -199,6 +201,19 @@ def test_a_file_of_an_early_version_is_resumed(tmp_path: Path, changes: dict[str
     else:
         with pytest.raises(UsageError, match=refused):
             CapacityFile.open(tmp_path, now.settings())
+
+
+def test_an_early_file_calls_the_script_job(tmp_path: Path) -> None:
+    begun = capacity_search(tmp_path, stage="parse")
+    CapacityFile.open(tmp_path, begun.settings())
+    content = json.loads((tmp_path / "capacity.json").read_text())
+    settings = {key: value for key, value in content["settings"].items() if key != "script"}
+    for job, resumed in ((None, True), ("1a2b", False)):
+        early = {**content, "settings": {**settings, "job": job}}
+        (tmp_path / "capacity.json").write_text(json.dumps(early))
+        assert capacity_model.read(tmp_path / "capacity.json").settings == {**settings, "script": job}
+        with contextlib.nullcontext() if resumed else pytest.raises(UsageError, match="another script"):
+            CapacityFile.open(tmp_path, begun.settings())
 
 
 @pytest.mark.parametrize(("over", "engine"), [("rate_per_s", "echo"), ("cores", "spark"), ("partitions", "echo")])

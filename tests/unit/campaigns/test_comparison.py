@@ -111,7 +111,7 @@ def test_what_is_checked() -> None:
     assert {"scenario.seed", "scenario.workload", "scenario.drain_deadline_s", "machine.cpu", "transport.own"} <= {
         *CHECKED
     }
-    assert not any(name.startswith(("engine.", "scenario.job", "scenario.title")) for name in CHECKED)
+    assert not any(name.startswith(("engine.", "scenario.script", "scenario.title")) for name in CHECKED)
 
 
 @pytest.mark.parametrize("key", [*CHECKED, "transport.topic_settings"])
@@ -156,13 +156,13 @@ def test_what_is_neither(base: Path, tmp_path: Path) -> None:
         compare(base, tmp_path / "nothing")
 
 
-def test_another_job_in_the_stages_place_is_compared_and_named(tmp_path: Path) -> None:
+def test_another_script_in_the_stages_place_is_compared_and_named(tmp_path: Path) -> None:
     mine = {"name": "my.py", "sha256": "1a2b3c4" + "0" * 57, "reference": None}
     a = write_run(tmp_path / "a", 10.0)
-    b = write_run(tmp_path / "b", 12.0, job=mine, validated=False)
+    b = write_run(tmp_path / "b", 12.0, script=mine, validated=False)
     found = compare(a.path, b.path)
     assert found["notes"] == [
-        "A ran the workload itself, B the job my.py (1a2b3c4)",
+        "A ran the workload itself, B the script my.py (1a2b3c4)",
         "B is unvalidated: nothing says whether its answers are right",
     ]
     assert compare(b.path, b.path)["notes"][0].startswith("A is unvalidated")

@@ -43,7 +43,7 @@ def test_they_are_called_as_the_scenario_calls_them() -> None:
     found = stages("streambench/performance", "program=all", engine="echo")
     assert (found.choice, list(found.requests)) == ("program", ["identity", "sink"])
     with pytest.raises(UsageError, match="one program"):
-        stages("streambench/performance", "program=all", job=Path("my.py"))
+        stages("streambench/performance", "program=all", script=Path("my.py"))
 
 
 def test_a_single_stage_is_an_ordinary_run(tmp_path: Path) -> None:
@@ -54,7 +54,7 @@ def test_a_single_stage_is_an_ordinary_run(tmp_path: Path) -> None:
 
 def test_ways_to_ask_wrongly(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(UsageError, match="one stage"):
-        stages("ospbench/latency", "stage=all", job=Path("my.py"))
+        stages("ospbench/latency", "stage=all", script=Path("my.py"))
     with pytest.raises(UsageError, match="unknown key"):
         stages("ospbench/latency", "stage=all", "corse=1")
     monkeypatch.setattr(Echo, "traits", replace(Echo.traits, workloads=frozenset()))

@@ -16,9 +16,9 @@ from streamgauge.errors import Unsupported
 from streamgauge.studies import scenario as scenarios
 
 
-def settings(own_job: dict[str, str] | None = None, **options: Any) -> dict[str, str]:
+def settings(script: dict[str, str] | None = None, **options: Any) -> dict[str, str]:
     """The Spark settings on the command line of the engine's JVM."""
-    argv = registry.engine("spark").plan(make_job("spark", options, own_job=own_job))[0].argv
+    argv = registry.engine("spark").plan(make_job("spark", options, script=script))[0].argv
     return dict(argv[at + 1].split("=", 1) for at, word in enumerate(argv) if word == "--conf")
 
 
@@ -54,8 +54,8 @@ def test_where_the_newer_format_of_a_joins_state_does_not_work(options: dict[str
     assert "spark.sql.streaming.join.stateFormatVersion" not in settings(**options)
 
 
-def test_a_readers_own_job_gets_spark_as_it_is() -> None:
-    ours, theirs = settings(), settings(own_job={"copy": "job.py", "path": "job.py"})
+def test_a_users_script_gets_spark_as_it_is() -> None:
+    ours, theirs = settings(), settings(script={"copy": "script.py", "path": "my.py"})
     assert set(ours) - set(theirs) == {
         "spark.sql.constraintPropagation.enabled",
         "spark.sql.streaming.join.stateFormatVersion",
@@ -135,8 +135,8 @@ def test_the_output_mode_suits_the_results_unless_one_is_set(workload: str, opti
 
 
 def test_a_script_gets_the_output_mode_of_a_final_result() -> None:
-    script = {"copy": "job.py", "path": "job.py"}
-    job = make_job("spark", {}, workload="streambench/wordcount", own_job=script)
+    script = {"copy": "script.py", "path": "my.py"}
+    job = make_job("spark", {}, workload="streambench/wordcount", script=script)
     assert output_mode(job.as_json()) == "append"
 
 

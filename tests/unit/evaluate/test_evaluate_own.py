@@ -1,4 +1,4 @@
-"""What is told of a job that has no reference, from the engine's own positions."""
+"""What is known of a script that has no reference, from the engine's own positions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from streamgauge.evaluate.facts import Moments
 from streamgauge.evaluate.metrics import consumed
 from streamgauge.evaluate.metrics.trend import Series
 from streamgauge.model import NS_PER_S
-from streamgauge.model.summary import JobUsed
+from streamgauge.model.summary import ScriptUsed
 
 START_NS = 1_767_225_600 * NS_PER_S
 MOMENTS = Moments(START_NS, START_NS + NS_PER_S, *(START_NS + second * NS_PER_S for second in (3, 4, 5)))
@@ -45,7 +45,7 @@ def test_without_latencies_the_backlog_decides(growth: float, held: bool) -> Non
     assert sustained.by_backlog(None, evidence) == sustained.Finding(None)
 
 
-def test_only_a_job_without_reference_is_unvalidated() -> None:
+def test_only_a_script_without_reference_is_unvalidated() -> None:
     assert own.is_validated(None)
-    assert own.is_validated(JobUsed(name="my.py", sha256="1a2b", reference="1a2b"))
-    assert not own.is_validated(JobUsed(name="my.py", sha256="1a2b"))
+    assert own.is_validated(ScriptUsed(name="my.py", sha256="1a2b", reference="1a2b"))
+    assert not own.is_validated(ScriptUsed(name="my.py", sha256="1a2b"))

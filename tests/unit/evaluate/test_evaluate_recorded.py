@@ -70,7 +70,7 @@ def test_a_partition_without_its_file_is_refused(run: RunDir) -> None:
 
 @pytest.mark.parametrize(
     ("engine", "scenario"),
-    [({"transactional": True}, {}), ({"name": "command"}, {}), ({}, {"job": {"path": "my.py", "sha256": "1a2b"}})],
+    [({"transactional": True}, {}), ({"name": "command"}, {}), ({}, {"script": {"path": "my.py", "sha256": "1a2b"}})],
 )
 def test_transactions_leave_gaps_in_the_output_alone(
     run: RunDir, engine: dict[str, Any], scenario: dict[str, Any]

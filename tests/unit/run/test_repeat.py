@@ -85,10 +85,10 @@ def test_a_manifest_without_a_value_is_refused(tmp_path: Path) -> None:
         request_of(run, tmp_path / "again")
 
 
-def test_a_job_file_that_was_changed_is_not_run_again(tmp_path: Path) -> None:
+def test_a_script_that_was_changed_is_not_run_again(tmp_path: Path) -> None:
     file = tmp_path / "my.py"
     file.write_text("def build(spark, source): ...\n")
-    wanted = build("ospbench/latency", job=file, out=tmp_path / "run")
+    wanted = build("ospbench/latency", script=file, out=tmp_path / "run")
     run = begun(wanted, tmp_path / "work")
     assert request_of(run, tmp_path / "run") == wanted
     file.write_text("def build(spark, source): ... # another\n")

@@ -59,10 +59,10 @@ class SparkOptions(BaseModel):
         description="who writes the two log files of a batch; file-context is Spark's default, and 40 to 80 ms slower",
     )
     constraint_propagation: bool = Field(
-        False, description="Spark's own; our join would parse each message four times. A job file always has it"
+        False, description="Spark's own; our join would parse each message four times. A script always has it"
     )
     join_state_format: Annotated[int, Field(ge=1, le=3)] = Field(
-        3, description="of built-in joins in RocksDB; 3: one store instead of four. A job file has Spark's own, 2"
+        3, description="of built-in joins in RocksDB; 3: one store instead of four. A script has Spark's own, 2"
     )
     serializer: Literal["kryo", "java"] = Field("kryo", description="of Spark's own objects")
     locality_wait_ms: Annotated[int, Field(ge=0)] = Field(100, description="how long a task waits for its place")
@@ -99,7 +99,7 @@ class Spark(Engine):
         limits=programs.limits(),
         jar_groups=("spark",),
         memory_mb=800,
-        takes_job=True,
+        takes_script=True,
         batch_limit="batch_records",
     )
     options: ClassVar[type[BaseModel]] = SparkOptions
@@ -171,8 +171,8 @@ def _settings(job: Job) -> dict[str, str]:
 
 
 def _tuned(job: Job) -> dict[str, str]:
-    """What our own queries are faster with; a job file of the reader's gets Spark as it is."""
-    if job.own_job:
+    """What our own queries are faster with; a user's script gets Spark as it is."""
+    if job.script:
         return {}
     tuned = {"spark.sql.constraintPropagation.enabled": as_text(job.options["constraint_propagation"])}
     if job.options["state_store"] == "rocksdb" and not job.options["realtime"]:

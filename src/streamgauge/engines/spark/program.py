@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from streamgauge.engines.spark import own_job, programs
+from streamgauge.engines.spark import programs, script
 from streamgauge.engines.spark.sinks import write
 from streamgauge.errors import StreamgaugeError, UsageError
 from streamgauge.jvm.spark import connect
@@ -25,12 +25,12 @@ _LOOK_S = 0.2
 
 def build(spark: SparkSession, job: Mapping[str, Any]) -> DataFrame:
     """Key and value of every result: of the workload's program, or of the script in its place."""
-    return own_job.build(spark, job) if job.get("own_job") else programs.find(job["workload"])(spark, job)
+    return script.build(spark, job) if job.get("script") else programs.find(job["workload"])(spark, job)
 
 
 def start_query(spark: SparkSession, job: Mapping[str, Any]) -> StreamingQuery:
     query = write(build(spark, job), job)
-    return own_job.start(query, job) if job.get("own_job") else query.start()
+    return script.start(query, job) if job.get("script") else query.start()
 
 
 def await_running(query: StreamingQuery, asked_to_stop: threading.Event) -> None:
@@ -46,7 +46,7 @@ def await_running(query: StreamingQuery, asked_to_stop: threading.Event) -> None
 def consumed(query: StreamingQuery, topics: Collection[str]) -> int | None:
     """Records of these topics taken so far, from the query's own last progress.
 
-    A reader's query may read them more than once, and other things besides: a record is taken when every reader has it.
+    A user's query may read them more than once, and other things besides: a record is taken when every reader has it.
     """
     taken: dict[tuple[str, str], int] = {}
     for source in (query.lastProgress or {}).get("sources", ()):
@@ -81,8 +81,8 @@ def run(connection: Path, job: Mapping[str, Any]) -> int:
     try:
         query = start_query(connect(connection), job)
         await_running(query, asked_to_stop)
-        if (refusal := query.exception()) and job.get("own_job"):
-            return fail(own_job.refused(refusal, job))
+        if (refusal := query.exception()) and job.get("script"):
+            return fail(script.refused(refusal, job))
         if query.exception() is None:
             emit("progress", consumed=0)
             emit("ready")

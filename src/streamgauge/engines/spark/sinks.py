@@ -21,7 +21,7 @@ def output_mode(job: Mapping[str, Any]) -> str:
         return "update"
     if options["output_mode"] != "auto":
         return str(options["output_mode"])
-    running = not job.get("own_job") and registry.workload(job["workload"]).kind is ResultKind.RUNNING
+    running = not job.get("script") and registry.workload(job["workload"]).kind is ResultKind.RUNNING
     return "update" if running else "append"
 
 

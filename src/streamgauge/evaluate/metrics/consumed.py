@@ -29,7 +29,7 @@ def with_unanswered_inputs(
     if not validated or kind is ResultKind.NONE:
         return with_consumed_backlog(run, facts, moments, figures)
     appended = int(figures.stamps.appended_per_second.sum())
-    if kind is not ResultKind.FILTER or facts.scenario.job is not None or not appended:
+    if kind is not ResultKind.FILTER or facts.scenario.script is not None or not appended:
         return figures
     kept_share = int(figures.tally.rows.sum()) / appended
     return with_dropped_inputs(run, facts, moments, figures, kept_share)

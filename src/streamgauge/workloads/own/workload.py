@@ -1,4 +1,4 @@
-"""A reader's own job as a pipeline: checked against the reference in its file or, without one, only timed."""
+"""A user's script as a workload: checked against the reference in its file or, without one, only timed."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from streamgauge.contracts import Dataset, ReferenceWorkload, Workload
 from streamgauge.errors import UsageError
-from streamgauge.job import STAMPS, behind_each
 from streamgauge.model import LoadPlan, ResultKind
+from streamgauge.script import STAMPS, behind_each
 from streamgauge.workloads.answers import all_inputs
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-    from streamgauge.workloads.own.job_file import JobCode
+    from streamgauge.workloads.own.script import ScriptCode
 
 PLACES = {"appended_ms": "appended_min_ms", "partition_bit": "partitions"}
 """What is known of the input itself where each row has one, which ``n_seq`` names, and its name in the answer."""
@@ -42,20 +42,20 @@ class _InPlaceOf(ReferenceWorkload):
 
 
 class OwnWorkload(_InPlaceOf):
-    """What the reader's ``reference`` computes. Key and value columns are known when it has been asked.
+    """What the user's ``reference`` computes. Key and value columns are known when it has been asked.
 
-    They get names of our own, so that no name of the reader's meets one of the match's.
+    They get names of our own, so that no name of the user's meets one of the match's.
     """
 
     name: ClassVar[str] = "own"
-    title: ClassVar[str] = "a job file of the reader's"
+    title: ClassVar[str] = "a user's script"
 
-    def __init__(self, code: JobCode, workload: Workload) -> None:
+    def __init__(self, code: ScriptCode, workload: Workload) -> None:
         super().__init__(workload)
         self._code = code
         self._fields: list[tuple[str, str]] = []
         self._schema: Any = None
-        self.key = tuple(f"key_{place}" for place, _ in enumerate(code.file.key))  # type: ignore[misc]
+        self.key = tuple(f"key_{place}" for place, _ in enumerate(code.script.key))  # type: ignore[misc]
 
     def reference(self, inputs: Mapping[str, DataFrame], parameters: Mapping[str, Any]) -> DataFrame:
         """Raises UsageError for an answer that cannot be compared with anything."""
@@ -64,10 +64,10 @@ class OwnWorkload(_InPlaceOf):
 
         shown = {name: frame.drop("partition_bit") for name, frame in inputs.items()}
         answer = self._checked(self._code.call("reference", shown))
-        beside = {*self._code.file.key, *_KEPT_FROM_THE_INPUT, *STAMPS, NEW_INPUTS}
+        beside = {*self._code.script.key, *_KEPT_FROM_THE_INPUT, *STAMPS, NEW_INPUTS}
         values = [name for name in answer.columns if name not in beside]
         named_values = [f"value_{place}" for place, _ in enumerate(values)]
-        self._fields = list(zip((*self._code.file.key, *values), (*self.key, *named_values), strict=True))
+        self._fields = list(zip((*self._code.script.key, *values), (*self.key, *named_values), strict=True))
         self._schema = StructType([answer.schema[name] for name, _ in self._fields])
         named = {ours: f.col(f"`{name}`") for name, ours in self._fields}
         for name, ours in self._fields[: len(self.key)]:
@@ -97,7 +97,7 @@ class OwnWorkload(_InPlaceOf):
         if not isinstance(answer, DataFrame) or answer.isStreaming:
             got = "a streaming one" if isinstance(answer, DataFrame) else type(answer).__name__
             raise self._mistake("reference must return an ordinary (batch) DataFrame", got=got)
-        if lacking := [name for name in self._code.file.key if name not in answer.columns]:
+        if lacking := [name for name in self._code.script.key if name not in answer.columns]:
             raise self._mistake(
                 f"the reference has no column {', '.join(lacking)}, which key names",
                 got=f"columns {', '.join(answer.columns)}",
@@ -121,11 +121,11 @@ class OwnWorkload(_InPlaceOf):
         raise self._mistake(
             f"the reference does not say which inputs are behind a row: it has no {', '.join(lacking)}",
             got=f"columns {', '.join(answer.columns)}",
-            expected="n_seq of the one input, or .agg(…, *behind()) with `from streamgauge.job import behind`",
+            expected="n_seq of the one input, or .agg(…, *behind()) with `from streamgauge.script import behind`",
         )
 
     def _mistake(self, what: str, got: str | None = None, expected: str | None = None) -> UsageError:
-        return UsageError(what, where=self._code.file.path, got=got, expected=expected)
+        return UsageError(what, where=self._code.script.path, got=got, expected=expected)
 
 
 def _never_null(column: Column, otherwise: str) -> Column:
@@ -136,10 +136,10 @@ def _never_null(column: Column, otherwise: str) -> Column:
 
 
 class Unchecked(_InPlaceOf):
-    """What a job without a reference can be asked: when something came out that names its input by ``n_seq``."""
+    """What a script without a reference can be asked: when something came out that names its input by ``n_seq``."""
 
     name: ClassVar[str] = "unchecked"
-    title: ClassVar[str] = "a job file of the reader's, without a reference"
+    title: ClassVar[str] = "a user's script, without a reference"
     key: ClassVar[tuple[str, ...]] = ("n_seq",)
 
     def reference(self, inputs: Mapping[str, DataFrame], parameters: Mapping[str, Any]) -> DataFrame:

@@ -1,11 +1,11 @@
 """A pipeline of your own: the cars that passed each measurement point, second by second.
 
-streamgauge run ospbench/latency --job examples/own_job.py
+streamgauge run ospbench/latency --script examples/own_script.py
 """
 
 from pyspark.sql import functions as f
 
-from streamgauge.job import behind
+from streamgauge.script import behind
 
 settles_s = 3  # a window of 1 s, a watermark of 1 s, and one to spare
 

@@ -1,4 +1,4 @@
-"""A reader's own job, evaluated: with its reference, without one, and with every mistake in it."""
+"""A user's script, evaluated: with its reference, without one, and with every mistake in it."""
 
 from __future__ import annotations
 
@@ -7,14 +7,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from own_jobs import BUILD, ONE_TO_ONE, PAIRS, PER_LANE, result, with_job
+from own_scripts import BUILD, ONE_TO_ONE, PAIRS, PER_LANE, result, with_script
 from synthetic import START_NS, Output, SyntheticRun
 
-from streamgauge.engines.spark.own_job import messages
+from run_files import content
+from streamgauge.engines.spark.script import messages
 from streamgauge.errors import UsageError
 from streamgauge.evaluate import evaluate
 from streamgauge.model import NS_PER_S
 from streamgauge.run.evaluation import keep_reference
+from streamgauge.stored import write_json
 
 
 def ids(made: SyntheticRun) -> None:
@@ -27,12 +29,12 @@ def test_a_reference_of_one_input_each(spark: Any, tmp_path: Path) -> None:
     ids(made)
     made.outputs[12] = Output(12, 32, result(n_seq=12, id="another"))
     made.outputs[13] = Output(13, 33, "no JSON")
-    summary = evaluate(spark, with_job(made, tmp_path / "run", BUILD + ONE_TO_ONE))
+    summary = evaluate(spark, with_script(made, tmp_path / "run", BUILD + ONE_TO_ONE))
     counts = {name: summary.results[name] for name in ("expected", "matched", "wrong", "lost", "unexpected")}
     assert counts == {"expected": 30, "matched": 28, "wrong": 1, "lost": 1, "unexpected": 1}
     assert (summary.verdict, summary.validated) == ("FAILED", True)
-    assert summary.job.name == "my.py"
-    assert summary.job.reference == summary.job.sha256
+    assert summary.script.name == "my.py"
+    assert summary.script.reference == summary.script.sha256
     # Records 10–29 without 12 and 13: the stamps are those of the input that n_seq names.
     # 13 had not come after 8.7 s, when the drain ended.
     expected = (sum(range(30, 50)) - 32 - 33 + 8700) / 19
@@ -44,7 +46,7 @@ def test_a_reference_of_pairs(spark: Any, tmp_path: Path) -> None:
     """Inputs 2k and 2k + 1 are 100 ms apart; the result follows the second by 30 ms, which was appended after 3."""
     made = SyntheticRun()
     made.outputs = [Output(n, 30, result(id=f"RWS01_{n // 2:04}", n=2)) for n in made.inputs if n % 2]
-    summary = evaluate(spark, with_job(made, tmp_path / "run", BUILD + PAIRS))
+    summary = evaluate(spark, with_script(made, tmp_path / "run", BUILD + PAIRS))
     assert summary.verdict == "VALID"
     assert (summary.results["expected"], summary.results["matched"]) == (15, 15)
     assert summary.results["inputs_per_result"] == 2.0
@@ -56,26 +58,39 @@ def test_an_aggregating_reference(spark: Any, tmp_path: Path) -> None:
     """One row of the flow records 0, 2, … 8: the last leaves at 0.8 s, the mean one at 0.4 s."""
     made = SyntheticRun()
     made.outputs = [Output(8, 50, result(lane="lane1", mean=4.0000000001))]
-    run = with_job(made, tmp_path / "run", BUILD + PER_LANE)
+    run = with_script(made, tmp_path / "run", BUILD + PER_LANE)
     summary = evaluate(spark, run)
     assert (summary.verdict, summary.results["matched"]) == ("VALID", 1)
     assert summary.results["inputs_per_result"] == 5.0
+
+
+def test_a_run_of_an_early_version_which_called_the_script_job(spark: Any, tmp_path: Path) -> None:
+    made = SyntheticRun()
+    made.outputs = [Output(8, 50, result(lane="lane1", mean=4.0))]
+    run = with_script(made, tmp_path / "run", BUILD + PER_LANE.replace("streamgauge.script", "streamgauge.job"))
+    run.script_path.rename(run.path / "job.py")
+    manifest = content(run.manifest_path)
+    manifest["scenario"]["job"] = manifest["scenario"].pop("script")
+    write_json(run.manifest_path, manifest)
+    summary = evaluate(spark, run)
+    assert (summary.verdict, summary.validated, summary.results["matched"]) == ("VALID", True, 1)
+    assert content(run.summary_path)["script"]["name"] == "my.py"
 
 
 def test_without_a_reference_the_latency_is_as_the_output_says(spark: Any, tmp_path: Path) -> None:
     made = SyntheticRun(sustained="slope")
     made.without(12, 13)  # left out on purpose, or lost: nobody knows
     made.outputs.append(Output(15, 90, "no n_seq"))
-    run = with_job(made, tmp_path / "run", BUILD)
+    run = with_script(made, tmp_path / "run", BUILD)
     run.append_samples("positions", [positions(second) for second in range(10)])
     summary = evaluate(spark, run)
-    assert (summary.verdict, summary.validated, summary.job.reference) == ("VALID", False, None)
+    assert (summary.verdict, summary.validated, summary.script.reference) == ("VALID", False, None)
     assert set(summary.results.values()) == {None}
     total = summary.latency_ms["total"]
     assert (total["count"], total["max"]) == (18, 49.0)
     assert summary.rate_per_s.output == 9.5
     assert summary.backlog.end == 4
-    assert summary.warnings[0].startswith("unvalidated: the job file has no reference")
+    assert summary.warnings[0].startswith("unvalidated: the script has no reference")
     assert "as the output says" in summary.warnings[1]
 
 
@@ -83,7 +98,7 @@ def test_without_reference_and_n_seq_the_backlog_is_what_is_left(spark: Any, tmp
     made = SyntheticRun(sustained="ospbench")
     made.outputs = [Output(n, 20, "{}") for n in made.inputs]
     made.load = type(made.load)(10, 1.0, 8.0, 1.0)
-    run = with_job(made, tmp_path / "run", BUILD)
+    run = with_script(made, tmp_path / "run", BUILD)
     run.append_samples("positions", [positions(second, behind_per_s=5) for second in range(10)])
     summary = evaluate(spark, run)
     assert summary.latency_ms["total"]["count"] == 0
@@ -114,7 +129,7 @@ MISTAKES = [
     ("raise SystemExit('enough')", "SystemExit: enough"),
     (
         "return inputs['flow'].select('n_seq', f.udf(lambda key: 1 // 0)('key').alias('id'))",
-        "the reference of the job file could not be computed",
+        "the reference of the script could not be computed",
     ),
 ]
 
@@ -124,19 +139,19 @@ MISTAKES = [
     [pytest.param(*one, marks=() if n % 4 == 0 else pytest.mark.full) for n, one in enumerate(MISTAKES)],
 )
 def test_a_mistake_in_the_reference_keeps_the_run(spark: Any, tmp_path: Path, reference: str, says: str) -> None:
-    job = f"{BUILD}\n\nkey = ['id']\n\n\ndef reference(inputs):\n    {reference}\n"
-    run = with_job(SyntheticRun(), tmp_path / "run", job)
+    script = f"{BUILD}\n\nkey = ['id']\n\n\ndef reference(inputs):\n    {reference}\n"
+    run = with_script(SyntheticRun(), tmp_path / "run", script)
     with pytest.raises(UsageError) as refused:
         evaluate(spark, run)
     said = refused.value.message()
     assert says in said
-    assert f"streamgauge evaluate {run.path} --job my.py" in said
+    assert f"streamgauge evaluate {run.path} --script my.py" in said
     assert "Traceback" not in said
     assert not run.summary_path.exists()
 
 
 def test_a_mistake_in_a_mended_file_is_told_of_that_file(spark: Any, tmp_path: Path) -> None:
-    run = with_job(SyntheticRun(), tmp_path / "run", BUILD + ONE_TO_ONE)
+    run = with_script(SyntheticRun(), tmp_path / "run", BUILD + ONE_TO_ONE)
     mended = tmp_path / "elsewhere" / "mended.py"
     mended.parent.mkdir()
     mended.write_text(f"{BUILD}\n\nkey = ['id']\n\n\ndef reference(inputs):\n    return inputs['flows']\n")
@@ -145,7 +160,7 @@ def test_a_mistake_in_a_mended_file_is_told_of_that_file(spark: Any, tmp_path: P
         evaluate(spark, run)
     said = refused.value.message()
     assert f"where: {mended}, line 12: return inputs['flows']" in said
-    assert f"streamgauge evaluate {run.path} --job mended.py" in said
+    assert f"streamgauge evaluate {run.path} --script mended.py" in said
     assert "my.py" not in said
 
 
@@ -156,10 +171,10 @@ def test_modules_beside_the_file_are_its_own(spark: Any, tmp_path: Path) -> None
         directory = tmp_path / name
         directory.mkdir()
         (directory / "beside.py").write_text(f"def ident(n_seq):\n    return '{prefix}_%04d' % (n_seq // 2)\n")
-        job = ONE_TO_ONE.replace('f.get_json_object("value", "$.id")', "f.udf(beside.ident)('n_seq')")
+        script = ONE_TO_ONE.replace('f.get_json_object("value", "$.id")', "f.udf(beside.ident)('n_seq')")
         made = SyntheticRun()
         ids(made)
-        summary = evaluate(spark, with_job(made, directory / "run", f"import beside\n{BUILD}{job}"))
+        summary = evaluate(spark, with_script(made, directory / "run", f"import beside\n{BUILD}{script}"))
         matched.append(summary.results["matched"])
     assert matched == [30, 0]
     assert "beside" not in sys.modules
@@ -168,7 +183,7 @@ def test_modules_beside_the_file_are_its_own(spark: Any, tmp_path: Path) -> None
 
 def test_a_run_of_our_own_says_that_it_is_validated(spark: Any, tmp_path: Path) -> None:
     summary = evaluate(spark, SyntheticRun().write(tmp_path / "run"))
-    assert (summary.validated, summary.job) == (True, None)
+    assert (summary.validated, summary.script) == (True, None)
 
 
 @pytest.fixture
@@ -207,9 +222,9 @@ def test_the_message_that_a_reader_sees_first(spark: Any, tmp_path: Path) -> Non
     """The page of an unvalidated run says so beside its verdict, and does not call the answers checked."""
     from streamgauge.report import write
 
-    run = with_job(SyntheticRun(), tmp_path / "run", BUILD)
+    run = with_script(SyntheticRun(), tmp_path / "run", BUILD)
     evaluate(spark, run)
     page = write(run).read_text()
     assert "VALID · unvalidated: no reference" in page
     assert "nothing says whether the answers are right" in page
-    assert "the job my.py instead of stage" in page
+    assert "the script my.py instead of stage" in page

@@ -1,4 +1,4 @@
-"""A reader's own job file as the engine's query."""
+"""A user's script as the engine's query."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from streamgauge.engines.spark.sources import read
 from streamgauge.errors import UsageError
-from streamgauge.workloads.own.job_file import one_line, running
+from streamgauge.workloads.own.script import one_line, running
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
 NOTHING_MEASURED = "fix the file and run again; nothing was measured"
 
 _for_good = ExitStack()
-"""The query needs what the file defines as long as this process lives."""
+"""The query needs what the script defines as long as this process lives."""
 
 
 def build(spark: SparkSession, job: Mapping[str, Any]) -> DataFrame:
-    """What the job file makes of the source, as key and value. Raises UsageError for any mistake in the file."""
-    own = job["own_job"]
+    """What the script makes of the source, as key and value. Raises UsageError for any mistake in it."""
+    script = job["script"]
     try:
-        code = _for_good.enter_context(running(Path(own["copy"]), Path(own["path"]), spark))
-        return messages(code.call("build", spark, source(spark, job)), code.file.key, own["path"])
+        code = _for_good.enter_context(running(Path(script["copy"]), Path(script["path"]), spark))
+        return messages(code.call("build", spark, source(spark, job)), code.script.key, script["path"])
     except UsageError as problem:
         raise UsageError(
             problem.what, where=problem.where, got=problem.got, expected=problem.expected, hint=NOTHING_MEASURED
@@ -47,7 +47,7 @@ def start(sink: DataStreamWriter, job: Mapping[str, Any]) -> StreamingQuery:
 def refused(problem: Exception, job: Mapping[str, Any]) -> UsageError:
     return UsageError(
         "Spark does not take the query that build returned",
-        where=job["own_job"]["path"],
+        where=job["script"]["path"],
         got=one_line(problem),
         hint=NOTHING_MEASURED,
     )

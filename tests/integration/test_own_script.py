@@ -1,4 +1,4 @@
-"""A reader's own job on the real engine: measured and checked like ours, and its mistakes told in one message."""
+"""A user's script on the real engine: measured and checked like ours, and its mistakes reported in one message."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from streamgauge.run.reporter import NullReporter
 from streamgauge.run.runner import run_scenario
 from streamgauge.rundir import RunDir
 from streamgauge.studies import scenario as scenarios
-from streamgauge.workloads.own.job_file import inspect
+from streamgauge.workloads.own.script import inspect
 
 pytestmark = pytest.mark.engine("spark")
 
-EXAMPLE = Path(__file__).parents[2] / "examples" / "own_job.py"
+EXAMPLE = Path(__file__).parents[2] / "examples" / "own_script.py"
 
-RunJob = Callable[[Path], tuple[RunDir, Summary]]
+RunScript = Callable[[Path], tuple[RunDir, Summary]]
 
 ONLY_BUILD = """\
 from beside import doubled
@@ -36,15 +36,15 @@ def build(spark, source):
 
 
 @pytest.fixture
-def run_job(shared: Bench) -> RunJob:
-    """A short run of a job file; one that the machine spoilt (INVALID) is repeated."""
+def run_script(shared: Bench) -> RunScript:
+    """A short run of a script; one that the machine spoilt (INVALID) is repeated."""
 
     def run(file: Path) -> tuple[RunDir, Summary]:
         short = {"warmup_s": "3", "measured_s": "5", "rate_per_s": "200", "quiet_s": "2"}
-        scenario = scenarios.resolve("ospbench/latency", engine="spark", changes=short, job=inspect(file))
+        scenario = scenarios.resolve("ospbench/latency", engine="spark", changes=short, script=inspect(file))
 
         def once(_: int) -> tuple[RunDir, Summary]:
-            request = Request(scenario, shared.out("job"), transport_address=shared.transport_address)
+            request = Request(scenario, shared.out("script"), transport_address=shared.transport_address)
             return run_scenario(request, NullReporter(), shared.evaluator)
 
         return until_valid(once, lambda done: done[1].verdict == "INVALID")
@@ -53,34 +53,34 @@ def run_job(shared: Bench) -> RunJob:
 
 
 @pytest.mark.full
-def test_the_example_is_right(run_job: RunJob) -> None:
-    run, summary = run_job(EXAMPLE)
+def test_the_example_is_right(run_script: RunScript) -> None:
+    run, summary = run_script(EXAMPLE)
     assert summary.verdict == "VALID", summary.reasons
     results = summary.results
     assert results["matched"] == results["expected"] > 0
     assert {results[word] for word in ("wrong", "lost", "unfinished", "unexpected")} == {0}
     assert summary.latency_ms["total"]["count"] > 0
-    assert run.manifest().scenario.job.sha256 == summary.job.sha256 == inspect(EXAMPLE).sha256
-    assert run.job_path.read_bytes() == EXAMPLE.read_bytes()
+    assert run.manifest().scenario.script.sha256 == summary.script.sha256 == inspect(EXAMPLE).sha256
+    assert run.script_path.read_bytes() == EXAMPLE.read_bytes()
 
 
 @pytest.mark.full
-def test_an_error_in_build_is_found(run_job: RunJob, tmp_path: Path) -> None:
+def test_an_error_in_build_is_found(run_script: RunScript, tmp_path: Path) -> None:
     right = EXAMPLE.read_text()
     wrong = right.replace('f.sum("m.flow")', 'f.max("m.flow")', 1)
     assert wrong != right
     (tmp_path / "wrong.py").write_text(wrong)
-    _, summary = run_job(tmp_path / "wrong.py")
+    _, summary = run_script(tmp_path / "wrong.py")
     assert summary.verdict == "FAILED"
     assert summary.results["wrong"] > 0
 
 
 @pytest.mark.full
-def test_a_job_without_reference_is_unvalidated(run_job: RunJob, tmp_path: Path) -> None:
+def test_a_script_without_reference_is_unvalidated(run_script: RunScript, tmp_path: Path) -> None:
     """Its output names its input, so the latency is known; a module beside it runs in Spark's Python workers."""
     (tmp_path / "beside.py").write_text("def doubled(flow):\n    return 2 * flow\n")
     (tmp_path / "my.py").write_text(ONLY_BUILD)
-    run, summary = run_job(tmp_path / "my.py")
+    run, summary = run_script(tmp_path / "my.py")
     assert (summary.verdict, summary.validated) == ("VALID", False)
     assert set(summary.results.values()) == {None}
     # One of two records is a flow, and each of them came out, however late: 8.5 s of load, 5 of them measured.
@@ -100,8 +100,8 @@ def test_a_build_that_cannot_run_is_told_before_there_is_load(
     shared: Bench, tmp_path: Path, build: str, says: str
 ) -> None:
     (tmp_path / "my.py").write_text(f"def build(spark, source):\n    {build}\n")
-    arguments = ("run", "ospbench/latency", "--job", "my.py", "--bootstrap", shared.transport_address, "--out", "run")
-    done = streamgauge(*arguments, cwd=tmp_path)
+    where = ("--bootstrap", shared.transport_address, "--out", "run")
+    done = streamgauge("run", "ospbench/latency", "--script", "my.py", *where, cwd=tmp_path)
     assert done.returncode == 2, done.stderr
     said = done.stderr[done.stderr.index("streamgauge: ") :]
     assert says in said
@@ -113,8 +113,8 @@ def test_a_build_that_cannot_run_is_told_before_there_is_load(
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (("--job", "none.py"), "No such file"),
-        (("--job", str(EXAMPLE), "--engine", "echo"), "engine echo takes no job file"),
+        (("--script", "none.py"), "No such file"),
+        (("--script", str(EXAMPLE), "--engine", "echo"), "engine echo takes no script"),
     ],
 )
 def test_what_is_seen_before_anything_starts(tmp_path: Path, arguments: tuple[str, ...], says: str) -> None:
@@ -124,7 +124,7 @@ def test_what_is_seen_before_anything_starts(tmp_path: Path, arguments: tuple[st
     assert not list(tmp_path.iterdir())
 
 
-def test_the_plan_names_the_job(tmp_path: Path) -> None:
-    done = in_process("plan", "ospbench/latency", "--job", str(EXAMPLE), cwd=tmp_path)
+def test_the_plan_names_the_script(tmp_path: Path) -> None:
+    done = in_process("plan", "ospbench/latency", "--script", str(EXAMPLE), cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert f"replaced by your own: {EXAMPLE}, answers checked by id, window_end_ms" in done.stdout

@@ -1,4 +1,4 @@
-"""Job files for the tests, and run directories that hold one."""
+"""Scripts for the tests, and run directories that hold one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from synthetic import SyntheticRun
 from run_files import content
 from streamgauge.rundir import RunDir
 from streamgauge.stored import write_json
-from streamgauge.workloads.own.job_file import inspect
+from streamgauge.workloads.own.script import inspect
 
 BUILD = """\
 from pyspark.sql import functions as f
@@ -33,7 +33,7 @@ def reference(inputs):
 """
 
 PAIRS = """
-from streamgauge.job import behind_each
+from streamgauge.script import behind_each
 
 key = ["id"]
 
@@ -46,7 +46,7 @@ def reference(inputs):
 """
 
 PER_LANE = """
-from streamgauge.job import behind
+from streamgauge.script import behind
 
 key = ["lane"]
 
@@ -57,15 +57,15 @@ def reference(inputs):
 """
 
 
-def with_job(made: SyntheticRun, path: Path, job: str) -> RunDir:
-    """The run as one of that job file, which lies beside the run directory."""
+def with_script(made: SyntheticRun, path: Path, script: str) -> RunDir:
+    """The run as one of that script, which lies beside the run directory."""
     file = path.parent / "my.py"
-    file.write_text(job)
+    file.write_text(script)
     run = made.write(path)
     manifest: dict[str, Any] = content(run.manifest_path)
-    manifest["scenario"]["job"] = asdict(inspect(file))
+    manifest["scenario"]["script"] = asdict(inspect(file))
     write_json(run.manifest_path, manifest)
-    run.job_path.write_text(job)
+    run.script_path.write_text(script)
     return run
 
 

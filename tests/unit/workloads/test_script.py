@@ -1,4 +1,4 @@
-"""A reader's job file, as far as it can be judged without running it."""
+"""A user's script, as far as it can be judged without running it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from streamgauge.errors import UsageError
-from streamgauge.workloads.own.job_file import inspect
+from streamgauge.workloads.own.script import inspect
 
 BUILD = "def build(spark, source):\n    return source\n"
 CHECKED = BUILD + "def reference(inputs):\n    return inputs['flow']\n"
@@ -54,10 +54,10 @@ def test_every_way_to_have_a_build(file: Path, text: str) -> None:
     [
         ("def bild(spark, source): ...", "has no build"),
         ("def outer():\n    def build(spark, source): ...", "has no build"),
-        ("x = 1\ndef build(spark, source)\n    pass", "line 2"),
-        ("x = 1\x00", "no Python"),
-        ("async def build(spark, source): ...", "no ordinary function"),
-        ("class build: ...", "no ordinary function"),
+        ("x = 1\ndef build(spark, source)\n    pass", "my.py:2: syntax error"),
+        ("x = 1\x00", "my.py: syntax error"),
+        ("async def build(spark, source): ...", "must be an ordinary function"),
+        ("class build: ...", "must be an ordinary function"),
         ("def build(source): ...", "def build(spark, source)"),
         ("def build(spark, source, third): ...", "def build(spark, source)"),
         ("def build(spark, source, *, depth): ...", "def build(spark, source)"),
@@ -70,9 +70,9 @@ def test_every_way_to_have_a_build(file: Path, text: str) -> None:
         (CHECKED + "key = ['id', 7]", "does not name columns"),
         (CHECKED + "key = list('ab')", "known only when the file runs"),
         (BUILD + "def reference(): ...\nkey = ['id']", "def reference(inputs)"),
-        (BUILD + "settles_s = '2s'", "no number of seconds"),
-        (BUILD + "settles_s = -1", "no number of seconds"),
-        (BUILD + "settles_s = True", "no number of seconds"),
+        (BUILD + "settles_s = '2s'", "a number of seconds from 0"),
+        (BUILD + "settles_s = -1", "a number of seconds from 0"),
+        (BUILD + "settles_s = True", "a number of seconds from 0"),
     ],
 )
 def test_mistakes_are_found_before_anything_runs(file: Path, text: str, says: str) -> None:
@@ -89,5 +89,5 @@ def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="Is a directory"):
         inspect(tmp_path)
     (tmp_path / "latin.py").write_bytes(b"x = '\xe9'\n")
-    with pytest.raises(UsageError, match="no Python"):
+    with pytest.raises(UsageError, match="syntax error"):
         inspect(tmp_path / "latin.py")

@@ -1,4 +1,4 @@
-"""A reader's own job file: what it holds, found without running it; and its functions, run.
+"""A user's script: what it holds, found without running it; and its functions, run.
 
 The file is code. It runs in the engine's Python process (``build``) and in the evaluator's (``reference``), nowhere
 else.
@@ -12,53 +12,54 @@ import sys
 import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from importlib.util import decode_source
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from streamgauge.errors import UsageError
-from streamgauge.model import JobFile
+from streamgauge.model import Script
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-MODULE = "streamgauge_own_job"
+MODULE = "streamgauge_own_script"
 SETTLES_MOST_S = 3600.0
 
 _EXPECTED = "def build(spark, source), which returns a streaming DataFrame"
-_TUTORIAL = "docs/tutorial/own-job.md and examples/own_job.py"
+_TUTORIAL = "docs/tutorial/own-script.md and examples/own_script.py"
 
 
-def inspect(path: Path) -> JobFile:
+def inspect(path: Path) -> Script:
     """What the file says of itself. It is read, not run. Raises UsageError with the line of the mistake."""
     try:
         content = path.read_bytes()
     except OSError as problem:
-        raise UsageError("the job file cannot be read", where=path, got=problem.strerror, hint=_TUTORIAL) from None
+        raise UsageError("the script cannot be read", where=path, got=problem.strerror, hint=_TUTORIAL) from None
     try:
         tree = ast.parse(content, filename=path.name)
     except SyntaxError as problem:
-        line = f"{path}, line {problem.lineno}" if problem.lineno else str(path)
-        shown = f": {problem.text.strip()}" if problem.text else ""
-        raise UsageError("the job file is no Python", where=line, got=f"{problem.msg}{shown}") from None
+        line = f"{path}:{problem.lineno}" if problem.lineno else str(path)
+        shown = problem.text.strip() if problem.text else None
+        raise UsageError(f"{line}: syntax error: {problem.msg}", got=shown, hint=_TUTORIAL) from None
     except ValueError as problem:  # a null byte
-        raise UsageError("the job file is no Python", where=path, got=str(problem)) from None
+        raise UsageError(f"{path}: syntax error: {problem}", hint=_TUTORIAL) from None
     found = _Names(path, tree.body)
     if "build" not in found and not found.imports_all:
-        raise UsageError("the job file has no build", where=path, expected=_EXPECTED, hint=_TUTORIAL)
+        raise UsageError("the script has no build", where=path, expected=_EXPECTED, hint=_TUTORIAL)
     found.check_function("build", ("spark", "source"))
     found.check_function("reference", ("inputs",))
     key = found.literal("key")
     if ("reference" in found) != (key is not None):
         given, lacking = ("reference", "key") if key is None else ("key", "reference")
         raise UsageError(
-            f"the job file has a {given} but no {lacking}",
+            f"the script has a {given} but no {lacking}",
             where=path,
             expected='def reference(inputs) and key = ["id", …], which names the columns that tell its rows apart',
             hint=_TUTORIAL,
         )
-    return JobFile(
+    return Script(
         path=str(path.absolute()),
         sha256=hashlib.sha256(content).hexdigest(),
         key=found.key(key),
@@ -102,7 +103,7 @@ class _Names:
             return
         expected = f"def {name}({', '.join(takes)})"
         if not isinstance(found, ast.FunctionDef):
-            raise UsageError(f"{name} is no ordinary function", where=self._where(name), expected=expected)
+            raise UsageError(f"{name} must be an ordinary function", where=self._where(name), expected=expected)
         arguments = found.args
         most = len(arguments.posonlyargs) + len(arguments.args)
         least = most - len(arguments.defaults)
@@ -145,10 +146,10 @@ class _Names:
             return 0.0
         if isinstance(given, bool) or not isinstance(given, int | float) or not 0 <= given <= SETTLES_MOST_S:
             raise UsageError(
-                "settles_s is no number of seconds",
+                "invalid settles_s",
                 where=self._where("settles_s"),
                 got=given if given is _NOT_WRITTEN_DOWN else repr(given),
-                expected=f"0 to {SETTLES_MOST_S:g}, written down as it is: settles_s = 3",
+                expected=f"a number of seconds from 0 to {SETTLES_MOST_S:g}, written down as it is: settles_s = 3",
             )
         return float(given)
 
@@ -156,52 +157,51 @@ class _Names:
 _NOT_WRITTEN_DOWN = "a value that is known only when the file runs"
 
 
-class JobCode:
-    """The functions of a job file that has been run. What they raise becomes a UsageError that names the line."""
+class ScriptCode:
+    """The functions of a script that has been run. What they raise becomes a UsageError that names the line."""
 
-    def __init__(self, file: JobFile, text: str, module: ModuleType) -> None:
-        self.file = file
+    def __init__(self, script: Script, text: str, module: ModuleType) -> None:
+        self.script = script
         self._text = text
         self._module = module
 
     def call(self, function: str, *arguments: Any) -> Any:
         found = getattr(self._module, function, None)
         if not callable(found):
-            raise UsageError(f"{function} is no function", where=self.file.path, got=type(found).__name__)
+            raise UsageError(f"{function} is not a function", where=self.script.path, got=type(found).__name__)
         try:
             return found(*arguments)
         except (Exception, SystemExit) as problem:
-            raise self.blamed(f"{function} of the job file failed", problem) from problem
+            raise self.blamed(f"{function} of the script failed", problem) from problem
 
     def blamed(self, what: str, problem: BaseException) -> UsageError:
-        """The error that shows the reader his own line and what was said there."""
+        """The error that shows the user's own line and what was raised there."""
         frames = traceback.extract_tb(problem.__traceback__)
-        lines = [frame.lineno for frame in frames if frame.filename == self.file.path and frame.lineno]
-        where = self.file.path
+        lines = [frame.lineno for frame in frames if frame.filename == self.script.path and frame.lineno]
+        where = self.script.path
         if lines:
             where = f"{where}, line {lines[-1]}: {self._text.splitlines()[lines[-1] - 1].strip()}"
         return UsageError(what, where=where, got=one_line(problem))
 
 
 @contextmanager
-def running(copy: Path, original: Path, spark: SparkSession) -> Iterator[JobCode]:
-    """Run the file ``copy``, as if it lay where the reader has it, and give its functions.
+def running(copy: Path, original: Path, spark: SparkSession) -> Iterator[ScriptCode]:
+    """Run the file ``copy``, as if it lay where the user has it, and give its functions.
 
     Modules beside the original can be imported, here and in Spark's Python workers on this machine. With the block
     they are forgotten again: the next file may have others of the same name.
     """
     from pyspark import cloudpickle
 
-    file = inspect(copy)
-    file = JobFile(str(original), file.sha256, file.key, file.settles_s)
+    script = replace(inspect(copy), path=str(original))
     text = decode_source(copy.read_bytes())
     module = ModuleType(MODULE)
     module.__file__ = str(original)
-    code = JobCode(file, text, module)
+    code = ScriptCode(script, text, module)
     beside = str(original.parent)
     environment = spark.sparkContext.environment
     before = set(sys.modules)
-    # Last, so that a file of the reader's does not take the place of a library's.
+    # Last, so that a file of the user's does not take the place of a library's.
     sys.path.append(beside)
     sys.modules[MODULE] = module
     environment["PYTHONPATH"] = beside
@@ -211,18 +211,18 @@ def running(copy: Path, original: Path, spark: SparkSession) -> Iterator[JobCode
         try:
             exec(compile(text, str(original), "exec", dont_inherit=True), module.__dict__)  # noqa: S102  it is code
         except (Exception, SystemExit) as problem:
-            raise code.blamed("the job file cannot be run", problem) from problem
+            raise code.blamed("the script cannot be run", problem) from problem
         yield code
     finally:
         cloudpickle.unregister_pickle_by_value(module)
         del environment["PYTHONPATH"]
         sys.path.remove(beside)
-        for name in [name for name in set(sys.modules) - before if _is_readers(name, beside)]:
+        for name in [name for name in set(sys.modules) - before if _is_users(name, beside)]:
             del sys.modules[name]
 
 
-def _is_readers(module: str, directory: str) -> bool:
-    """Whether it came from beside the job file. A virtual environment, or we, may lie below the same directory."""
+def _is_users(module: str, directory: str) -> bool:
+    """Whether it came from beside the script. A virtual environment, or we, may lie below the same directory."""
     file = getattr(sys.modules[module], "__file__", None) or ""
     return module == MODULE or (
         file.startswith(directory) and "site-packages" not in file and not module.startswith("streamgauge.")
