@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import settings
@@ -32,6 +33,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    for item in items:
+        if "shared" not in item.fixturenames or item.path.parent.name != "conformance":
+            item.add_marker(pytest.mark.xdist_group(item.path.stem))
     wanted = config.getoption("--engine")
     if wanted is None:
         return
@@ -58,8 +62,20 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
 
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    if output := getattr(session.config, "workeroutput", None):
+        output["runs"] = asdict(RUNS)
+        return
     if exitstatus == pytest.ExitCode.OK and RUNS.problem():
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """Count what a worker ran; one that crashed has no output, and its test has failed."""
+    counted = getattr(node, "workeroutput", {}).get("runs")
+    if counted:
+        RUNS.total += counted["total"]
+        RUNS.invalid += counted["invalid"]
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

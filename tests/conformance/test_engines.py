@@ -22,6 +22,8 @@ OWN_COMMAND_DOES = {"traffic/ingest", "traffic/parse"}
 ENGINES = registry.names("engines")
 QUIET_S = 2.0
 """For engines that report what they have consumed: the drain waits for that anyway."""
+OFTEN = {"flink": {"checkpoint_ms": "1000"}}
+"""The drain waits for what an engine commits, too."""
 
 
 def program(engine: str) -> tuple[str, ...]:
@@ -52,7 +54,7 @@ def test_plan(name: str) -> None:
 
 @pytest.mark.parametrize(("name", "case"), all_cases())
 def test_run(shared: Bench, name: str, case: Case) -> None:
-    changes = {**case.settings, **({} if program(name) else {"quiet_s": str(QUIET_S)})}
+    changes = {**OFTEN.get(name, {}), **case.settings, **({} if program(name) else {"quiet_s": str(QUIET_S)})}
     observed = until_valid(
         lambda _: observe(
             shared, registry.engine(name), case.workload, program(name), changes, case.scenario, attempts=1

@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 from driving import STREAMGAUGE, in_process, repeated, streamgauge
 
+from streamgauge.conformance.suite import Bench
+
 CAP_PER_S = 1000
 SHORT = (
     *("capacity", "ospbench/throughput", "--engine", "echo", "--set", f"cap_per_s={CAP_PER_S}"),
@@ -63,12 +65,12 @@ def check_found(out: Path, done: subprocess.CompletedProcess[str]) -> dict[str, 
 
 
 @pytest.mark.timeout(900)
-def test_a_known_capacity_is_found(tmp_path: Path) -> None:
+def test_a_known_capacity_is_found(shared: Bench, tmp_path: Path) -> None:
     directories: list[Path] = []
 
     def once(attempt: int) -> subprocess.CompletedProcess[str]:
         directories.append(tmp_path / str(attempt))
-        return search(directories[-1], "--resolution", "50%")
+        return search(directories[-1], "--resolution", "100%", "--bootstrap", shared.transport_address)
 
     done = repeated(once)
     check_found(directories[-1], done)

@@ -36,7 +36,8 @@ from streamgauge.studies.stages import VARIANTS
 ATTEMPTS = 3
 LOAD = LoadPlan(rate_per_s=200, warmup_s=1.0, measured_s=4.0, tail_s=0.5)
 LONGER_LOAD = replace(LOAD, warmup_s=2.0, measured_s=10.0)
-"""Twelve seconds with the warm-up: some results look back nine."""
+"""Of results that take long to settle. Twelve seconds with the warm-up: some look back nine."""
+LONG_TO_SETTLE_S = 2.0
 
 
 @dataclass(frozen=True)
@@ -173,7 +174,7 @@ def scenario_for(
     described = scenarios.describe(name)
     chosen = next(chosen for chosen, of_choice in described.workloads.items() if of_choice == workload)
     resolved = scenarios.resolve(name, engine=engine.name, changes={described.choice: chosen, **(changes or {})})
-    load = LONGER_LOAD if registry.workload(workload).kind is ResultKind.FINAL_PER_KEY else LOAD
+    load = LONGER_LOAD if registry.workload(workload).settles_s(resolved.parameters) > LONG_TO_SETTLE_S else LOAD
     return replace(resolved, load=replace(load, tail_s=max(load.tail_s, resolved.load.tail_s)), sustained=None)
 
 

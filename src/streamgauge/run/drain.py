@@ -32,7 +32,7 @@ class QuietDetector:
 
     @property
     def quiet_s(self) -> float:
-        """Seconds without output that count as quiet: at least ``least_s``, 3 triggers, 3 times the longest gap between
+        """Seconds without progress that count as quiet: at least ``least_s``, 3 triggers, 3 times the longest gap between
         two outputs of a partition, and the longest that records have waited."""
         return max(self._least_s, QUIET_GAPS * self._longest_gap_s, self._longest_wait_s)
 
@@ -48,7 +48,8 @@ class QuietDetector:
                 self._longest_gap_s = max(self._longest_gap_s, gap_s)
             self._moved_s[partition] = now_s
         self._ends |= moved
-        if moved or self._silent_since_s is None:
+        # What has only just been consumed has its results still to come.
+        if moved or (done or 0) > self._done or self._silent_since_s is None:
             self._silent_since_s = now_s
         if done and self._began is None:
             self._began = (now_s, done)

@@ -103,3 +103,14 @@ def test_without_outputs_all_input_must_be_consumed() -> None:
     quiet = QuietDetector(QUIET_S, has_output=False)
     assert not quiet.is_quiet(0.0, behind=True)
     assert quiet.is_quiet(0.0, behind=False)
+
+
+def test_what_has_only_just_been_consumed_has_its_results_still_to_come() -> None:
+    """A slow first batch: nothing comes out for a long time, and then everything is consumed at once."""
+    quiet = QuietDetector(2.0)
+    for second in range(10):
+        quiet.see(second, {0: 0}, lag=2200, done=0, judged=True)
+    quiet.see(10, {0: 0}, lag=0, done=2200, judged=True)
+    assert not quiet.is_quiet(10.0, behind=False)
+    quiet.see(12, {0: 0}, lag=0, done=2200, judged=True)
+    assert quiet.is_quiet(12.0, behind=False)

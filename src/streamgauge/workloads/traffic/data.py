@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -89,11 +90,10 @@ class Traffic(Dataset):
             raise UsageError("a traffic data set needs a measurement point", got=points, expected="at least 1")
         self.points = points
         self._seed = mix(np.array([seed % 2**64], np.uint64))[0]
-        lanes = _lanes_of_points(self._seed, points)
-        self.lanes = int(lanes.sum())
+        self._lanes_by_point = _lanes_of_points(self._seed, points)
+        self.lanes = int(self._lanes_by_point.sum())
         """Lanes of all points; a round has twice as many messages."""
         self._records = min(MAX_RECORDS, 2 * self.lanes * _MAX_ROUNDS)
-        self._keys, self._rows = self._static(lanes)
         self._choose = None if keys == "dataset" else spread(keys, self.lanes)
 
     @classmethod
@@ -126,13 +126,14 @@ class Traffic(Dataset):
 
     def _in_turn(self, n_seq: range) -> tuple[_U8, list[bytes]]:
         """The lanes one after another, round by round."""
+        static_keys, static_rows = self._static
         rows = np.empty((len(n_seq), WIDTH), np.uint8)
         keys: list[bytes] = []
         for start, stop, round_, entry in self._pieces(n_seq):
             entries = slice(entry, entry + stop - start)
-            rows[start:stop] = self._rows[entries]
+            rows[start:stop] = static_rows[entries]
             rows[start:stop, _TIMESTAMP] = _ascii(str(FIRST_TIMESTAMP + timedelta(minutes=round_)))
-            keys += self._keys[entries]
+            keys += static_keys[entries]
         return rows, keys
 
     def _at_random(self, numbers: _U64) -> tuple[_U8, list[bytes]]:
@@ -144,11 +145,12 @@ class Traffic(Dataset):
         assert self._choose is not None
         pair = numbers // np.uint64(2)
         entries = self._choose(mix(mix(pair) ^ self._seed) / 2.0**64)
-        rows = self._rows[entries]
+        static_keys, static_rows = self._static
+        rows = static_rows[entries]
         moments = np.datetime64(FIRST_TIMESTAMP, "s") + pair.astype(np.int64)
         texts = np.char.replace(np.datetime_as_string(moments, unit="s"), "T", " ").astype("S19")
         rows[:, _TIMESTAMP] = texts.view(np.uint8).reshape(len(pair), 19)
-        return rows, [self._keys[entry] for entry in entries.tolist()]
+        return rows, [static_keys[entry] for entry in entries.tolist()]
 
     def _pieces(self, n_seq: range) -> Iterator[tuple[int, int, int, int]]:
         """Runs of rows inside one round: first row, row behind the last, round, lane entry of the first."""
@@ -159,8 +161,13 @@ class Traffic(Dataset):
             yield row, stop, round_, entry
             row = stop
 
-    def _static(self, lanes: npt.NDArray[np.int64]) -> tuple[list[bytes], _U8]:
-        """Of each lane entry the key, and the message with all that does not change from round to round."""
+    @cached_property
+    def _static(self) -> tuple[list[bytes], _U8]:
+        """Of each lane entry the key, and the message with all that does not change from round to round.
+
+        Built with the first records: a plan needs none, and at millions of lanes it takes seconds.
+        """
+        lanes = self._lanes_by_point
         point = np.repeat(np.arange(self.points), lanes)
         lane = np.arange(self.lanes) - np.repeat(np.cumsum(lanes) - lanes, lanes)
         place = mix(point.astype(np.uint64) + np.uint64(MAX_RECORDS) ^ self._seed)
