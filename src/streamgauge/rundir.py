@@ -110,12 +110,12 @@ class RunDir:
                 expected="a directory that `streamgauge run` wrote",
                 hint=f"streamgauge run {defaults.SCENARIO}",
             )
-        found = stored.read_object(run.manifest_path).get("format")
-        if found != FORMAT:
+        format_number = stored.read_object(run.manifest_path).get("format")
+        if format_number != FORMAT:
             raise UsageError(
                 "the run directory has a format that this version does not read",
                 where=run.manifest_path,
-                got=found,
+                got=format_number,
                 expected=FORMAT,
                 hint="the version of streamgauge that wrote it",
             )
@@ -171,11 +171,11 @@ class RunDir:
     def keep_script(self, script: Script) -> None:
         """Copy the script. Raises UsageError when it is no longer the one that was asked for."""
         content = Path(script.path).read_bytes()
-        if (found := hashlib.sha256(content).hexdigest()) != script.sha256:
+        if (sha256 := hashlib.sha256(content).hexdigest()) != script.sha256:
             raise UsageError(
                 "the script was changed while it was measured",
                 where=script.path,
-                got=f"sha256 {found}",
+                got=f"sha256 {sha256}",
                 expected=script.sha256,
                 hint="run it again",
             )

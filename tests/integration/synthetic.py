@@ -188,11 +188,11 @@ def _pause(at_s: float) -> dict[str, Any]:
 
 def _topic(rows: Sequence[tuple[str, str, int, int]]) -> pa.Table:
     """Offsets are given in the order of the rows of each partition."""
-    taken: dict[int, int] = {}
+    next_offsets: dict[int, int] = {}
     offsets = []
     for row in rows:
-        offsets.append(taken.get(row[2], 0))
-        taken[row[2]] = offsets[-1] + 1
+        offsets.append(next_offsets.get(row[2], 0))
+        next_offsets[row[2]] = offsets[-1] + 1
     return pa.table(
         {
             "key": pa.array([row[0] for row in rows], pa.string()),

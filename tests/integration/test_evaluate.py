@@ -155,10 +155,10 @@ def test_every_way_to_be_wrong(judged: Any) -> None:
         "2 results came out twice; the engine claims exactly-once",
     ]
     # 16 of the 20 measured records matched; 14 at its first right output.
-    found = summary["latency_ms"]["total"]
-    assert (found["count"], found["missing"]) == (16, 1)
+    total_ms = summary["latency_ms"]["total"]
+    assert (total_ms["count"], total_ms["missing"]) == (16, 1)
     # Record 11, due at 1.1 s, had not come when the drain ended at 10 s.
-    assert (found["max"], found["max_at_least"]) == (None, 8900.0)
+    assert (total_ms["max"], total_ms["max_at_least"]) == (None, 8900.0)
 
 
 def test_right_wrong_right_is_counted(judged: Any) -> None:
@@ -205,7 +205,9 @@ def test_an_input_counted_twice_after_a_fault(
     summary = judged(made)
     assert summary["results"] == counts(expected=30, matched=28, wrong=2)
     assert (summary["verdict"], summary["reasons"]) == (verdict, reasons)
-    assert any("wrong after a fault" in said for said in summary["warnings"]) == (declared and fault_s is not None)
+    assert any("wrong after a fault" in warning for warning in summary["warnings"]) == (
+        declared and fault_s is not None
+    )
 
 
 @pytest.mark.parametrize(
@@ -272,9 +274,9 @@ def test_a_system_that_falls_silent_has_failed(judged: Any) -> None:
         "results are unfinished"
     ]
     # 100 of the 500 measured ones took 20 ms; the others had taken 3.01 to 7 s when the run ended.
-    found = summary["latency_ms"]["total"]
-    assert (found["count"], found["missing"], found["p50"], found["p99"]) == (100, 400, None, None)
-    assert 4000 < found["p50_at_least"] < 5000
+    total_ms = summary["latency_ms"]["total"]
+    assert (total_ms["count"], total_ms["missing"], total_ms["p50"], total_ms["p99"]) == (100, 400, None, None)
+    assert 4000 < total_ms["p50_at_least"] < 5000
     assert exit_code(Summary.model_validate(summary)) == 4
 
 
@@ -284,12 +286,12 @@ def test_percentiles_are_exact(judged: Any, tmp_path: Path) -> None:
     made.outputs = [Output(n, int(after_ms[n]), message(n)) for n in made.inputs]
     summary = judged(made)
     measured = after_ms[100:1100]
-    found = summary["latency_ms"]["total"]
-    assert found["count"] == 1000
+    total_ms = summary["latency_ms"]["total"]
+    assert total_ms["count"] == 1000
     for name, percent in (("p50", 50), ("p90", 90), ("p99", 99)):
-        assert found[name] == pytest.approx(np.percentile(measured, percent), abs=5e-4)
-    assert found["p999"] is None
-    assert found["mean"] == pytest.approx(measured.mean(), abs=5e-4)
+        assert total_ms[name] == pytest.approx(np.percentile(measured, percent), abs=5e-4)
+    assert total_ms["p999"] is None
+    assert total_ms["mean"] == pytest.approx(measured.mean(), abs=5e-4)
     seconds = pq.read_table(tmp_path / "run/measures/seconds.parquet").to_pylist()
     for row in seconds[:12]:
         mine = after_ms[row["second"] * 100 :][:100]
@@ -408,14 +410,14 @@ def test_floats_match_within_a_billionth(spark: Any) -> None:
         "id bigint, n int, mean double, inputs int, "
         "appended_max_ms bigint, appended_mean_ms double, intended_max_ns bigint",
     )
-    found = spark.createDataFrame(
+    results = spark.createDataFrame(
         [
             *((0, 2, 1000.0), (1, 2, 1000.0000009), (2, 2, 1000.000002), (3, 3, 1000.0), (4, 2, None)),
             *((5, 2, float("inf")), (6, 2, float("nan"))),
         ],
         "id bigint, n int, mean double",
     ).selectExpr("*", "20L AS emitted_ms", "0 AS partition", "id AS offset")
-    fates = judge(compare(answer, found, ("id",))).select("id", "fate").collect()
+    fates = judge(compare(answer, results, ("id",))).select("id", "fate").collect()
     assert sorted(tuple(row) for row in fates) == [(0, 0), (1, 0), (2, 1), (3, 1), (4, 1), (5, 1), (6, 1)]
 
 
@@ -426,11 +428,11 @@ def test_floats_match_a_right_value_of_zero_within_a_billionth(spark: Any) -> No
         "id bigint, n int, mean double, inputs int, "
         "appended_max_ms bigint, appended_mean_ms double, intended_max_ns bigint",
     )
-    found = spark.createDataFrame(
+    results = spark.createDataFrame(
         [(0, 2, -0.0), (1, 2, 1e-16), (2, 2, -1e-9), (3, 2, 1.1e-9), (4, 2, float("nan")), (5, 2, None)],
         "id bigint, n int, mean double",
     ).selectExpr("*", "20L AS emitted_ms", "0 AS partition", "id AS offset")
-    fates = judge(compare(answer, found, ("id",))).select("id", "fate").collect()
+    fates = judge(compare(answer, results, ("id",))).select("id", "fate").collect()
     assert sorted(tuple(row) for row in fates) == [(0, 0), (1, 0), (2, 0), (3, 1), (4, 1), (5, 1)]
 
 
@@ -499,5 +501,5 @@ def test_a_jvm_that_died_after_it_came_up_is_an_environment_problem(tmp_path: Pa
 )
 def test_the_intended_moment_in_sql_is_that_of_the_plan(spark: Any, plan: LoadPlan) -> None:
     assert len(plan.segments) <= SQL_SEGMENTS
-    found = spark.range(plan.records).toDF("n_seq").selectExpr(f"{offset_sql(plan.segments)} as offset_ns").toPandas()
-    assert (found["offset_ns"].to_numpy() == plan.offsets_ns(np.arange(plan.records))).all()
+    offsets = spark.range(plan.records).toDF("n_seq").selectExpr(f"{offset_sql(plan.segments)} as offset_ns").toPandas()
+    assert (offsets["offset_ns"].to_numpy() == plan.offsets_ns(np.arange(plan.records))).all()

@@ -143,10 +143,10 @@ def test_a_mistake_in_the_reference_keeps_the_run(spark: Any, tmp_path: Path, re
     run = with_script(SyntheticRun(), tmp_path / "run", script)
     with pytest.raises(UsageError) as refused:
         evaluate(spark, run)
-    said = refused.value.message()
-    assert says in said
-    assert f"streamgauge evaluate {run.path} --script my.py" in said
-    assert "Traceback" not in said
+    message = refused.value.message()
+    assert says in message
+    assert f"streamgauge evaluate {run.path} --script my.py" in message
+    assert "Traceback" not in message
     assert not run.summary_path.exists()
 
 
@@ -158,10 +158,10 @@ def test_a_mistake_in_a_mended_file_is_told_of_that_file(spark: Any, tmp_path: P
     keep_reference(run, mended)
     with pytest.raises(UsageError) as refused:
         evaluate(spark, run)
-    said = refused.value.message()
-    assert f"where: {mended}, line 12: return inputs['flows']" in said
-    assert f"streamgauge evaluate {run.path} --script mended.py" in said
-    assert "my.py" not in said
+    message = refused.value.message()
+    assert f"where: {mended}, line 12: return inputs['flows']" in message
+    assert f"streamgauge evaluate {run.path} --script mended.py" in message
+    assert "my.py" not in message
 
 
 def test_modules_beside_the_file_are_its_own(spark: Any, tmp_path: Path) -> None:

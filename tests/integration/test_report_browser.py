@@ -20,10 +20,10 @@ pytestmark = NEEDS_BROWSER
 @pytest.fixture(scope="module")
 def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """The address of the report of each kind of run."""
-    found = {}
+    by_name = {}
     for kind in ("valid", "invalid", "failed", "bursts", "faults"):
         run = SYNTHETIC[f"write_{kind}"](tmp_path_factory.mktemp("runs") / kind)
-        found[kind] = report.write(run).as_uri()
+        by_name[kind] = report.write(run).as_uri()
     hostile = SYNTHETIC["write_valid"](tmp_path_factory.mktemp("runs") / "hostile")
     manifest = SYNTHETIC["manifest"]()
     engine = {**manifest["engine"], "title": HOSTILE, "version": HOSTILE}
@@ -31,8 +31,8 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     samples = [{**sample, "role": HOSTILE} for sample in hostile.samples("resources")]
     (hostile.path / "samples" / "resources.jsonl").unlink()
     hostile.append_samples("resources", samples)
-    found["hostile"] = report.write(hostile).as_uri()
-    return found
+    by_name["hostile"] = report.write(hostile).as_uri()
+    return by_name
 
 
 @pytest.mark.parametrize(

@@ -60,10 +60,10 @@ class Watched:
 
     def await_ends(self, ends: Mapping[int, int]) -> None:
         with self._noted:
-            found = self._noted.wait_for(
+            reached = self._noted.wait_for(
                 lambda: {line["partition"]: line["end"] for line in self.lines} == ends, DEADLINE_S
             )
-            assert found, self.lines
+            assert reached, self.lines
 
 
 @pytest.fixture
@@ -75,10 +75,10 @@ def kafka(shared: Bench) -> Kafka:
 def watched(kafka: Kafka) -> Iterator[Watched]:
     stream = Stream("output", "visible-output", 2, "output")
     kafka.create([stream])
-    found = Watched(kafka, stream)
-    found.watching.begin()
-    yield found
-    found.watching.end()
+    watcher = Watched(kafka, stream)
+    watcher.watching.begin()
+    yield watcher
+    watcher.watching.end()
 
 
 def publish(producer: Producer, *partitions: int) -> None:
@@ -182,7 +182,7 @@ def test_undeclared_transactions_are_noticed_and_stamped(measure: Measure) -> No
     engine = run.manifest().engine
     assert (engine.delivery, engine.transactional) == ("at-least-once", False)
     assert (summary.verdict, summary.reasons) == ("VALID", [])
-    assert any("command writes in transactions" in said for said in summary.warnings)
+    assert any("command writes in transactions" in warning for warning in summary.warnings)
     # Each transaction holds its first record back for half a second.
     assert summary.latency_ms["latest"]["max"] >= 500
     assert summary.visible_resolution_ms["max"] > 0
@@ -205,26 +205,26 @@ def test_the_drain_waits_for_the_last_commit(measure: Measure, monkeypatch: pyte
 
 def stamps_ms(run: RunDir) -> dict[tuple[int, int], int]:
     """When each place of the output became visible, the plain way."""
-    found: dict[tuple[int, int], int] = {}
+    by_place: dict[tuple[int, int], int] = {}
     seen: dict[int, int] = {}
     recorded = {(row["partition"], row["offset"]) for row in pq.read_table(run.recorded("output")).to_pylist()}
     for line in run.samples("visible"):
         partition = line["partition"]
         for offset in range(seen.get(partition, 0), line["end"]):
             if (partition, offset) in recorded:
-                found[partition, offset] = line["t_ns"] // NS_PER_MS
+                by_place[partition, offset] = line["t_ns"] // NS_PER_MS
         seen[partition] = line["end"]
-    return found
+    return by_place
 
 
 def commits(run: RunDir) -> dict[int, int]:
     """When the commit of each record began, by the engine's own word."""
-    found = {}
+    commits_ns = {}
     for line in run.log("engine").read_text(encoding="utf-8").splitlines():
         if '"commit_ns"' in line:
-            said: dict[str, Any] = json.loads(line[line.index("{") :])
-            found |= dict.fromkeys(said["n_seq"], said["commit_ns"])
-    return found
+            event: dict[str, Any] = json.loads(line[line.index("{") :])
+            commits_ns |= dict.fromkeys(event["n_seq"], event["commit_ns"])
+    return commits_ns
 
 
 def line(partition: int, end: int, at_ms: int) -> dict[str, int]:
@@ -278,4 +278,4 @@ def test_stamps_of_this_machine_need_no_clock_of_the_broker(spark: Any, tmp_path
     assert summary.latency_ms["total"]["p50"] == 1100.0
     assert summary.latency_ms["latest"]["p50"] is None
     assert summary.latency_ms["generator_share"]["p50"] is None
-    assert any("latest latency of results that became visible here" in said for said in summary.warnings)
+    assert any("latest latency of results that became visible here" in warning for warning in summary.warnings)

@@ -42,8 +42,8 @@ def test_early_manifests_tell_of_micro_batches_by_options(
 ) -> None:
     manifest = json.loads((GOLDEN / "manifest.json").read_text())
     (tmp_path / "manifest.json").write_text(json.dumps({**manifest, "engine": {**manifest["engine"], **engine}}))
-    found = RunDir(tmp_path).manifest().engine
-    assert (found.batch_interval_s, found.micro_batches) == (interval_s, batches)
+    read = RunDir(tmp_path).manifest().engine
+    assert (read.batch_interval_s, read.micro_batches) == (interval_s, batches)
 
 
 def test_early_runs_call_the_script_job(tmp_path: Path) -> None:

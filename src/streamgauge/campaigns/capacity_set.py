@@ -115,10 +115,10 @@ def write_set(out: Path, settings: Mapping[str, Any], runs: int) -> CapacitySet:
 
 
 def _read_search(path: Path) -> Capacity:
-    found = files.read(path)
-    if isinstance(found, CapacitySet):
+    stored = files.read(path)
+    if isinstance(stored, CapacitySet):
         raise UsageError("a set of searches lies where one search was expected", where=path)
-    return found
+    return stored
 
 
 def summarize(settings: Mapping[str, Any], runs: int, searches: Mapping[str, Capacity]) -> CapacitySet:

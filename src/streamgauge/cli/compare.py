@@ -38,11 +38,11 @@ def compare(
         raise UsageError("--out is for --run", expected="both or neither")
     if again:
         a, b = _run_again(a, b, runs, out or _fresh_directory())
-    found = judge(a, b)
-    _show(found, to_stderr=as_json)
+    comparison = judge(a, b)
+    _show(comparison, to_stderr=as_json)
     if as_json:
-        echo_json(found)
-    if fail_on is FailOn.SLOWER and found["word"] == "slower":
+        echo_json(comparison)
+    if fail_on is FailOn.SLOWER and comparison["word"] == "slower":
         raise typer.Exit(EXIT_MISSED)
 
 
@@ -79,45 +79,45 @@ def _fresh_directory() -> Path:
     return Path("runs") / f"compare-{datetime.now().astimezone():%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
 
 
-def _show(found: dict[str, Any], *, to_stderr: bool) -> None:
+def _show(comparison: dict[str, Any], *, to_stderr: bool) -> None:
     from rich.console import Console
 
     console = Console(highlight=False, stderr=to_stderr)
     console.print(
-        f"\n[bold {_COLOURS[found['word']]}]{found['word']}[/] · B : A = {found['ratio']:.3f}{_interval(found)} "
-        f"({found['measure']}; above 1: B is worse)",
+        f"\n[bold {_COLOURS[comparison['word']]}]{comparison['word']}[/] · "
+        f"B : A = {comparison['ratio']:.3f}{_interval(comparison)} ({comparison['measure']}; above 1: B is worse)",
         soft_wrap=True,
     )
-    if found["word"] == "cannot tell":
-        console.print(f"  {_what_would_tell(found)}", soft_wrap=True)
-    for note in found["notes"]:
+    if comparison["word"] == "cannot tell":
+        console.print(f"  {_what_would_tell(comparison)}", soft_wrap=True)
+    for note in comparison["notes"]:
         console.print(f"  note: {note}", markup=False, soft_wrap=True)
     for side in ("a", "b"):
-        _show_side(console, side.upper(), found[side])
+        _show_side(console, side.upper(), comparison[side])
 
 
-def _interval(found: dict[str, Any]) -> str:
-    low, high = found["interval"]
+def _interval(comparison: dict[str, Any]) -> str:
+    low, high = comparison["interval"]
     if low is None and high is None:
         return ""
     return f", 95 % interval {low:.3f} to {'no upper end known' if high is None else f'{high:.3f}'}"
 
 
-def _what_would_tell(found: dict[str, Any]) -> str:
-    needed, made = found["runs_needed"], min(len(found[side]["values"]) for side in ("a", "b"))
-    if "searches" in found["a"]:
-        return _what_searches_would_tell(found, made)
+def _what_would_tell(comparison: dict[str, Any]) -> str:
+    needed, made = comparison["runs_needed"], min(len(comparison[side]["values"]) for side in ("a", "b"))
+    if "searches" in comparison["a"]:
+        return _what_searches_would_tell(comparison, made)
     if needed is None:
         return "no number of runs would tell: too near the limit of 5 %, or too small for stamps of 1 ms"
     return f"with {made} run{'s' if made > 1 else ''} a side; about {needed} would tell"
 
 
-def _what_searches_would_tell(found: dict[str, Any], made: int) -> str:
+def _what_searches_would_tell(comparison: dict[str, Any], made: int) -> str:
     from streamgauge.evaluate.comparison import RUNS_MIN
 
-    needed = found["runs_needed"]
+    needed = comparison["runs_needed"]
     if made < RUNS_MIN:
-        counts = " and ".join(f"{side.upper()} has {_searches(len(found[side]['values']))}" for side in ("a", "b"))
+        counts = " and ".join(f"{side.upper()} has {_searches(len(comparison[side]['values']))}" for side in ("a", "b"))
         return f"{counts}; at least {RUNS_MIN} a side are needed: streamgauge capacity … --runs {RUNS_MIN}"
     if needed is None:
         return "no number of searches would tell: too near the limit of 5 %, or the edge was not reached"

@@ -284,44 +284,44 @@ def _clock_reasons(figures: Figures) -> list[str]:
 
 
 def _warnings(run: RunDir, facts: Facts, moments: Moments, figures: Figures) -> list[str]:
-    said = resources.machine_warnings(resources.within(run.samples("machine"), moments))
+    messages = resources.machine_warnings(resources.within(run.samples("machine"), moments))
     if facts.plan.shape == "preloaded":
-        said.append("all input was there before the engine: latencies include the wait for its start and turn")
+        messages.append("all input was there before the engine: latencies include the wait for its start and turn")
     elif not facts.plan.scheduled:
-        said.append(
+        messages.append(
             "closed loop: the load waited for acknowledgements, so total counts from when a record was sent, not from "
             "when it was due; do not compare it with that of a load with a schedule"
         )
     step_ms, bound = figures.clock_step_ms, figures.transport_bound
     if step_ms is None:
-        said.append("the machine's clock was not watched: a step of it would not be noticed")
+        messages.append("the machine's clock was not watched: a step of it would not be noticed")
     elif clock.WARNING_STEP_MS < step_ms <= clock.INVALID_STEP_MS:
-        said.append(f"the machine's clock was set during the run, by {step_ms:.1f} ms")
+        messages.append(f"the machine's clock was set during the run, by {step_ms:.1f} ms")
     if bound is not None and not bound.agrees:
         what = "total latency cannot be told, use the latest"
         if figures.total_known:
             what = "latest latency of results that became visible here cannot be told, use the total"
-        said.append(
+        messages.append(
             f"the {facts.transport.server_noun}'s clock is {bound.low_ms:.1f} to {bound.high_ms:.1f} ms ahead of the "
             f"load worker's: the {what}"
         )
     total = figures.latencies["total"]
     for kind in (kind for kind in ("total", "latest") if kind not in figures.unknown_kinds):
         if below := figures.latencies[kind].below_zero():
-            said.append(f"{below} values of the {kind} latency are below zero; they were kept")
+            messages.append(f"{below} values of the {kind} latency are below zero; they were kept")
     if figures.total_known and figures.latest_known:
         marked = latency.mostly_generator(total, figures.latencies["generator_share"])
         if marked:
-            said.append(
+            messages.append(
                 f"more than half of the total latency ({', '.join(marked)}) is the generator's share, not the engine's"
             )
-    said += calibration.warnings(
+    messages += calibration.warnings(
         facts.manifest.calibration,
         total_p50_ms=total.median if figures.total_known else None,
         latest_p50_ms=figures.latencies["latest"].median if figures.latest_known else None,
         rate_per_s=figures.generator.sent / moments.observed_s if moments.observed_s else None,
     )
-    return said
+    return messages
 
 
 def _by_own_clock(moment_ms: float | None, figures: Figures, visible: Visible | None) -> float | None:
@@ -332,10 +332,10 @@ def _by_own_clock(moment_ms: float | None, figures: Figures, visible: Visible | 
 
 def _drift_warnings(facts: Facts, figures: Figures | None, sentence: str | None) -> list[str]:
     assert figures is not None and facts.moments is not None
-    said = [str(sentence)]
+    messages = [str(sentence)]
     medians = latency.per_second(figures.tally, _kind(figures), facts.moments.seconds)["p50"]
     advised_s = latency.advised_warmup_s(medians, facts.plan.warmup_s)
-    return [*said, f"the measured interval settled late: try --warmup {advised_s}s"] if advised_s else said
+    return [*messages, f"the measured interval settled late: try --warmup {advised_s}s"] if advised_s else messages
 
 
 def _state(
@@ -358,8 +358,8 @@ def _state(
     if facts.faults or facts.plan.shape != "constant":
         why = "in a run with faults" if facts.faults else "under a load that changes"
         return "steady", f"no overload was found; drift is not judged {why}", finding
-    found = steadiness.judge(figures.medians_measured)
-    return found.state, found.sentence, finding
+    judgement = steadiness.judge(figures.medians_measured)
+    return judgement.state, judgement.sentence, finding
 
 
 def _recovery(facts: Facts, figures: Figures | None) -> recovery.Seen | None:
@@ -394,8 +394,8 @@ def _evidence(facts: Facts, moments: Moments, figures: Figures) -> sustained.Evi
 def _cpu_share(facts: Facts, figures: Figures) -> float | None:
     """CPU seconds of the engine over the interval × the cores given to it."""
     used = figures.resources.get("engine", {}).get("cpu_mean")
-    seen = len(facts.outcome.cores.get("engine", ()))
-    cores = facts.manifest.engine.options.get("cores") or seen or facts.manifest.machine.cores
+    allowed = len(facts.outcome.cores.get("engine", ()))
+    cores = facts.manifest.engine.options.get("cores") or allowed or facts.manifest.machine.cores
     return None if used is None or not cores else used / cores
 
 
@@ -403,5 +403,5 @@ def _environment_warnings(facts: Facts) -> list[str]:
     names = facts.manifest.environment.removed
     if not names:
         return []
-    kept = "; your own program keeps them" if facts.manifest.engine.name == "command" else ""
-    return [f"environment variables that are not passed on, so that they change nothing: {', '.join(names)}{kept}"]
+    exception = "; your own program keeps them" if facts.manifest.engine.name == "command" else ""
+    return [f"environment variables that are not passed on, so that they change nothing: {', '.join(names)}{exception}"]

@@ -53,8 +53,8 @@ def match(
     else:
         assert isinstance(workload, ReferenceWorkload), "a workload without results is not matched"
         answer = workload.reference(inputs, facts.parameters)
-        found = workload.decode(output, facts.parameters).withColumnRenamed("appended_ms", "emitted_ms")
-        judged = judge(compare(answer, found, workload.key))
+        results = workload.decode(output, facts.parameters).withColumnRenamed("appended_ms", "emitted_ms")
+        judged = judge(compare(answer, results, workload.key))
     return count(judged, moments).toArrow()
 
 
@@ -84,7 +84,7 @@ def partition_bits(facts: Facts) -> dict[str, Column]:
     return bits
 
 
-def compare(answer: DataFrame, found: DataFrame, key: Sequence[str]) -> DataFrame:
+def compare(answer: DataFrame, results: DataFrame, key: Sequence[str]) -> DataFrame:
     """One row per key of the reference, with the outputs of that key summed up.
 
     Values other than floating-point numbers are compared by one 64-bit hash, so that they need not travel. Outputs of
@@ -117,7 +117,7 @@ def compare(answer: DataFrame, found: DataFrame, key: Sequence[str]) -> DataFram
         "intended_max_ns",
         f.monotonically_increasing_id().alias("answer_id"),
     )
-    right = found.select(
+    right = results.select(
         *(f.col(name).cast(kinds[name]).alias(f"found_{name}") for name in key),
         _digest([f.col(name).cast(kinds[name]) for name in exact]).alias("found_digest"),
         *(f.col(name).cast(kinds[name]).alias(f"found_{name}") for name in floats),

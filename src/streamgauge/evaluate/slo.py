@@ -42,14 +42,14 @@ class Slo:
 
 def parse(text: str) -> Slo:
     """Understand one objective. Raises UsageError with what to write instead."""
-    found = _TEXT.fullmatch(text.strip())
-    if not found:
+    match = _TEXT.fullmatch(text.strip())
+    if not match:
         raise UsageError(
             "an objective (SLO) cannot be read",
             got=repr(text),
             expected=f"METRIC OPERATOR LIMIT, e.g. {EXAMPLES}",
         )
-    name, sign, limit, unit = found.groups()
+    name, sign, limit, unit = match.groups()
     if name not in METRICS:
         raise registry.unknown("metric of an objective (SLO)", name, METRICS, hint=f"e.g. {EXAMPLES}")
     if sign not in OPERATORS:
@@ -104,10 +104,10 @@ def _value(slo: Slo, summary: Mapping[str, Any], suffix: str = "") -> float | No
 def _figure(summary: Mapping[str, Any], path: tuple[str, ...]) -> float | None:
     if path[0] in ("results", "backlog") and summary["results"]["expected"] == 0:
         return None  # the zeros of a run of which nothing was checked
-    found: Any = summary
+    value: Any = summary
     for name in path:
-        found = found.get(name) if isinstance(found, Mapping) else None
-    return None if found is None else float(found)
+        value = value.get(name) if isinstance(value, Mapping) else None
+    return None if value is None else float(value)
 
 
 def _short(value: float) -> float | int:

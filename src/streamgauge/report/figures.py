@@ -35,7 +35,7 @@ CLOCK_WARNING_MS, CLOCK_LIMIT_MS = 1.0, 5.0
 
 def all_figures(source: Source) -> dict[str, Figure]:
     """By id, those that there is data for."""
-    found: dict[str, Figure | None] = {
+    figures: dict[str, Figure | None] = {
         "rates": rates(source),
         **burst_figures(source),
         "latency-total": latency_over_time(source, "total"),
@@ -50,7 +50,7 @@ def all_figures(source: Source) -> dict[str, Figure]:
         "machine": machine(source),
         "clock": clock(source),
     }
-    return {name: drawn for name, drawn in found.items() if drawn is not None}
+    return {name: drawn for name, drawn in figures.items() if drawn is not None}
 
 
 def rates(source: Source) -> Figure | None:
@@ -165,8 +165,8 @@ def backlog(source: Source) -> Figure | None:
     middles = _middles(source)
     traces = [line("backlog", middles, values, "--s1", "records")]
     measured = [phase for phase in source.phases if phase.name == "measured"]
-    found = source.summary.backlog
-    slope, interval = (None, None) if found is None else (found.slope_per_s, found.slope_ci)
+    figures = source.summary.backlog
+    slope, interval = (None, None) if figures is None else (figures.slope_per_s, figures.slope_ci)
     inside = [
         (middle, value)
         for middle, value, phase in zip(middles, values, source.seconds.get("phase", ()), strict=False)
@@ -217,8 +217,8 @@ def lateness(source: Source) -> Figure | None:
 
 def late_limits_ms(source: Source) -> tuple[float | None, float | None]:
     """The lateness that no record, and that at most 1 % of the records, may exceed: as the verdict had them."""
-    found = source.summary.generator
-    return (None, None) if found is None else (found.late_max_limit_ms, found.late_p99_limit_ms)
+    generator = source.summary.generator
+    return (None, None) if generator is None else (generator.late_max_limit_ms, generator.late_p99_limit_ms)
 
 
 def cpu(source: Source) -> Figure | None:
@@ -312,8 +312,8 @@ def _cumulated(values: np.ndarray, counts: np.ndarray, missing: float) -> tuple[
 
     shares = np.cumsum(counts) / (counts.sum() + missing)
     wanted = np.concatenate([np.linspace(0, 1, 401), 1 - np.logspace(-6, -2, 81)])
-    kept = np.unique(np.minimum(np.searchsorted(shares, np.sort(wanted)), len(values) - 1))
-    return values[kept].tolist(), (100 * shares[kept]).round(5).tolist()
+    indices = np.unique(np.minimum(np.searchsorted(shares, np.sort(wanted)), len(values) - 1))
+    return values[indices].tolist(), (100 * shares[indices]).round(5).tolist()
 
 
 def _middles(source: Source) -> list[float]:

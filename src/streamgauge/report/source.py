@@ -75,11 +75,11 @@ class Source:
             self.outcome.load_end_ns,
             self.outcome.drain_end_ns,
         ]
-        found = []
+        phases = []
         for name, begin, end in zip(PHASES, moments, moments[1:], strict=False):
             if begin is not None and end is not None and end > begin:
-                found.append(Phase(name, self.since_start_s(begin), self.since_start_s(end)))
-        return found
+                phases.append(Phase(name, self.since_start_s(begin), self.since_start_s(end)))
+        return phases
 
 
 PHASES = ("warm-up", "measured", "tail", "drain")
@@ -169,8 +169,8 @@ def _finite(value: Any) -> Any:
 def _by_kind(table: pa.Table) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     import pyarrow.compute as pc
 
-    found = {}
+    by_kind = {}
     for kind in pc.unique(table.column("kind")).to_pylist():
         rows = table.filter(pc.equal(table.column("kind"), kind)).sort_by("value_ms")
-        found[str(kind)] = (rows.column("value_ms").to_numpy(), rows.column("count").to_numpy())
-    return found
+        by_kind[str(kind)] = (rows.column("value_ms").to_numpy(), rows.column("count").to_numpy())
+    return by_kind

@@ -263,11 +263,11 @@ class Measurement:
             if appended is None:
                 return False
             # What is committed is done for good; what has been read only may be read again after a fault.
-            taken = (self._progress.committed or 0) if self._commits_offsets else self._progress.consumed
-            if taken is None and self._kind is ResultKind.NONE:
+            consumed = (self._progress.committed or 0) if self._commits_offsets else self._progress.consumed
+            if consumed is None and self._kind is ResultKind.NONE:
                 return False  # nothing else tells when it is done
             # An engine that a fault has ended will not catch up.
-            behind = taken is not None and taken < self._inputs_of(appended) and self._lives("engine")
+            behind = consumed is not None and consumed < self._inputs_of(appended) and self._lives("engine")
             return self._quiet.is_quiet(time.monotonic(), behind=behind) and not self._visibility.hides_results()
 
         self._reporter.phase("draining")
@@ -360,8 +360,8 @@ class Measurement:
             positions = self.plan.transport.positions(self.plan.streams, self._group())
         except EnvironmentProblem:
             return None
-        taken = positions.consumed if self._progress.reported_consumed is None else self._progress.reported_consumed
-        return self._inputs_of(positions.appended), self._outputs_of(positions.appended), taken
+        consumed = positions.consumed if self._progress.reported_consumed is None else self._progress.reported_consumed
+        return self._inputs_of(positions.appended), self._outputs_of(positions.appended), consumed
 
     def _group(self) -> str | None:
         """The consumer group that tells how far the engine has come; None where the engine itself does."""

@@ -39,9 +39,9 @@ def test_the_backlog_is_what_the_inputs_hold_and_the_engine_has_not_taken() -> N
 def test_without_latencies_the_backlog_decides(growth: float, held: bool) -> None:
     seconds = np.arange(10)
     evidence = sustained.Evidence(median_ms=None, waiting=Series(seconds, growth / 100 * seconds))
-    found = sustained.by_backlog("ospbench", evidence)
-    assert found.held is held
-    assert "only the slope of the backlog" in found.notes[0]
+    finding = sustained.by_backlog("ospbench", evidence)
+    assert finding.held is held
+    assert "only the slope of the backlog" in finding.notes[0]
     assert sustained.by_backlog(None, evidence) == sustained.Finding(None)
 
 

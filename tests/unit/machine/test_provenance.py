@@ -50,9 +50,9 @@ def test_without_git_there_is_none(checkout: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_date_and_packages() -> None:
-    found = provenance.describe()
-    assert datetime.fromisoformat(found["date"]).utcoffset() is not None
-    assert found["packages"]["pyspark"] == "4.2.0"
+    description = provenance.describe()
+    assert datetime.fromisoformat(description["date"]).utcoffset() is not None
+    assert description["packages"]["pyspark"] == "4.2.0"
 
 
 @pytest.mark.parametrize(

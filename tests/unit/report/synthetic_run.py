@@ -74,7 +74,7 @@ def write_faults(path: Path) -> RunDir:
     run = write_valid(path)
     asked = ("pause engine for 2s at 10s", "kill worker-2 at 50%", "kill worker-2 at 25s")
     effects: tuple[tuple[int, float | None], ...] = ((20, 22.0), (25, 25.1), (35, None))
-    deeds = [
+    actions = [
         {
             "fault": fault,
             "verb": fault.split()[0],
@@ -87,7 +87,7 @@ def write_faults(path: Path) -> RunDir:
         }
         for fault, (at_s, end_s) in zip(asked, effects, strict=True)
     ]
-    write_json(run.outcome_path, {**outcome(), "faults": deeds})
+    write_json(run.outcome_path, {**outcome(), "faults": actions})
     figures: tuple[dict[str, Any], ...] = (
         {"acted_s": 10.0, "ended_s": 12.0, "outage_s": 2.31, "gap_before_s": 0.47, "first_output_s": 2.12,
          "latency_limit_ms": 700.0, "latency_back_s": 3.0, "backlog_limit": 300.0, "backlog_back_s": 4.0,
@@ -98,8 +98,12 @@ def write_faults(path: Path) -> RunDir:
         {},
     )  # fmt: skip
     described = [
-        {**{key: deed[key] for key in ("fault", "verb", "role", "took_effect", "why_not")}, "latency": "total", **found}
-        for deed, found in zip(deeds, figures, strict=True)
+        {
+            **{key: action[key] for key in ("fault", "verb", "role", "took_effect", "why_not")},
+            "latency": "total",
+            **recovery,
+        }
+        for action, recovery in zip(actions, figures, strict=True)
     ]
     change(run.summary_path, faults=described)
     return run

@@ -69,8 +69,8 @@ def test_cpu_is_the_growth_of_cpu_time_and_unknown_where_a_process_went() -> Non
 
 def test_clock_steps_are_moves_against_the_monotonic_clock() -> None:
     readings = ((0, 0), (1_000_000_000, 1_000_000_000), (2_007_000_000, 2_000_000_000))
-    found = figures.clock_steps_ms(source(clock=[{"t_ns": t, "mono_ns": mono} for t, mono in readings]))
-    assert found == [(1.0, 0.0), (2.007, 7.0)]
+    steps_ms = figures.clock_steps_ms(source(clock=[{"t_ns": t, "mono_ns": mono} for t, mono in readings]))
+    assert steps_ms == [(1.0, 0.0), (2.007, 7.0)]
 
 
 def test_slope_goes_through_the_middle_of_the_measured_backlog(valid: RunDir) -> None:

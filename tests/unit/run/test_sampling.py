@@ -163,7 +163,7 @@ def test_process_seen_before_it_was_listed_is_sampled(supervisor):
 def test_machine_sample_is_as_documented():
     sampler = MachineSampler()
     sampler.sample(1)
-    await_true(lambda: (found := sampler.sample(2))["cpu_busy"] is not None and found["t_ns"] == 2)
+    await_true(lambda: (sample := sampler.sample(2))["cpu_busy"] is not None and sample["t_ns"] == 2)
     line = machine_sample(3)
     assert set(line) == {
         "t_ns", "load1", "cpu_busy", "steal", "psi_cpu_some", "psi_io_some", "psi_memory_some"

@@ -66,15 +66,15 @@ def _highest_sum(samples: Sequence[Sample], name: str) -> float | None:
 
 def machine_warnings(samples: Sequence[Sample]) -> list[str]:
     """What the machine's own figures say against the measurement."""
-    said = []
+    messages = []
     busy, steal, pressure = (_mean(samples, name) for name in ("cpu_busy", "steal", "psi_cpu_some"))
     if busy is not None and busy > BUSY_SHARE:
-        said.append(f"the machine was busy: {100 * busy:.0f} % of all cores in the measured interval")
+        messages.append(f"the machine was busy: {100 * busy:.0f} % of all cores in the measured interval")
     if steal is not None and steal > STEAL_SHARE:
-        said.append(f"the hypervisor took {100 * steal:.0f} % of the cores in the measured interval")
+        messages.append(f"the hypervisor took {100 * steal:.0f} % of the cores in the measured interval")
     if pressure is not None and pressure > PRESSURE_SHARE:
-        said.append(f"processes waited for a core {100 * pressure:.0f} % of the time in the measured interval")
-    return said
+        messages.append(f"processes waited for a core {100 * pressure:.0f} % of the time in the measured interval")
+    return messages
 
 
 def _mean(samples: Sequence[Sample], name: str) -> float | None:

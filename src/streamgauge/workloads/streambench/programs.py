@@ -70,8 +70,8 @@ class PerRecord(StreamBenchWorkload, ReferenceWorkload):
         return f.col("value")
 
     def reference(self, inputs: Mapping[str, DataFrame], parameters: Mapping[str, Any]) -> DataFrame:
-        kept = inputs[STREAM].where(self.kept(parameters))
-        return kept.select("n_seq", self.result(parameters).alias("result"), *one_input())
+        selected = inputs[STREAM].where(self.kept(parameters))
+        return selected.select("n_seq", self.result(parameters).alias("result"), *one_input())
 
     def decode(self, output: DataFrame, parameters: Mapping[str, Any]) -> DataFrame:
         from pyspark.sql import functions as f
