@@ -59,10 +59,10 @@ def shared_cores(manifest: Manifest, outcome: Outcome) -> bool | None:
 class RunDir:
     """Paths of one run, and the small files in it."""
 
-    def __init__(self, path: Path, *, made: bool = False) -> None:
-        """``made``: this process made the directory itself."""
+    def __init__(self, path: Path, *, created: bool = False) -> None:
+        """``created``: this process created the directory itself."""
         self.path = path
-        self._made = made
+        self._created = created
 
     @classmethod
     def create(cls, path: Path) -> RunDir:
@@ -74,13 +74,13 @@ class RunDir:
                 expected="a new or empty directory",
                 hint="another --out, or remove it yourself",
             )
-        made = not path.exists()
+        created = not path.exists()
         try:
             for part in PARTS:
                 (path / part).mkdir(parents=True, exist_ok=True)
         except (NotADirectoryError, FileExistsError) as problem:
             raise UsageError("the run directory cannot be made", where=path, got=problem.strerror) from None
-        return cls(path, made=made)
+        return cls(path, created=created)
 
     def discard(self) -> None:
         """Remove what the run created: its files, and the directory unless it was there before.
@@ -94,7 +94,7 @@ class RunDir:
                 shutil.rmtree(part, ignore_errors=True)
         for file in (self.path / name for name in FILES):
             file.unlink(missing_ok=True)
-        if self._made:
+        if self._created:
             with contextlib.suppress(OSError):
                 self.path.rmdir()
 

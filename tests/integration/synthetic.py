@@ -34,6 +34,22 @@ def message(n_seq: int, amount: int = 7) -> str:
     )
 
 
+def counts(**given: int) -> dict[str, float | None]:
+    """``results`` of a summary: zero where nothing is given."""
+    names = [
+        "expected",
+        "matched",
+        "wrong",
+        "lost",
+        "unfinished",
+        "duplicates",
+        "intermediate",
+        "unexpected",
+        "reverted",
+    ]
+    return dict.fromkeys(names, 0) | given | {"inputs_per_result": 1.0 if given.get("matched") else None}
+
+
 @dataclass(frozen=True)
 class Output:
     """A result of record ``n_seq``, emitted that long after the record's intended moment."""

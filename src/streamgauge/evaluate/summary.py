@@ -58,7 +58,12 @@ class Figures:
     clock_step_ms: float | None
     transport_bound: Bound | None
     resources: Mapping[str, Mapping[str, float | None]]
-    burst: burst.Found | None
+    burst: burst.Bursts | None
+
+    @property
+    def kind(self) -> str:
+        """The latency by which the run is judged."""
+        return "total" if self.total_known else "latest"
 
     @property
     def unknown_kinds(self) -> frozenset[str]:

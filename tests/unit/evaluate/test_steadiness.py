@@ -66,8 +66,8 @@ def test_state_sentence_and_trend_agree(block: int) -> None:
         slope, judgement = medians.slope(), steadiness.judge(medians)
         states.add(judgement.state)
         assert slope is not None
-        said_drift = "had not settled" in judgement.sentence
-        assert said_drift is (judgement.state == "drifting")
+        reports_drift = "had not settled" in judgement.sentence
+        assert reports_drift is (judgement.state == "drifting")
         if judgement.state == "drifting":
             direction = {"rose": 1, "fell": -1}[re.findall(r"rose|fell", judgement.sentence)[0]]
             assert slope.per_s * direction > 0

@@ -121,7 +121,7 @@ class PeriodicBursts:
         )
 
 
-Found = SingleBurst | PeriodicBursts
+Bursts = SingleBurst | PeriodicBursts
 
 
 def measure(
@@ -131,7 +131,7 @@ def measure(
     late: Lateness,
     stamps: Stamps,
     kind: str,
-) -> Found | None:
+) -> Bursts | None:
     """What the bursts of the plan did, by that kind of latency.
 
     None where the plan has no bursts, or where the engine's start was not noted.
