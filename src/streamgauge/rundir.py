@@ -24,16 +24,16 @@ import contextlib
 import hashlib
 import json
 import shutil
-from collections.abc import Mapping, Sequence
+from itertools import groupby
 from pathlib import Path
-from typing import Any
 
 from streamgauge import defaults, stored
 from streamgauge.errors import UsageError
-from streamgauge.model import Script, samples
+from streamgauge.model import Script
 from streamgauge.model import manifest as manifests
 from streamgauge.model.manifest import FORMAT, Manifest
 from streamgauge.model.outcome import Outcome
+from streamgauge.model.samples import Sample, SampleKind
 from streamgauge.model.summary import Summary
 from streamgauge.stored import write_json as write_json
 
@@ -192,23 +192,22 @@ class RunDir:
             return None
         return Path(_read_file(self.reference_from_path, ReferenceFrom).path)
 
-    def append_samples(self, kind: str, samples: Sequence[Mapping[str, Any]]) -> None:
-        with self._samples(kind).open("a", encoding="utf-8") as file:
-            file.writelines(json.dumps(sample, separators=(",", ":")) + "\n" for sample in samples)
+    def append_samples(self, *samples: Sample) -> None:
+        """Each to the file of its kind."""
+        for kind, of_kind in groupby(samples, key=lambda sample: sample.kind):
+            with self._samples(kind).open("a", encoding="utf-8") as file:
+                file.writelines(json.dumps(sample.as_json(), separators=(",", ":")) + "\n" for sample in of_kind)
 
-    def samples(self, kind: str) -> list[dict[str, Any]]:
+    def samples(self, kind: type[SampleKind]) -> list[SampleKind]:
         """All samples of a kind, oldest first; a last line cut short by a kill is left out.
 
         Raises UsageError when the file is damaged in any other way.
         """
-        path = self._samples(kind)
+        path = self._samples(kind.kind)
         if not path.exists():
             return []
         *lines, _ = path.read_bytes().split(b"\n")
-        found = []
-        for number, line in enumerate(lines, start=1):
-            found.append(stored.parse(path, line, samples.KINDS[kind], where=f"line {number}").as_json())
-        return found
+        return [stored.parse(path, line, kind, where=f"line {number}") for number, line in enumerate(lines, start=1)]
 
     def _samples(self, kind: str) -> Path:
         return self.path / "samples" / f"{kind}.jsonl"

@@ -164,7 +164,7 @@ def test_negative_latencies_are_kept_and_counted(judged: Any) -> None:
 def test_clock_step_is_invalid(spark: Any, tmp_path: Path) -> None:
     run = SyntheticRun().write(tmp_path / "run")
     (run.path / "samples/clock.jsonl").unlink()
-    run.append_samples("clock", [clock_sample(s, step_ms=8.0 if s > 2 else 0.0) for s in range(10)])
+    run.append_samples(*(clock_sample(s, step_ms=8.0 if s > 2 else 0.0) for s in range(10)))
     summary = evaluate(spark, run)
     assert summary.verdict == "INVALID"
     assert summary.reasons == ["the machine's clock was set during the run, by 8.0 ms; the limit is 5 ms"]

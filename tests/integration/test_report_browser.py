@@ -11,6 +11,7 @@ from playwright.sync_api import Browser
 
 from run_files import write_manifest
 from streamgauge import report
+from streamgauge.model.samples import ResourceSample
 
 SYNTHETIC = runpy.run_path(str(Path(__file__).parents[1] / "unit" / "report" / "synthetic_run.py"))
 
@@ -28,9 +29,9 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     manifest = SYNTHETIC["manifest"]()
     engine = {**manifest["engine"], "title": HOSTILE, "version": HOSTILE}
     write_manifest(hostile, {**manifest, "engine": engine, HOSTILE: HOSTILE})
-    samples = [{**sample, "role": HOSTILE} for sample in hostile.samples("resources")]
+    samples = [sample.with_changes(role=HOSTILE) for sample in hostile.samples(ResourceSample)]
     (hostile.path / "samples" / "resources.jsonl").unlink()
-    hostile.append_samples("resources", samples)
+    hostile.append_samples(*samples)
     by_name["hostile"] = report.write(hostile).as_uri()
     return by_name
 

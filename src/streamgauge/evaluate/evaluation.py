@@ -31,6 +31,7 @@ from streamgauge.evaluate.summary import Figures, rounded, summarize, write_meas
 from streamgauge.evaluate.tally import PARTITIONS_MAX, Tally, results, wrong_after_fault
 from streamgauge.evaluate.visible import Visible
 from streamgauge.model import NS_PER_MS, TRANSPORT_GROUP, ResultKind
+from streamgauge.model.samples import ClockSample, MachineSample, PositionsSample, ResourceSample
 from streamgauge.model.summary import Summary
 from streamgauge.rundir import RunDir
 
@@ -258,9 +259,9 @@ def _measure(
         backlog_measured=backlog_measured,
         waiting_measured=throughput.in_seconds_of_load(backlog_measured, facts, moments),
         medians_measured=medians_measured,
-        clock_step_ms=clock.largest_step_ms(run.samples("clock"), moments),
+        clock_step_ms=clock.largest_step_ms(run.samples(ClockSample), moments),
         transport_bound=bound,
-        resources=resources.by_group(resources.within(run.samples("resources"), moments)),
+        resources=resources.by_group(resources.within(run.samples(ResourceSample), moments)),
         burst=burst.measure(facts, moments, tally, late, stamps, kind) if recorded else None,
     )
 
@@ -272,7 +273,7 @@ def _processing(
         return None
     first_ms, last_ms = (_by_own_clock(moment, figures, visible) for moment in figures.stamps.first_and_last_ms)
     appended = int(figures.stamps.appended_per_second.sum())
-    consumed_ns = consumed.consumed_all_ns(run.samples("positions"), appended)
+    consumed_ns = consumed.consumed_all_ns(run.samples(PositionsSample), appended)
     consumed_ms = None if consumed_ns is None else consumed_ns / NS_PER_MS
     return processing.measure(run, facts, first_ms, last_ms, int(figures.tally.inputs.sum()), consumed_ms)
 
@@ -287,7 +288,7 @@ def _clock_reasons(figures: Figures) -> list[str]:
 
 
 def _warnings(run: RunDir, facts: Facts, moments: Moments, figures: Figures) -> list[str]:
-    messages = resources.machine_warnings(resources.within(run.samples("machine"), moments))
+    messages = resources.machine_warnings(resources.within(run.samples(MachineSample), moments))
     if facts.plan.shape == "preloaded":
         messages.append("all input was there before the engine: latencies include the wait for its start and turn")
     elif not facts.plan.scheduled:

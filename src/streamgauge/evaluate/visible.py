@@ -19,6 +19,7 @@ from streamgauge.evaluate.metrics.latency import Distribution
 from streamgauge.evaluate.recorded import is_recorded, output_batches
 from streamgauge.evaluate.tally import Ints
 from streamgauge.model import NS_PER_MS
+from streamgauge.model.samples import VisibleSample
 from streamgauge.rundir import RunDir
 
 if TYPE_CHECKING:
@@ -65,11 +66,11 @@ class Visible:
 
         Also None of undeclared transactions that nobody watched; see ``undeclared``.
         """
-        samples = run.samples("visible")
+        samples = run.samples(VisibleSample)
         if not facts.manifest.engine.transactional and not (samples and undeclared(run, facts)):
             return None
-        columns = ("partition", "end", "t_ns", "since_ns")
-        partition, end, t_ns, since_ns = (np.array([line[name] for line in samples], np.int64) for name in columns)
+        rows = [(line.partition, line.end, line.t_ns, line.since_ns) for line in samples]
+        partition, end, t_ns, since_ns = np.array(rows, np.int64).reshape(-1, 4).T
         places = partition * OFFSETS_MAX + end
         order = np.argsort(places, kind="stable")
         partition, end, t_ns, since_ns, places = (column[order] for column in (partition, end, t_ns, since_ns, places))

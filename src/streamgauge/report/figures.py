@@ -241,10 +241,10 @@ def machine(source: Source) -> Figure | None:
         "psi_io_some": "waiting for I/O (PSI)",
         "psi_memory_some": "waiting for memory (PSI)",
     }
-    x = [source.since_start_s(sample["t_ns"]) for sample in source.machine]
+    x = [source.since_start_s(sample.t_ns) for sample in source.machine]
     traces = []
     for position, (field, name) in enumerate(fields.items()):
-        y = [_percent(sample.get(field)) for sample in source.machine]
+        y = [_percent(getattr(sample, field)) for sample in source.machine]
         if _any(y):
             traces.append(line(name, x, y, unit="%", **series_look(position)))
     if not traces:
@@ -271,7 +271,7 @@ def clock(source: Source) -> Figure | None:
 
 def clock_steps_ms(source: Source) -> list[tuple[float, float]]:
     """How far the real-time clock moved against the monotonic one between two samples: (second, ms)."""
-    readings = [(s["t_ns"], s["t_ns"] - s["mono_ns"]) for s in source.clock if s.get("mono_ns") is not None]
+    readings = [(sample.t_ns, sample.t_ns - sample.mono_ns) for sample in source.clock]
     return [
         (source.since_start_s(t_ns), (offset - before) / NS_PER_MS)
         for (_, before), (t_ns, offset) in pairwise(readings)
@@ -280,13 +280,13 @@ def clock_steps_ms(source: Source) -> list[tuple[float, float]]:
 
 def _per_role(source: Source, field: str, title: str, unit: str, growth: bool) -> Figure | None:
     """One line per role; with ``growth``, of how fast a running sum grows per second."""
-    roles = list(dict.fromkeys(str(sample.get("role")) for sample in source.resources))
+    roles = list(dict.fromkeys(sample.role for sample in source.resources))
     traces = []
     for position, role in enumerate(roles):
         points = [
-            (source.since_start_s(sample["t_ns"]), sample[field])
+            (source.since_start_s(sample.t_ns), value)
             for sample in source.resources
-            if str(sample.get("role")) == role and sample.get(field) is not None
+            if sample.role == role and (value := getattr(sample, field)) is not None
         ]
         if growth:
             # A sum that shrinks has lost a process: its growth is not known there.

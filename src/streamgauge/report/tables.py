@@ -224,7 +224,7 @@ def machine_rows(source: Source) -> list[tuple[str, str]]:
     }
     rows.append(("shared cores", words[shared_cores(source.manifest, source.outcome)]))
     for field, name in (("cpu_busy", "busiest second"), ("steal", "most stolen by the host")):
-        values = [sample[field] for sample in source.machine if sample.get(field) is not None]
+        values = [value for sample in source.machine if (value := getattr(sample, field)) is not None]
         if values:
             rows.append((name, f"{number(100 * max(values), 1)} % of all cores"))
     return rows

@@ -9,6 +9,7 @@ from streamgauge import registry
 from streamgauge.errors import EnvironmentProblem
 from streamgauge.machine.clock import read_clock
 from streamgauge.model import ResultKind, numbered_ends
+from streamgauge.model.samples import PositionsSample
 from streamgauge.processes.supervisor import Supervisor
 from streamgauge.run.drain import QuietDetector
 from streamgauge.run.lag import LagMeter, Lags, Look
@@ -63,9 +64,7 @@ class Observer:
     def sample(self, measured_start_ns: int | None) -> Mapping[str, int] | None:
         """Note resources, machine, clock and positions; returns how much each stream holds, where it is known."""
         t_ns = time.time_ns()
-        self._run.append_samples("resources", self._sampler.sample(t_ns))
-        self._run.append_samples("machine", [machine_sample(t_ns)])
-        self._run.append_samples("clock", [read_clock()])
+        self._run.append_samples(*self._sampler.sample(t_ns), machine_sample(t_ns), read_clock())
         progress = self.progress
         try:
             positions = self._plan.transport.positions(self._plan.streams, self._group())
@@ -75,11 +74,11 @@ class Observer:
             return None
         appended, progress.committed = positions.appended, positions.consumed
         self._follow_output(appended, positions.ends, measured_start_ns)
-        sample = {"t_ns": t_ns, "appended": appended, "consumed": progress.consumed, "sent": progress.sent}
+        sample = PositionsSample(t_ns=t_ns, appended=appended, consumed=progress.consumed, sent=progress.sent)
         self.lags = self._lag.take()
         if self.lags.by_consumed is not None:
-            sample["lag"] = round(self.lags.by_consumed.mean, 1)
-        self._run.append_samples("positions", [sample])
+            sample = sample.with_changes(lag=round(self.lags.by_consumed.mean, 1))
+        self._run.append_samples(sample)
         return appended
 
     def begin_drain(self) -> None:

@@ -60,7 +60,7 @@ class Progress:
         if event["event"] == "progress":
             consumed = event.get("consumed")
             # The program may be a stranger's.
-            if type(consumed) is int:
+            if type(consumed) is int and consumed >= 0:
                 self.reported_consumed = consumed
 
 

@@ -11,6 +11,7 @@ import pytest
 from streamgauge.evaluate.facts import Moments
 from streamgauge.evaluate.metrics import consumed, processing, throughput
 from streamgauge.model import NS_PER_MS, NS_PER_S
+from streamgauge.model.samples import PositionsSample
 
 START_NS = 1_767_225_600 * NS_PER_S
 
@@ -18,13 +19,14 @@ START_NS = 1_767_225_600 * NS_PER_S
 class Run(SimpleNamespace):
     """A run directory that holds these positions."""
 
-    def samples(self, kind: str) -> list[dict[str, Any]]:
-        assert kind == "positions"
+    def samples(self, kind: type[PositionsSample]) -> list[PositionsSample]:
+        assert kind is PositionsSample
         return list(self.positions)
 
 
-def position(at_s: float, appended: int, consumed_records: int | None) -> dict[str, Any]:
-    return {"t_ns": START_NS + round(at_s * NS_PER_S), "appended": {"records": appended}, "consumed": consumed_records}
+def position(at_s: float, appended: int, consumed_records: int | None) -> PositionsSample:
+    t_ns = START_NS + round(at_s * NS_PER_S)
+    return PositionsSample(t_ns=t_ns, appended={"records": appended}, consumed=consumed_records)
 
 
 @pytest.mark.parametrize(

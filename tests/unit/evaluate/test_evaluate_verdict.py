@@ -21,6 +21,7 @@ from streamgauge.evaluate.verdict import decide, exit_code, failures, recounting
 from streamgauge.jvm.spark import connect, jvm_argv
 from streamgauge.model import Verdict
 from streamgauge.model.outcome import EndedProcess, Outcome
+from streamgauge.model.samples import MachineSample, ResourceSample
 from streamgauge.run.outcome import never_started
 from streamgauge.rundir import RunDir
 from streamgauge.stored import write_json
@@ -188,9 +189,9 @@ def test_importing_the_evaluation_does_not_import_spark() -> None:
 
 
 def test_resources_of_groups_and_machine() -> None:
-    def sample(second: int, role: str, cpu_s: float, rss_mb: float, heap_mb: float | None) -> dict[str, Any]:
+    def sample(second: int, role: str, cpu_s: float, rss_mb: float, heap_mb: float | None) -> ResourceSample:
         used = {"cpu_s": cpu_s, "rss_mb": rss_mb, "heap_used_mb": heap_mb, "gc_ms": None}
-        return {"t_ns": second * 10**9, "role": role, "group": "engine", **used}
+        return ResourceSample(t_ns=second * 10**9, role=role, group="engine", **used)
 
     by_group = resources.by_group(
         [
@@ -212,9 +213,10 @@ def test_resources_of_groups_and_machine() -> None:
         ]
     )
     assert (by_group["engine"]["cpu_mean"], by_group["engine"]["rss_max_mb"]) == (1.0, 110)
-    calm = {"cpu_busy": 0.9, "steal": 0.05, "psi_cpu_some": 0.2}
-    assert resources.machine_warnings([calm, dict.fromkeys(calm)]) == []
-    assert len(resources.machine_warnings([{"cpu_busy": 0.95, "steal": 0.06, "psi_cpu_some": 0.3}])) == 3
+    calm = MachineSample(t_ns=1, cpu_busy=0.9, steal=0.05, psi_cpu_some=0.2)
+    assert resources.machine_warnings([calm, MachineSample(t_ns=2)]) == []
+    busy = MachineSample(t_ns=1, cpu_busy=0.95, steal=0.06, psi_cpu_some=0.3)
+    assert len(resources.machine_warnings([busy])) == 3
 
 
 def test_the_evaluators_processes(tmp_path: Path) -> None:

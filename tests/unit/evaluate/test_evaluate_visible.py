@@ -19,15 +19,16 @@ from streamgauge.evaluate.facts import Facts
 from streamgauge.evaluate.tally import Tally
 from streamgauge.evaluate.visible import NEVER, OFFSETS_MAX, Visible, output_stamps_ms, unused_places
 from streamgauge.model import NS_PER_MS
+from streamgauge.model.samples import VisibleSample
 from streamgauge.model.summary import Summary
 from streamgauge.rundir import RunDir
 
 START_MS = START_NS // NS_PER_MS
 
 
-def line(partition: int, end: int, at_ms: float, doubt_ms: float = 20.0) -> dict[str, int]:
+def line(partition: int, end: int, at_ms: float, doubt_ms: float = 20.0) -> VisibleSample:
     t_ns = START_NS + round(at_ms * NS_PER_MS)
-    return {"t_ns": t_ns, "since_ns": t_ns - round(doubt_ms * NS_PER_MS), "partition": partition, "end": end}
+    return VisibleSample(t_ns=t_ns, since_ns=t_ns - round(doubt_ms * NS_PER_MS), partition=partition, end=end)
 
 
 LINES = [
@@ -40,12 +41,12 @@ LINES = [
 
 @pytest.fixture
 def visible(tmp_path: Path) -> Any:
-    def read(lines: list[dict[str, int]], *, transactional: bool = True) -> Visible | None:
+    def read(lines: list[VisibleSample], *, transactional: bool = True) -> Visible | None:
         run = RunDir.create(tmp_path / "run")
-        run.append_samples("visible", lines)
-        made, _ = facts()
-        engine = made.manifest.engine.with_changes(transactional=transactional)
-        return Visible.read(run, replace(made, manifest=made.manifest.with_changes(engine=engine)))
+        run.append_samples(*lines)
+        known, _ = facts()
+        engine = known.manifest.engine.with_changes(transactional=transactional)
+        return Visible.read(run, replace(known, manifest=known.manifest.with_changes(engine=engine)))
 
     return read
 
@@ -145,9 +146,7 @@ def test_undeclared_transactions_are_stamped_when_visible(with_marks: Any) -> No
     outcome = run.outcome()
     ends = {int(partition): 2 * end for partition, end in outcome.ends["output"].items()}
     t_ns = outcome.drain_end_ns - 1_500 * NS_PER_MS
-    run.append_samples(
-        "visible", [{"t_ns": t_ns, "since_ns": t_ns - 7, "partition": p, "end": end} for p, end in ends.items()]
-    )
+    run.append_samples(*(VisibleSample(t_ns=t_ns, since_ns=t_ns - 7, partition=p, end=end) for p, end in ends.items()))
     summary = summary_of(run)
     assert any("results count from when their transaction was committed" in warning for warning in summary.warnings)
     assert not any("transactions" in reason for reason in summary.reasons)
@@ -160,7 +159,7 @@ def test_a_program_without_transactions_keeps_the_broker_s_stamps(tmp_path: Path
     """It was watched, and its output has no gap."""
     shutil.copytree(GOLDEN, tmp_path / "run")
     run = RunDir.open(tmp_path / "run")
-    run.append_samples("visible", [line(0, 10**6, 0), line(1, 10**6, 0)])
+    run.append_samples(line(0, 10**6, 0), line(1, 10**6, 0))
     assert unused_places(run, Facts.read(run)) == 0
     assert Visible.read(run, Facts.read(run)) is None
     summary = summary_of(run)

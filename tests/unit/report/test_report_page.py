@@ -21,6 +21,7 @@ from run_files import change, content
 from streamgauge import report
 from streamgauge.cli.report import report as report_command
 from streamgauge.errors import UsageError
+from streamgauge.model.samples import ResourceSample
 from streamgauge.report.page import as_script_data
 from streamgauge.rundir import RunDir
 from streamgauge.stored import write_json
@@ -286,9 +287,9 @@ def test_hostile_strings_stay_text(failed: RunDir, valid: RunDir) -> None:
             (run.summary_path, texts),
         ):
             write_json(path, poisoned(content(path)) | changes)
-        resources = [{**sample, "role": HOSTILE} for sample in run.samples("resources")]
+        resources = [sample.with_changes(role=HOSTILE) for sample in run.samples(ResourceSample)]
         (run.path / "samples" / "resources.jsonl").unlink()
-        run.append_samples("resources", resources)
+        run.append_samples(*resources)
         page = Page(run)
         assert "img" not in tags and "img" not in {tag for tag, _ in page.tags}
         assert not [attrs for _, attrs in page.tags if any(name.startswith("on") for name in attrs)]

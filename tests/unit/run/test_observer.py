@@ -12,6 +12,7 @@ import pytest
 
 from streamgauge.errors import EnvironmentProblem
 from streamgauge.model import Positions
+from streamgauge.model.samples import ClockSample, MachineSample, PositionsSample
 from streamgauge.run.observer import Observer
 from streamgauge.run.plan import Request, draw
 from streamgauge.rundir import RunDir
@@ -70,9 +71,9 @@ def test_a_look_is_written_and_returned(watched: Watched) -> None:
     assert watched.look(holding(5, 6, 3)) == {"flow": 5, "speed": 6, "output": 3}
     watched.consume(9)
     watched.look(holding(7, 7, 8))
-    lines = watched.run.samples("positions")
-    assert [(line["appended"]["output"], line["consumed"]) for line in lines] == [(3, None), (8, 9)]
-    assert len(watched.run.samples("machine")) == len(watched.run.samples("clock")) == 2
+    lines = watched.run.samples(PositionsSample)
+    assert [(line.appended["output"], line.consumed) for line in lines] == [(3, None), (8, 9)]
+    assert len(watched.run.samples(MachineSample)) == len(watched.run.samples(ClockSample)) == 2
 
 
 def test_what_is_committed_counts_where_the_engine_reports_nothing(watched: Watched) -> None:
@@ -85,8 +86,8 @@ def test_what_is_committed_counts_where_the_engine_reports_nothing(watched: Watc
 def test_a_transport_that_does_not_answer_is_no_position(watched: Watched) -> None:
     watched.look(holding(1, 1, 1))
     assert watched.look(None) is None
-    assert len(watched.run.samples("positions")) == 1
-    assert len(watched.run.samples("machine")) == 2
+    assert len(watched.run.samples(PositionsSample)) == 1
+    assert len(watched.run.samples(MachineSample)) == 2
 
 
 def test_a_run_is_not_drained_while_its_engine_is_behind(watched: Watched) -> None:
