@@ -50,6 +50,6 @@ def calibrate(
         typer.echo(f"floor    {kind:<7} p50 {p50}, p99 {p99}, at {resolved.load.rate_per_s:,}/s")
     typer.echo(f"ceiling  {calibrated.ceiling_per_s:,.0f}/s; {calibrated.ceiling_because}")
     for attempt in calibrated.repeated:
-        typer.echo(f"repeated {attempt['rate_per_s']:,}/s was INVALID at first: {'; '.join(attempt['reasons'])}")
+        typer.echo(f"repeated {attempt.rate_per_s:,}/s was INVALID at first: {'; '.join(attempt.reasons)}")
     typer.echo(f"machine  {calibration.machine_key()}")
     typer.echo(f"kept in  {path}")

@@ -67,13 +67,13 @@ def doctor() -> None:
         need_mb = disk_mb = 0  # without a Java, which is reported above, nothing can be planned
     memory = machine.available_memory_mb()
     enough = memory >= need_mb
-    available = f"{memory:,} MB available of {about['memory_mb']:,}"
+    available = f"{memory:,} MB available of {about.memory_mb:,}"
     report(enough, "memory", available, "" if enough else f"{need_mb:,} MB are needed")
     for name, where in (("temp", Path(tempfile.gettempdir())), ("here", Path.cwd())):
         free = machine.free_disk_mb(where)
         enough = free >= disk_mb
         report(enough, f"disk {name}", f"{free:,} MB free in {where}", "" if enough else f"{disk_mb:,} MB are needed")
-    report(True, "cores", f"{about['cores']}, load {about['load_at_start']}")
+    report(True, "cores", f"{about.cores}, load {about.load_at_start}")
     report(True, "port", f"127.0.0.1:{free_port()} is free")
     try:
         known = calibration.read()

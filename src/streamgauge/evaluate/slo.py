@@ -14,6 +14,7 @@ from typing import Any
 from streamgauge import registry
 from streamgauge.errors import UsageError
 from streamgauge.metrics import METRICS, PERCENT
+from streamgauge.model.summary import SloResult
 
 OPERATORS: Mapping[str, Callable[[float, float], bool]] = {
     "<": operator.lt,
@@ -71,7 +72,7 @@ def parse(text: str) -> Slo:
     return Slo(text.strip(), name, sign, float(limit), unit)
 
 
-def judge(slo: Slo, summary: Mapping[str, Any]) -> dict[str, Any]:
+def judge(slo: Slo, summary: Mapping[str, Any]) -> SloResult:
     """What the summary says of it, value and limit in the unit of the objective.
 
     A figure that the run does not have is null, and the objective is missed; ``at_least`` is its lower bound, where
@@ -79,14 +80,14 @@ def judge(slo: Slo, summary: Mapping[str, Any]) -> dict[str, Any]:
     """
     value = _value(slo, summary)
     at_least = _value(slo, summary, "_at_least")
-    return {
-        "slo": slo.text,
-        "value": None if value is None else _short(value),
-        **({} if at_least is None else {"at_least": _short(at_least)}),
-        "limit": _short(slo.limit),
-        "unit": slo.unit,
-        "passed": value is not None and OPERATORS[slo.operator](_short(value), slo.limit),
-    }
+    result = SloResult(
+        slo=slo.text,
+        value=None if value is None else _short(value),
+        limit=_short(slo.limit),
+        unit=slo.unit,
+        passed=value is not None and OPERATORS[slo.operator](_short(value), slo.limit),
+    )
+    return result if at_least is None else result.with_changes(at_least=_short(at_least))
 
 
 def _value(slo: Slo, summary: Mapping[str, Any], suffix: str = "") -> float | None:

@@ -317,7 +317,7 @@ def test_it_does_not_go_on_elsewhere(
 ) -> None:
     reproduce(campaign(), Onlooker(), Script("FAILED"))
     here = machine.describe()
-    monkeypatch.setattr(machine, "describe", lambda: {**here, "cores": here["cores"] + 1})
+    monkeypatch.setattr(machine, "describe", lambda: here.with_changes(cores=here.cores + 1))
     with pytest.raises(UsageError, match=r"another machine\.cores"):
         reproduce(campaign(), Onlooker(), Script())
 

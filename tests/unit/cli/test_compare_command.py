@@ -40,7 +40,11 @@ def test_says_the_word_first_and_every_value(sides: tuple[str, str]) -> None:
 
 def test_json_alone_on_stdout(sides: tuple[str, str]) -> None:
     asked = compare(*sides, "--json")
-    assert json.loads(asked.stdout)["word"] == "slower"
+    content = json.loads(asked.stdout)
+    assert content["word"] == "slower"
+    keys = ["format", "measure", "word", "ratio", "interval", "seed", "runs_needed", "notes", "a", "b"]
+    assert list(content) == keys
+    assert list(content["a"]) == list(content["b"]) == ["path", "engine", "runs", "values", "median"]
     assert "slower" in asked.stderr
 
 

@@ -33,7 +33,7 @@ SUMMARY: dict[str, Any] = {
 
 
 def judged(text: str, summary: dict[str, Any] = SUMMARY) -> dict[str, Any]:
-    return slo.judge(slo.parse(text), summary)
+    return slo.judge(slo.parse(text), summary).as_json()
 
 
 @pytest.mark.parametrize(

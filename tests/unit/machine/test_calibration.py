@@ -65,11 +65,11 @@ def test_a_stall_is_no_ceiling_but_two_are(echo: Scenario) -> None:
     assert machine.asked == [echo.load.rate_per_s] * 2 + [2000, 4000, 4000]
     assert result.ceiling_per_s == 1999.5
     assert "INVALID: late" in result.ceiling_because
-    assert [(attempt["rate_per_s"], attempt["reasons"]) for attempt in result.repeated] == [
+    assert [(attempt.rate_per_s, attempt.reasons) for attempt in result.repeated] == [
         (echo.load.rate_per_s, ["late"]),
         (4000, ["late"]),
     ]
-    assert (result.repeated[0]["total_p50"], result.repeated[1]["rate_output"]) == (4.0, 3999.5)
+    assert (result.repeated[0].total_p50, result.repeated[1].rate_output) == (4.0, 3999.5)
 
 
 def test_a_machine_without_room_ends_the_search(echo: Scenario) -> None:

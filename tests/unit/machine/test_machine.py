@@ -12,14 +12,14 @@ from streamgauge.machine import description as machine
 
 def test_describes_this_machine():
     description = machine.describe()
-    assert set(description) == {
+    assert set(description.as_json()) == {
         *("system", "kernel", "cpu", "governor", "cores", "memory_mb", "container", "load_at_start"),
     }
-    assert description["system"] in ("Linux", "Darwin")
-    assert description["cpu"]
-    assert 1 <= description["cores"] <= os.cpu_count()
-    assert 0 < description["memory_mb"] <= psutil.virtual_memory().total // 2**20
-    assert description["load_at_start"] >= 0
+    assert description.system in ("Linux", "Darwin")
+    assert description.cpu
+    assert 1 <= description.cores <= os.cpu_count()
+    assert 0 < description.memory_mb <= psutil.virtual_memory().total // 2**20
+    assert description.load_at_start >= 0
 
 
 def test_available_memory_is_part_of_all():
