@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import typer
 
-from streamgauge.processes import directory_lock
-from streamgauge.processes.leftovers import survey
-
 
 def clean() -> None:
     """End processes and remove directories that a killed run left behind. Active runs are not touched."""
+    from streamgauge.processes import directory_lock
+    from streamgauge.processes.leftovers import survey
+
     directory_lock.remove_stale()
     leftovers = survey()
     for leftover in leftovers:
