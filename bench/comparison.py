@@ -12,10 +12,10 @@ import argparse
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any
 
 from streamgauge.campaigns.comparison import compare
 from streamgauge.campaigns.repetition import run_interleaved
+from streamgauge.model.comparison import Comparison
 from streamgauge.run.plan import Request
 from streamgauge.run.reporter import NullReporter
 from streamgauge.studies import scenario as scenarios
@@ -30,13 +30,12 @@ class Aloud(NullReporter):
             print(text, flush=True)
 
 
-def show(name: str, found: dict[str, Any], good: bool) -> None:
-    low, high = found["interval"]
-    print(
-        f"{name}: {found['word']}, ratio {found['ratio']:.3f} ({low:.3f} to {high:.3f}): {'ok' if good else 'NOT SO'}"
-    )
-    for side in ("a", "b"):
-        print(f"  {side}: {' '.join(f'{value:g}' for value in found[side]['values'])}")
+def show(name: str, comparison: Comparison, good: bool) -> None:
+    low, high = comparison.interval
+    ratio = f"ratio {comparison.ratio:.3f} ({low:.3f} to {high:.3f})"
+    print(f"{name}: {comparison.word}, {ratio}: {'ok' if good else 'NOT SO'}")
+    for name, side in (("a", comparison.a), ("b", comparison.b)):
+        print(f"  {name}: {' '.join(f'{value:g}' for value in side.values)}")
 
 
 def main() -> int:
@@ -51,8 +50,8 @@ def main() -> int:
     ]
     run_interleaved(requests, asked.runs, Aloud())
     equal, slower = compare(out / "first", out / "second"), compare(out / "first", out / "slow")
-    low, high = slower["interval"]
-    verdicts = equal["word"] in ("same", "cannot tell"), slower["word"] == "slower" and low <= 1.1 <= high
+    low, high = slower.interval
+    verdicts = equal.word in ("same", "cannot tell"), slower.word == "slower" and low <= 1.1 <= high
     show("250 against 250 ms", equal, verdicts[0])
     show("275 against 250 ms", slower, verdicts[1])
     print(f"runs in {out}")

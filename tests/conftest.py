@@ -56,9 +56,9 @@ def _engines(item: pytest.Item) -> set[str]:
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
     from streamgauge.conformance.suite import bench
 
-    with bench(tmp_path_factory.mktemp("bench")) as found:
-        found.lean_jvms = True
-        yield found
+    with bench(tmp_path_factory.mktemp("bench")) as running:
+        running.lean_jvms = True
+        yield running
 
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:

@@ -11,8 +11,8 @@ from streamgauge.stored import Stored, write_json
 
 
 def content(path: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(path.read_bytes())
-    return found
+    parsed: dict[str, Any] = json.loads(path.read_bytes())
+    return parsed
 
 
 def change(path: Path, **changes: Any) -> None:
@@ -26,5 +26,5 @@ def write_manifest(run: RunDir, manifest: dict[str, Any]) -> None:
 
 def as_written(model: Stored) -> dict[str, Any]:
     """What a reader of the file would find."""
-    found: dict[str, Any] = json.loads(json.dumps(model.as_json()))
-    return found
+    written: dict[str, Any] = json.loads(json.dumps(model.as_json()))
+    return written

@@ -28,6 +28,6 @@ def removed(environment: Mapping[str, str] = os.environ) -> list[str]:
 
 def chosen(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
     """The environment without those, and with a locale in which a JVM can open any path."""
-    kept = {name: value for name, value in environment.items() if not _REMOVED.fullmatch(name)}
+    passed_on = {name: value for name, value in environment.items() if not _REMOVED.fullmatch(name)}
     # In the locale C, which containers have, a JVM finds no file whose path is not ASCII. macOS has no such trouble.
-    return {**kept, "LC_ALL": "C.UTF-8"} if sys.platform == "linux" else kept
+    return {**passed_on, "LC_ALL": "C.UTF-8"} if sys.platform == "linux" else passed_on

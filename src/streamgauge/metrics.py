@@ -33,15 +33,15 @@ class Metric:
 
 
 def _metrics() -> dict[str, Metric]:
-    found = {}
+    metrics = {}
     for figure in ("p50", "p90", "p99", "p999", "max", "mean"):
-        found[f"latency.{figure}"] = Metric(("latency_ms", "total", figure), _TIME, example="2s")
+        metrics[f"latency.{figure}"] = Metric(("latency_ms", "total", figure), _TIME, example="2s")
         for kind in ("total", "latest", "average"):
-            found[f"latency.{kind}.{figure}"] = Metric(("latency_ms", kind, figure), _TIME, example="2s")
+            metrics[f"latency.{kind}.{figure}"] = Metric(("latency_ms", kind, figure), _TIME, example="2s")
     offered, expected = ("rate_per_s", "offered"), ("results", "expected")
     slope = ("backlog", "slope_per_s")
-    found["backlog.slope"] = Metric(slope, _RATE, offered, "1%", percent=("backlog", "slope_percent"))
-    found["backlog.end"] = Metric(("backlog", "end"), _PLAIN, example="1000")
+    metrics["backlog.slope"] = Metric(slope, _RATE, offered, "1%", percent=("backlog", "slope_percent"))
+    metrics["backlog.end"] = Metric(("backlog", "end"), _PLAIN, example="1000")
     for count in (
         "expected",
         "matched",
@@ -53,18 +53,18 @@ def _metrics() -> dict[str, Metric]:
         "reverted",
         "unexpected",
     ):
-        found[f"results.{count}"] = Metric(("results", count), _PLAIN, expected, "0")
+        metrics[f"results.{count}"] = Metric(("results", count), _PLAIN, expected, "0")
     for rate in ("offered", "achieved", "worst_second", "appended", "output"):
-        found[f"rate.{rate}"] = Metric(("rate_per_s", rate), _RATE, offered, "400/s")
+        metrics[f"rate.{rate}"] = Metric(("rate_per_s", rate), _RATE, offered, "400/s")
     for late in ("late_p50", "late_p99", "late_max"):
-        found[f"generator.{late}"] = Metric(("generator", f"{late}_ms"), _TIME, example="20ms")
-    found["generator.errors"] = Metric(("generator", "errors"), _PLAIN, example="0")
+        metrics[f"generator.{late}"] = Metric(("generator", f"{late}_ms"), _TIME, example="20ms")
+    metrics["generator.errors"] = Metric(("generator", "errors"), _PLAIN, example="0")
     for group in ("engine", TRANSPORT_GROUP, "load"):
-        found[f"resources.{group}.cpu_mean"] = Metric(("resources", group, "cpu_mean"), _PLAIN, example="1.5")
+        metrics[f"resources.{group}.cpu_mean"] = Metric(("resources", group, "cpu_mean"), _PLAIN, example="1.5")
         for memory in ("rss_max", "heap_max"):
             path = ("resources", group, f"{memory}_mb")
-            found[f"resources.{group}.{memory}"] = Metric(path, _MEMORY, example="2000MB")
-    return found
+            metrics[f"resources.{group}.{memory}"] = Metric(path, _MEMORY, example="2000MB")
+    return metrics
 
 
 METRICS: Mapping[str, Metric] = _metrics()

@@ -21,7 +21,7 @@ def emit(event: str, **fields: Any) -> None:
 
 def stop_on_sigterm() -> threading.Event:
     """An event that SIGTERM sets. SIGINT is left to the lab, which speaks for the user."""
-    asked = threading.Event()
-    signal.signal(signal.SIGTERM, lambda *_: asked.set())
+    asked_to_stop = threading.Event()
+    signal.signal(signal.SIGTERM, lambda *_: asked_to_stop.set())
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    return asked
+    return asked_to_stop

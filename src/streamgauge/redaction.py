@@ -30,19 +30,19 @@ def redact_arguments(words: Sequence[str]) -> list[str]:
     """
     redacted: list[str] = []
     follows_name = False
-    for word in words:
-        if follows_name and not word.startswith("--"):
+    for argument in words:
+        if follows_name and not argument.startswith("--"):
             redacted.append(REDACTED)
             follows_name = False
             continue
-        name, equals, value = word.partition("=")
-        follows_name = not equals and word.startswith("-") and bool(_NAME.search(word))
+        name, equals, value = argument.partition("=")
+        follows_name = not equals and argument.startswith("-") and bool(_NAME.search(argument))
         if equals and value and (_NAME.search(name) or _INSIDE.search(value)):
             redacted.append(f"{name}={REDACTED}")
-        elif redacted and not equals and _INSIDE.search(word):
+        elif redacted and not equals and _INSIDE.search(argument):
             redacted.append(REDACTED)
         else:
-            redacted.append(_without_userinfo(word))
+            redacted.append(_without_userinfo(argument))
     return redacted
 
 

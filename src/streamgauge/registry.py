@@ -31,23 +31,23 @@ def _points(kind: str) -> Mapping[str, EntryPoint]:
 
 
 def engine(name: str) -> Engine:
-    found: Engine = _load("engines", name)()
-    return found
+    loaded: Engine = _load("engines", name)()
+    return loaded
 
 
 def transport(name: str) -> type[Transport]:
-    found: type[Transport] = _load("transports", name)
-    return found
+    loaded: type[Transport] = _load("transports", name)
+    return loaded
 
 
 def workload(name: str) -> Workload:
-    found: Workload = _load("workloads", name)()
-    return found
+    loaded: Workload = _load("workloads", name)()
+    return loaded
 
 
 def study(name: str) -> ModuleType:
-    found: ModuleType = _load("studies", name)
-    return found
+    loaded: ModuleType = _load("studies", name)
+    return loaded
 
 
 def study_description(name: str) -> Study:

@@ -24,16 +24,16 @@ import contextlib
 import hashlib
 import json
 import shutil
-from collections.abc import Mapping, Sequence
+from itertools import groupby
 from pathlib import Path
-from typing import Any
 
 from streamgauge import defaults, stored
 from streamgauge.errors import UsageError
-from streamgauge.model import Script, samples
+from streamgauge.model import Script
 from streamgauge.model import manifest as manifests
 from streamgauge.model.manifest import FORMAT, Manifest
 from streamgauge.model.outcome import Outcome
+from streamgauge.model.samples import Sample, SampleKind
 from streamgauge.model.summary import Summary
 from streamgauge.stored import write_json as write_json
 
@@ -59,10 +59,10 @@ def shared_cores(manifest: Manifest, outcome: Outcome) -> bool | None:
 class RunDir:
     """Paths of one run, and the small files in it."""
 
-    def __init__(self, path: Path, *, made: bool = False) -> None:
-        """``made``: this process made the directory itself."""
+    def __init__(self, path: Path, *, created: bool = False) -> None:
+        """``created``: this process created the directory itself."""
         self.path = path
-        self._made = made
+        self._created = created
 
     @classmethod
     def create(cls, path: Path) -> RunDir:
@@ -74,13 +74,13 @@ class RunDir:
                 expected="a new or empty directory",
                 hint="another --out, or remove it yourself",
             )
-        made = not path.exists()
+        created = not path.exists()
         try:
             for part in PARTS:
                 (path / part).mkdir(parents=True, exist_ok=True)
         except (NotADirectoryError, FileExistsError) as problem:
             raise UsageError("the run directory cannot be made", where=path, got=problem.strerror) from None
-        return cls(path, made=made)
+        return cls(path, created=created)
 
     def discard(self) -> None:
         """Remove what the run created: its files, and the directory unless it was there before.
@@ -94,7 +94,7 @@ class RunDir:
                 shutil.rmtree(part, ignore_errors=True)
         for file in (self.path / name for name in FILES):
             file.unlink(missing_ok=True)
-        if self._made:
+        if self._created:
             with contextlib.suppress(OSError):
                 self.path.rmdir()
 
@@ -110,12 +110,12 @@ class RunDir:
                 expected="a directory that `streamgauge run` wrote",
                 hint=f"streamgauge run {defaults.SCENARIO}",
             )
-        found = stored.read_object(run.manifest_path).get("format")
-        if found != FORMAT:
+        format_number = stored.read_object(run.manifest_path).get("format")
+        if format_number != FORMAT:
             raise UsageError(
                 "the run directory has a format that this version does not read",
                 where=run.manifest_path,
-                got=found,
+                got=format_number,
                 expected=FORMAT,
                 hint="the version of streamgauge that wrote it",
             )
@@ -171,11 +171,11 @@ class RunDir:
     def keep_script(self, script: Script) -> None:
         """Copy the script. Raises UsageError when it is no longer the one that was asked for."""
         content = Path(script.path).read_bytes()
-        if (found := hashlib.sha256(content).hexdigest()) != script.sha256:
+        if (sha256 := hashlib.sha256(content).hexdigest()) != script.sha256:
             raise UsageError(
                 "the script was changed while it was measured",
                 where=script.path,
-                got=f"sha256 {found}",
+                got=f"sha256 {sha256}",
                 expected=script.sha256,
                 hint="run it again",
             )
@@ -192,23 +192,22 @@ class RunDir:
             return None
         return Path(_read_file(self.reference_from_path, ReferenceFrom).path)
 
-    def append_samples(self, kind: str, samples: Sequence[Mapping[str, Any]]) -> None:
-        with self._samples(kind).open("a", encoding="utf-8") as file:
-            file.writelines(json.dumps(sample, separators=(",", ":")) + "\n" for sample in samples)
+    def append_samples(self, *samples: Sample) -> None:
+        """Each to the file of its kind."""
+        for kind, of_kind in groupby(samples, key=lambda sample: sample.kind):
+            with self._samples(kind).open("a", encoding="utf-8") as file:
+                file.writelines(json.dumps(sample.as_json(), separators=(",", ":")) + "\n" for sample in of_kind)
 
-    def samples(self, kind: str) -> list[dict[str, Any]]:
+    def samples(self, kind: type[SampleKind]) -> list[SampleKind]:
         """All samples of a kind, oldest first; a last line cut short by a kill is left out.
 
         Raises UsageError when the file is damaged in any other way.
         """
-        path = self._samples(kind)
+        path = self._samples(kind.kind)
         if not path.exists():
             return []
         *lines, _ = path.read_bytes().split(b"\n")
-        found = []
-        for number, line in enumerate(lines, start=1):
-            found.append(stored.parse(path, line, samples.KINDS[kind], where=f"line {number}").as_json())
-        return found
+        return [stored.parse(path, line, kind, where=f"line {number}") for number, line in enumerate(lines, start=1)]
 
     def _samples(self, kind: str) -> Path:
         return self.path / "samples" / f"{kind}.jsonl"

@@ -172,15 +172,15 @@ class LoadPlan:
             # Whole seconds, so that record n leaves at n / rate whatever the duration; ``records`` cuts it off.
             seconds = max(1, -(-round(self.duration_s * NS_PER_S) // NS_PER_S))
             return (Segment(0, seconds * NS_PER_S, 0, seconds * self.rate_per_s),)
-        made: list[Segment] = []
+        segments: list[Segment] = []
         planned, start_s, first = 0.0, 0.0, 0
         for length_s, records in self._parts():
             planned += records
             start_ns, end_ns = round(start_s * NS_PER_S), round((start_s + length_s) * NS_PER_S)
             # Rounded on the sum, so that fractions of records do not get lost part by part.
-            made.append(Segment(start_ns, end_ns - start_ns, first, round(planned) - first))
+            segments.append(Segment(start_ns, end_ns - start_ns, first, round(planned) - first))
             start_s, first = start_s + length_s, round(planned)
-        return tuple(segment for segment in made if segment.length_ns > 0)
+        return tuple(segment for segment in segments if segment.length_ns > 0)
 
     def _parts(self) -> Iterator[tuple[float, float]]:
         """Length in seconds and number of records of each part, in order."""
@@ -241,11 +241,11 @@ class LoadPlan:
         order = np.argsort(n_seq, kind="stable")
         rising = n_seq[order]
         blocks, begins = np.unique(np.searchsorted(firsts, rising, side="right") - 1, return_index=True)
-        found = np.zeros(len(n_seq), np.int64)
+        offsets = np.zeros(len(n_seq), np.int64)
         ends = np.append(begins[1:], len(rising))[: len(begins)]
         for block, begin, end in zip(blocks.tolist(), begins, ends, strict=True):
-            found[order[begin:end]] = self._random_block(block)[rising[begin:end] - firsts[block]]
-        return found
+            offsets[order[begin:end]] = self._random_block(block)[rising[begin:end] - firsts[block]]
+        return offsets
 
     def count_before(self, elapsed_ns: int) -> int:
         """How many records should have left before ``elapsed_ns``: those with ``offset_ns(n) < elapsed_ns``."""
@@ -312,8 +312,8 @@ class LoadPlan:
         inside, records = n_seq - first[place], np.maximum(records, 1)[place]
         # Whole and rest apart: the plain product would not fit into 64 bits.
         whole, rest = np.divmod(length_ns[place], records)
-        found: Ints = start_ns[place] + inside * whole + inside * rest // records
-        return found
+        offsets: Ints = start_ns[place] + inside * whole + inside * rest // records
+        return offsets
 
     @_Once
     def _blocks(self) -> _Blocks:

@@ -61,8 +61,8 @@ def test_run(shared: Bench, name: str, case: Case) -> None:
         ),
         lambda observed: observed.summary.verdict == "INVALID",
     )
-    found = {check.__name__: check(observed) for check in checks.observed_checks(observed.delivery)}
-    assert {name: problem for name, problem in found.items() if problem} == {}
+    problems = {check.__name__: check(observed) for check in checks.observed_checks(observed.delivery)}
+    assert {name: problem for name, problem in problems.items() if problem} == {}
 
 
 def test_every_stage_and_variant_of_spark_is_a_case() -> None:

@@ -28,8 +28,8 @@ LOAD = LoadPlan(rate_per_s=10, warmup_s=0, measured_s=1, tail_s=0)
 
 def words(limit: Limit) -> str:
     """The error class; where Spark gives none, its sentence."""
-    found = re.match(r"[A-Z_.]+(?=: )", limit.reason)
-    return found[0] if found else limit.reason
+    match = re.match(r"[A-Z_.]+(?=: )", limit.reason)
+    return match[0] if match else limit.reason
 
 
 @pytest.mark.parametrize(

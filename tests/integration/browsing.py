@@ -48,8 +48,8 @@ class Opened:
         """How many drawn lines or points each figure has."""
         script = """() => Object.fromEntries([...document.querySelectorAll('.plot')].map(
             plot => [plot.id, plot.querySelectorAll('.trace path').length]))"""
-        found: dict[str, int] = self.page.evaluate(script)
-        return found
+        counts: dict[str, int] = self.page.evaluate(script)
+        return counts
 
     def drawn(self) -> dict[str, list[str]]:
         """The names of the traces of each figure that have a drawn line or point."""
@@ -59,8 +59,8 @@ class Opened:
                 .filter(trace => trace.querySelector('path[d]') && trace.__data__)
                 .map(trace => (trace.__data__[0].trace || trace.__data__.trace).name),
         ]))"""
-        found: dict[str, list[str]] = self.page.evaluate(script)
-        return found
+        drawn_traces: dict[str, list[str]] = self.page.evaluate(script)
+        return drawn_traces
 
     def fits(self) -> bool:
         """Whether nothing sticks out at the side."""

@@ -5,16 +5,19 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from driving import Measure
+from synthetic import SyntheticRun
 
 from attempts import ATTEMPTS, until_valid
+from run_files import as_written
 from streamgauge.conformance.suite import Bench
-from streamgauge.evaluate import process
+from streamgauge.evaluate import evaluate, process
 from streamgauge.jvm.java import find_java
 from streamgauge.jvm.spark import connect
 from streamgauge.model.summary import Summary
@@ -95,3 +98,13 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
             jvm.stdin.close()
             jvm.wait(30)
             SparkContext._gateway = SparkContext._jvm = None  # another session of this process needs another JVM
+
+
+@pytest.fixture
+def judged(spark: Any, tmp_path: Path) -> Callable[[SyntheticRun], dict[str, Any]]:
+    """Writes a run and returns the summary of its evaluation."""
+
+    def write_and_evaluate(run: SyntheticRun) -> dict[str, Any]:
+        return as_written(evaluate(spark, run.write(tmp_path / "run")))
+
+    return write_and_evaluate

@@ -31,7 +31,7 @@ def main():
     consumer.list_topics(timeout=20)
     say(event="ready")
 
-    waiting, taken = [], 0
+    waiting, consumed = [], 0
     began = due = None
     while not stopping:
         arrived = [message for message in consumer.consume(500, timeout=0.01) if not message.error()]
@@ -40,9 +40,9 @@ def main():
             began = due = now
         if behaviour in ("silent", "stuck"):
             out = arrived if began is not None and now < began + value else []
-            taken += len(out)
+            consumed += len(out)
             if behaviour == "stuck" and out:
-                say(event="progress", consumed=taken)
+                say(event="progress", consumed=consumed)
         elif behaviour == "every":
             waiting += arrived
             out = []

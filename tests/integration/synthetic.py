@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 
 from run_files import write_manifest
 from streamgauge.model import NS_PER_MS, NS_PER_S, LoadPlan
+from streamgauge.model.samples import ClockSample, VisibleSample
 from streamgauge.rundir import RunDir
 from streamgauge.stored import write_json
 
@@ -32,6 +33,22 @@ def message(n_seq: int, amount: int = 7) -> str:
         f'"timestamp":"2026-01-01 00:00:00","{kind}": {amount:3},"period":60,"accuracy": 95,'
         f'"lat_e6":52000000,"lon_e6": 4000000}}'
     )
+
+
+def counts(**given: int) -> dict[str, float | None]:
+    """``results`` of a summary: zero where nothing is given."""
+    names = [
+        "expected",
+        "matched",
+        "wrong",
+        "lost",
+        "unfinished",
+        "duplicates",
+        "intermediate",
+        "unexpected",
+        "reverted",
+    ]
+    return dict.fromkeys(names, 0) | given | {"inputs_per_result": 1.0 if given.get("matched") else None}
 
 
 @dataclass(frozen=True)
@@ -69,7 +86,7 @@ class SyntheticRun:
     late_ms: dict[int, float] = field(default_factory=dict)
     errors: dict[int, int] = field(default_factory=dict)
     unsent: frozenset[int] = frozenset()
-    visible: Sequence[dict[str, int]] | None = None
+    visible: Sequence[VisibleSample] | None = None
     """The lines of ``visible.jsonl`` of an engine that writes in transactions."""
     inputs: list[int] = field(init=False)
     outputs: list[Output] = field(init=False)
@@ -89,8 +106,8 @@ class SyntheticRun:
         run = RunDir.create(path)
         write_manifest(run, self._manifest(path.name))
         write_json(run.outcome_path, self._outcome())
-        run.append_samples("clock", [clock_sample(second) for second in range(int(self._drain_end_s()) + 1)])
-        run.append_samples("visible", self.visible or ())
+        run.append_samples(*(clock_sample(second) for second in range(int(self._drain_end_s()) + 1)))
+        run.append_samples(*(self.visible or ()))
         self._write_ledger(run)
         self._write_topics(run)
         return run
@@ -173,10 +190,10 @@ class SyntheticRun:
         _write(run.recorded("output"), _topic(out))
 
 
-def clock_sample(second: int, step_ms: float = 0.0, bracket_ns: int = 1000) -> dict[str, int]:
+def clock_sample(second: int, step_ms: float = 0.0, bracket_ns: int = 1000) -> ClockSample:
     """The clock at a second of the run, set forward by ``step_ms`` before."""
     t_ns = START_NS + second * NS_PER_S + round(step_ms * NS_PER_MS)
-    return {"t_ns": t_ns, "mono_ns": 5_000 * NS_PER_S + second * NS_PER_S, "bracket_ns": bracket_ns}
+    return ClockSample(t_ns=t_ns, mono_ns=5_000 * NS_PER_S + second * NS_PER_S, bracket_ns=bracket_ns)
 
 
 def _pause(at_s: float) -> dict[str, Any]:
@@ -188,11 +205,11 @@ def _pause(at_s: float) -> dict[str, Any]:
 
 def _topic(rows: Sequence[tuple[str, str, int, int]]) -> pa.Table:
     """Offsets are given in the order of the rows of each partition."""
-    taken: dict[int, int] = {}
+    next_offsets: dict[int, int] = {}
     offsets = []
     for row in rows:
-        offsets.append(taken.get(row[2], 0))
-        taken[row[2]] = offsets[-1] + 1
+        offsets.append(next_offsets.get(row[2], 0))
+        next_offsets[row[2]] = offsets[-1] + 1
     return pa.table(
         {
             "key": pa.array([row[0] for row in rows], pa.string()),

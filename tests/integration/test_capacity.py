@@ -41,27 +41,27 @@ def begin_and_interrupt(out: Path, *arguments: str) -> int:
 def check_found(out: Path, done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
     """The answer, its probes and its page; returns what was found."""
     assert done.returncode == 0, done.stderr
-    found: dict[str, Any] = json.loads(done.stdout)
-    assert found == json.loads((out / "capacity.json").read_text())
+    content: dict[str, Any] = json.loads(done.stdout)
+    assert content == json.loads((out / "capacity.json").read_text())
     # The backlog that it drained shows what the engine can do; a busy machine may make it slower than its cap.
-    assert 0 < found["guess"] <= 1.15 * CAP_PER_S
-    assert found["outcome"] == "found"
-    best, beyond = found["interval"]
+    assert 0 < content["guess"] <= 1.15 * CAP_PER_S
+    assert content["outcome"] == "found"
+    best, beyond = content["interval"]
     # A busy machine may make the engine slower than its cap, never faster.
     assert best <= 1.02 * CAP_PER_S
     assert beyond > best
-    assert any(probe["verdict"] == "not sustained" for probe in found["probes"])
+    assert any(probe["verdict"] == "not sustained" for probe in content["probes"])
     # A probe that the machine spoilt is repeated; the others must not take overload for anything else.
-    above = {probe["verdict"] for probe in found["probes"] if probe["value"] >= 1.2 * CAP_PER_S}
+    above = {probe["verdict"] for probe in content["probes"] if probe["value"] >= 1.2 * CAP_PER_S}
     assert above <= {"invalid", "not sustained"}
-    for probe in found["probes"]:
+    for probe in content["probes"]:
         summary = json.loads((out / probe["directory"] / "summary.json").read_text())
         assert (summary["verdict"] == "INVALID") == (probe["verdict"] == "invalid")
         assert not (out / probe["directory"] / "recorded").exists()
-    assert found["probes"][-1]["purpose"] == "confirm"
+    assert content["probes"][-1]["purpose"] == "confirm"
     assert "FOUND" in done.stderr
     assert "FOUND" in (out / "report.html").read_text()
-    return found
+    return content
 
 
 @pytest.mark.timeout(900)
@@ -92,17 +92,17 @@ def test_an_interrupted_search_is_resumed(tmp_path: Path) -> None:
     done = repeated(once)
     out = directories[-1]
     assert (begun["outcome"], begun["probes"]) == (None, [])
-    found = check_found(out, done)
-    assert found["guess"] == begun["guess"]
+    content = check_found(out, done)
+    assert content["guess"] == begun["guess"]
     assert "draining a backlog" not in done.stderr
 
-    evaluated = in_process("evaluate", str(out / found["probes"][-1]["directory"]))
+    evaluated = in_process("evaluate", str(out / content["probes"][-1]["directory"]))
     assert evaluated.returncode == 2
     assert "the records of this run were deleted" in evaluated.stderr
 
     again = search(out, *fine)
     assert again.returncode == 0
-    assert json.loads(again.stdout) == found
+    assert json.loads(again.stdout) == content
 
     other = in_process(*SHORT, *fine, "--seed", "5", "--out", str(out))
     assert other.returncode == 2
@@ -164,9 +164,9 @@ def test_two_searches_are_put_together_and_compared(tmp_path: Path) -> None:
     done = repeated(once)
     out = directories[-1]
     assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
-    assert [search["interval"] for search in found["searches"]] == [[1, None]] * 2
-    assert (found["median"], found["confirmed"], found["validated"]) == (1, True, True)
+    comparison = json.loads(done.stdout)
+    assert [search["interval"] for search in comparison["searches"]] == [[1, None]] * 2
+    assert (comparison["median"], comparison["confirmed"], comparison["validated"]) == (1, True, True)
     for name in ("", "1", "2"):
         assert (out / name / "report.html").is_file()
     compared = streamgauge("compare", str(out), str(out))

@@ -52,8 +52,8 @@ def test_what_was_injected_is_what_is_counted(measure: Measure) -> None:
     assert (results["unfinished"], results["intermediate"], results["unexpected"]) == (0, 0, 0)
     assert summary.verdict == "FAILED"
     assert exit_code(summary) == 4
-    said = " ".join(summary.reasons)
-    assert [number for number in injected.values() if f"{number:,}" not in said] == []
+    reasons = " ".join(summary.reasons)
+    assert [number for number in injected.values() if f"{number:,}" not in reasons] == []
 
 
 class Stall(NullReporter):

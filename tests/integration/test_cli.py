@@ -83,10 +83,10 @@ def test_every_mistake_gets_one_message(
 
 
 def test_a_taken_port(tmp_path: Path) -> None:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        port = taken.getsockname()[1]
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        port = listener.getsockname()[1]
         done = in_process("run", "ospbench/latency", *SHORT, "--set", f"broker_port={port}", cwd=tmp_path)
     assert done.returncode == 5
     assert f"port {port}" in done.stderr

@@ -76,8 +76,8 @@ def test_killed_while_it_records(shared: Bench) -> None:
 
 
 def topics(shared: Bench, run: str) -> list[str]:
-    found = AdminClient({"bootstrap.servers": shared.transport_address}).list_topics(timeout=20).topics
-    return sorted(topic for topic in found if run in topic)
+    names = AdminClient({"bootstrap.servers": shared.transport_address}).list_topics(timeout=20).topics
+    return sorted(topic for topic in names if run in topic)
 
 
 @pytest.mark.full
@@ -85,16 +85,16 @@ def test_topics_of_the_users_that_cannot_be_recorded_stay_until_they_are(shared:
     asked = request(shared)
     broken = ProcessSpec(role="evaluate", group="evaluate", argv=[sys.executable, "-c", "raise SystemExit('no Spark')"])
     killer = Killer(shared, "never")
-    with Supervisor("without-spark") as supervisor, pytest.raises(EnvironmentProblem) as told:
+    with Supervisor("without-spark") as supervisor, pytest.raises(EnvironmentProblem) as refused:
         run_scenario(asked, killer, Evaluator(supervisor, [broken]))
     run = RunDir.open(asked.out)
     name: str = content(run.manifest_path)["run"]
     kept: list[str] = [stream["topic"] for stream in content(run.manifest_path)["streams"]]
     assert topics(shared, name) == sorted(kept)
-    assert told.value.exit_code == 5
-    said = killer.warnings[-1]
-    assert all(topic in said for topic in kept)
-    assert f"streamgauge evaluate {run.path}" in said
+    assert refused.value.exit_code == 5
+    warning = killer.warnings[-1]
+    assert all(topic in warning for topic in kept)
+    assert f"streamgauge evaluate {run.path}" in warning
 
     done = streamgauge("evaluate", str(run.path), "--json")
     summary: dict[str, Any] = json.loads(done.stdout)

@@ -120,11 +120,11 @@ def test_what_is_not_under_test(fault: str, code: int, verdict: str, tmp_path: P
     assert done.returncode == code, done.stderr
     summary = json.loads(done.stdout)
     assert summary["verdict"] == verdict
-    (found,) = summary["faults"]
-    assert found["took_effect"]
+    (figures,) = summary["faults"]
+    assert figures["took_effect"]
     assert (out / "report.html").is_file()
     if fault.startswith("pause broker"):
-        assert found["outage_s"] >= max(3.0, found["gap_before_s"])
+        assert figures["outage_s"] >= max(3.0, figures["gap_before_s"])
         assert summary["generator"]["errors"] == summary["results"]["lost"] == 0
         assert summary["generator"]["late_max_ms"] < summary["generator"]["late_max_limit_ms"]
 
@@ -150,8 +150,8 @@ def test_an_interrupted_run_leaves_nothing_paused(tmp_path: Path) -> None:
         assert started.cli.wait(60) == 130
         assert "Traceback" not in started.log.read_text()
         started.assert_nothing_left()
-        deeds = json.loads((tmp_path / "run" / "outcome.json").read_text())["faults"]
-        assert all(deed["took_effect"] and deed["ended_ns"] for deed in deeds)
+        actions = json.loads((tmp_path / "run" / "outcome.json").read_text())["faults"]
+        assert all(action["took_effect"] and action["ended_ns"] for action in actions)
     finally:
         if started.cli.poll() is None:
             started.cli.kill()

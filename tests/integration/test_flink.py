@@ -27,15 +27,15 @@ def machine(tmp_path: Path) -> dict[str, str]:
 def left(machine: dict[str, str]) -> list[str]:
     """Files, and processes that were started with this temp directory."""
     temp, state = Path(machine["TMPDIR"]), Path(machine["STREAMGAUGE_STATE"])
-    found = [str(path) for path in temp.iterdir() if not path.name.startswith("hsperfdata")]
-    found += [str(path) for path in state.rglob("*.jsonl")]
+    paths = [str(path) for path in temp.iterdir() if not path.name.startswith("hsperfdata")]
+    paths += [str(path) for path in state.rglob("*.jsonl")]
     for process in psutil.process_iter():
         try:
             if process.pid != os.getpid() and process.environ().get("TMPDIR") == machine["TMPDIR"]:
-                found.append(str(process))
+                paths.append(str(process))
         except psutil.Error:
             continue
-    return found
+    return paths
 
 
 @pytest.mark.parametrize(

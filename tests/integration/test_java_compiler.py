@@ -35,13 +35,13 @@ def sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_classes_are_compiled_once(sources: Path) -> None:
-    said: list[str] = []
-    first = compile_java("test", sources, libraries(), said.append)
+    messages: list[str] = []
+    first = compile_java("test", sources, libraries(), messages.append)
     assert first == classes("test", sources, libraries())
     assert {"test/Main.class", "streamgauge/Job.class"} <= {str(p.relative_to(first)) for p in first.rglob("*.class")}
     made = first.stat().st_mtime_ns
-    assert compile_java("test", sources, libraries(), said.append) == first
-    assert len(said) == 1
+    assert compile_java("test", sources, libraries(), messages.append) == first
+    assert len(messages) == 1
     assert first.stat().st_mtime_ns == made
 
 

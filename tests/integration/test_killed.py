@@ -139,10 +139,10 @@ def test_a_run_beside_another_says_so(start: Start) -> None:
     started.await_text("warm-up")
     out = started.out.with_name("beside")
     done = streamgauge("run", "ospbench/latency", *SHORT, "--json", "--out", str(out), env=started.env)
-    said = json.loads(done.stdout)["warnings"][0]
-    assert said.startswith("another run was active on this machine: ")
-    assert f"(process {started.cli.pid})" in said
-    assert json.loads((out / "manifest.json").read_text())["warnings"] == [said]
+    warning = json.loads(done.stdout)["warnings"][0]
+    assert warning.startswith("another run was active on this machine: ")
+    assert f"(process {started.cli.pid})" in warning
+    assert json.loads((out / "manifest.json").read_text())["warnings"] == [warning]
     assert started.cli.poll() is None
 
 
@@ -154,9 +154,9 @@ def test_interrupted_while_it_is_evaluated(start: Start) -> None:
     started.look()
     started.cli.send_signal(signal.SIGINT)
     assert started.cli.wait(60) == 130
-    said = started.log.read_text()
-    assert f"streamgauge evaluate {started.out}" in said
-    assert "Traceback" not in said
+    log = started.log.read_text()
+    assert f"streamgauge evaluate {started.out}" in log
+    assert "Traceback" not in log
     started.assert_nothing_left()
     done = streamgauge("evaluate", str(started.out), "--json")
     assert json.loads(done.stdout)["results"]["matched"] == 1600, done.stderr
@@ -173,15 +173,15 @@ def test_the_evaluators_jvm_is_killed_during_the_second_of_three_runs(tmp_path: 
         command = [STREAMGAUGE, "run", "ospbench/latency", *SHORT, "--runs", "3", "--json", "--out", str(out)]
         with subprocess.Popen(command, env=env, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as cli:
             assert cli.stderr is not None and cli.stdout is not None
-            said, killed = "", False
+            output, killed = "", False
             for line in cli.stderr:
-                said += line
-                if "run 2 of 3" in said and "warm-up" in line and not killed:
+                output += line
+                if "run 2 of 3" in output and "warm-up" in line and not killed:
                     killed = True
                     (jvm,) = (child for child in _children(cli.pid) if "evaluate" in " ".join(child.cmdline()[:40]))
                     jvm.kill()
             printed = cli.stdout.read()
-        return subprocess.CompletedProcess(command, cli.returncode, printed, said)
+        return subprocess.CompletedProcess(command, cli.returncode, printed, output)
 
     done = repeated(once)
     assert done.returncode == 0, done.stderr

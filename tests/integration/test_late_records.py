@@ -87,8 +87,10 @@ def test_what_is_accepted(spark: Any, changes: dict[Any, int | None], wrong: set
         if n is not None
     ]
     workload = Windowed()
-    found = workload.decode(spark.createDataFrame(outputs, _OUTPUT), {}).withColumnRenamed("appended_ms", "emitted_ms")
-    judged = match.judge(match.compare(answer(spark), found, workload.key)).collect()
+    results = workload.decode(spark.createDataFrame(outputs, _OUTPUT), {}).withColumnRenamed(
+        "appended_ms", "emitted_ms"
+    )
+    judged = match.judge(match.compare(answer(spark), results, workload.key)).collect()
     fates = {(row["page"], row["window_end_ms"] - T0_MS): row["fate"] for row in judged}
     assert {key for key, fate in fates.items() if fate == tally.WRONG} == wrong
     assert {key for key, fate in fates.items() if fate == tally.MISSING} == missing

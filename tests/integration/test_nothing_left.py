@@ -52,14 +52,14 @@ class Started:
         self.seen |= set(psutil.Process(self.cli.pid).children(recursive=True))
 
     def listening(self) -> set[str]:
-        found = set()
+        addresses = set()
         for process in self.seen:
             try:
                 sockets = process.net_connections("inet")
             except psutil.NoSuchProcess:
                 continue
-            found |= {s.laddr.ip for s in sockets if s.status == psutil.CONN_LISTEN}
-        return found
+            addresses |= {s.laddr.ip for s in sockets if s.status == psutil.CONN_LISTEN}
+        return addresses
 
     def await_started(self, role: str, timeout_s: float = 120) -> Identity:
         """The process of a role, once the journal has it."""

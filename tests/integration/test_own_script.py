@@ -103,9 +103,9 @@ def test_a_build_that_cannot_run_is_told_before_there_is_load(
     where = ("--bootstrap", shared.transport_address, "--out", "run")
     done = streamgauge("run", "ospbench/latency", "--script", "my.py", *where, cwd=tmp_path)
     assert done.returncode == 2, done.stderr
-    said = done.stderr[done.stderr.index("streamgauge: ") :]
-    assert says in said
-    assert "nothing was measured" in said
+    message = done.stderr[done.stderr.index("streamgauge: ") :]
+    assert says in message
+    assert "nothing was measured" in message
     assert "Traceback" not in done.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["my.py"]
 

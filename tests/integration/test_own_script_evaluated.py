@@ -15,6 +15,7 @@ from streamgauge.engines.spark.script import messages
 from streamgauge.errors import UsageError
 from streamgauge.evaluate import evaluate
 from streamgauge.model import NS_PER_S
+from streamgauge.model.samples import PositionsSample
 from streamgauge.run.evaluation import keep_reference
 from streamgauge.stored import write_json
 
@@ -82,7 +83,7 @@ def test_without_a_reference_the_latency_is_as_the_output_says(spark: Any, tmp_p
     made.without(12, 13)  # left out on purpose, or lost: nobody knows
     made.outputs.append(Output(15, 90, "no n_seq"))
     run = with_script(made, tmp_path / "run", BUILD)
-    run.append_samples("positions", [positions(second) for second in range(10)])
+    run.append_samples(*(positions(second) for second in range(10)))
     summary = evaluate(spark, run)
     assert (summary.verdict, summary.validated, summary.script.reference) == ("VALID", False, None)
     assert set(summary.results.values()) == {None}
@@ -99,7 +100,7 @@ def test_without_reference_and_n_seq_the_backlog_is_what_is_left(spark: Any, tmp
     made.outputs = [Output(n, 20, "{}") for n in made.inputs]
     made.load = type(made.load)(10, 1.0, 8.0, 1.0)
     run = with_script(made, tmp_path / "run", BUILD)
-    run.append_samples("positions", [positions(second, behind_per_s=5) for second in range(10)])
+    run.append_samples(*(positions(second, behind_per_s=5) for second in range(10)))
     summary = evaluate(spark, run)
     assert summary.latency_ms["total"]["count"] == 0
     assert (summary.state, summary.sustained) == ("overloaded", False)
@@ -108,11 +109,11 @@ def test_without_reference_and_n_seq_the_backlog_is_what_is_left(spark: Any, tmp
     assert any("only the slope of the backlog" in text for text in summary.warnings)
 
 
-def positions(second: int, behind_per_s: int = 1) -> dict[str, Any]:
+def positions(second: int, behind_per_s: int = 1) -> PositionsSample:
     """In the middle of a second, 5 records of each input came in every second, and so many of them were not taken."""
     appended = {"flow": 5 * (second + 1), "speed": 5 * (second + 1), "output": 0}
     t_ns = START_NS + second * NS_PER_S + NS_PER_S // 2
-    return {"t_ns": t_ns, "appended": appended, "consumed": (10 - behind_per_s) * (second + 1), "sent": 0}
+    return PositionsSample(t_ns=t_ns, appended=appended, consumed=(10 - behind_per_s) * (second + 1), sent=0)
 
 
 MISTAKES = [
@@ -143,10 +144,10 @@ def test_a_mistake_in_the_reference_keeps_the_run(spark: Any, tmp_path: Path, re
     run = with_script(SyntheticRun(), tmp_path / "run", script)
     with pytest.raises(UsageError) as refused:
         evaluate(spark, run)
-    said = refused.value.message()
-    assert says in said
-    assert f"streamgauge evaluate {run.path} --script my.py" in said
-    assert "Traceback" not in said
+    message = refused.value.message()
+    assert says in message
+    assert f"streamgauge evaluate {run.path} --script my.py" in message
+    assert "Traceback" not in message
     assert not run.summary_path.exists()
 
 
@@ -158,10 +159,10 @@ def test_a_mistake_in_a_mended_file_is_told_of_that_file(spark: Any, tmp_path: P
     keep_reference(run, mended)
     with pytest.raises(UsageError) as refused:
         evaluate(spark, run)
-    said = refused.value.message()
-    assert f"where: {mended}, line 12: return inputs['flows']" in said
-    assert f"streamgauge evaluate {run.path} --script mended.py" in said
-    assert "my.py" not in said
+    message = refused.value.message()
+    assert f"where: {mended}, line 12: return inputs['flows']" in message
+    assert f"streamgauge evaluate {run.path} --script mended.py" in message
+    assert "my.py" not in message
 
 
 def test_modules_beside_the_file_are_its_own(spark: Any, tmp_path: Path) -> None:

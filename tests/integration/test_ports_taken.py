@@ -39,10 +39,10 @@ class Thief(NullReporter):
         # The first one is only for a look at the room that it needs.
         if self._checked and self._left:
             self._left -= 1
-            taken = socket.socket()
-            taken.bind(("127.0.0.1", (plan.server_ports if self._group == "broker" else plan.job.ports)[0]))
-            taken.listen()
-            self.held.append(taken)
+            listener = socket.socket()
+            listener.bind(("127.0.0.1", (plan.server_ports if self._group == "broker" else plan.job.ports)[0]))
+            listener.listen()
+            self.held.append(listener)
         self._checked = True
         return plan
 
@@ -54,8 +54,8 @@ class Thief(NullReporter):
 def steal(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Thief]]:
     thieves: list[Thief] = []
     yield thieves
-    for taken in (taken for thief in thieves for taken in thief.held):
-        taken.close()
+    for listener in (listener for thief in thieves for listener in thief.held):
+        listener.close()
 
 
 def request(engine: str, out: Path) -> Request:

@@ -232,18 +232,18 @@ def by_definition(lanes: Iterable[Lane], look_back_s: Sequence[int]) -> tuple[li
     for one in lanes:
         if one.flow_at is not None and one.speed_at is not None and abs(one.flow_at - one.speed_at) <= 1000:
             seconds[one.id, one.flow_at // 1000].append(one)
-    flow = {key: sum(one.flow for one in found) for key, found in seconds.items()}
-    speed = {key: sum(one.speed for one in found) / len(found) for key, found in seconds.items()}
+    flow = {key: sum(one.flow for one in same_second) for key, same_second in seconds.items()}
+    speed = {key: sum(one.speed for one in same_second) / len(same_second) for key, same_second in seconds.items()}
 
-    def moments(found: Sequence[Lane]) -> list[int]:
-        return sorted(at for one in found for at in (one.flow_at, one.speed_at) if at is not None)
+    def moments(same_second: Sequence[Lane]) -> list[int]:
+        return sorted(at for one in same_second for at in (one.flow_at, one.speed_at) if at is not None)
 
     tumbling, sliding = [], []
     for id_, second in sorted(seconds):
-        found = seconds[id_, second]
+        same_second = seconds[id_, second]
         end_ms = T0_MS + 1000 * second + 1000
-        tumbling.append((id_, end_ms, flow[id_, second], speed[id_, second], len(found), moments(found)))
-        needed, relative = list(found), []
+        tumbling.append((id_, end_ms, flow[id_, second], speed[id_, second], len(same_second), moments(same_second)))
+        needed, relative = list(same_second), []
         for k in look_back_s:
             before = (id_, second - k)
             needed += seconds.get(before, [])
@@ -261,19 +261,19 @@ def test_windows_are_those_of_the_definition(spark: Any, study: str) -> None:
     expected = dict(zip(("tumbling", "sliding"), by_definition(lanes, look_back_s), strict=True))
     for stage, rows in expected.items():
         computed = Stage(f"{study}/{stage}")
-        found = answer(spark, f"{study}/{stage}", lanes, places=True)
-        assert len(found) > 100
-        assert [tuple(row[name] for name in (*computed.key, *computed.values)) for row in found] == [
+        answers = answer(spark, f"{study}/{stage}", lanes, places=True)
+        assert len(answers) > 100
+        assert [tuple(row[name] for name in (*computed.key, *computed.values)) for row in answers] == [
             row[:-1] for row in rows
         ]
         names = ("inputs", "appended_min_ms", "appended_max_ms", "appended_mean_ms", "partitions")
-        assert [tuple(row[name] for name in names) for row in found] == [
+        assert [tuple(row[name] for name in names) for row in answers] == [
             (len(at), T0_MS + at[0], T0_MS + at[-1], (len(at) * T0_MS + sum(at)) / len(at), 0b11)
             for at in (row[-1] for row in rows)
         ]
         # Each message is new in one row.
         messages = sum(len(row[-1]) for row in expected["tumbling"])
-        assert sum(row.get("new_inputs", row["inputs"]) for row in found) == messages
+        assert sum(row.get("new_inputs", row["inputs"]) for row in answers) == messages
 
 
 def altered(value: Any) -> Any:

@@ -11,6 +11,7 @@ from playwright.sync_api import Browser
 
 from run_files import write_manifest
 from streamgauge import report
+from streamgauge.model.samples import ResourceSample
 
 SYNTHETIC = runpy.run_path(str(Path(__file__).parents[1] / "unit" / "report" / "synthetic_run.py"))
 
@@ -20,19 +21,19 @@ pytestmark = NEEDS_BROWSER
 @pytest.fixture(scope="module")
 def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """The address of the report of each kind of run."""
-    found = {}
+    by_name = {}
     for kind in ("valid", "invalid", "failed", "bursts", "faults"):
         run = SYNTHETIC[f"write_{kind}"](tmp_path_factory.mktemp("runs") / kind)
-        found[kind] = report.write(run).as_uri()
+        by_name[kind] = report.write(run).as_uri()
     hostile = SYNTHETIC["write_valid"](tmp_path_factory.mktemp("runs") / "hostile")
     manifest = SYNTHETIC["manifest"]()
     engine = {**manifest["engine"], "title": HOSTILE, "version": HOSTILE}
     write_manifest(hostile, {**manifest, "engine": engine, HOSTILE: HOSTILE})
-    samples = [{**sample, "role": HOSTILE} for sample in hostile.samples("resources")]
+    samples = [sample.with_changes(role=HOSTILE) for sample in hostile.samples(ResourceSample)]
     (hostile.path / "samples" / "resources.jsonl").unlink()
-    hostile.append_samples("resources", samples)
-    found["hostile"] = report.write(hostile).as_uri()
-    return found
+    hostile.append_samples(*samples)
+    by_name["hostile"] = report.write(hostile).as_uri()
+    return by_name
 
 
 @pytest.mark.parametrize(

@@ -22,13 +22,13 @@ def begin_and_interrupt(command: list[str]) -> tuple[int, str]:
             if "2 of 2: stages-parse-built-in on echo" in line:
                 running.send_signal(signal.SIGINT)
                 break
-        said = running.stderr.read()
-    return running.returncode, said
+        output = running.stderr.read()
+    return running.returncode, output
 
 
 def read(out: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((out / "reproduction.json").read_text())
-    return found
+    content: dict[str, Any] = json.loads((out / "reproduction.json").read_text())
+    return content
 
 
 @pytest.mark.full
@@ -52,16 +52,16 @@ def test_a_study_is_reproduced_also_after_an_interruption(shared: Bench, tmp_pat
             ),
             *("--only", "stages-ingest-*", "--only", "stages-parse-built-in", "--for", "3s", "--set", "warmup_s=1.0"),
         ]
-        code, said = begin_and_interrupt(command)
-        assert code == 130, said
-        interrupted.append((said, read(out), (out / "report.html").read_text()))
+        code, output = begin_and_interrupt(command)
+        assert code == 130, output
+        interrupted.append((output, read(out), (out / "report.html").read_text()))
         return streamgauge(*command, "--json")
 
     done = repeated(once)
-    said, begun, page = interrupted[-1]
+    output, begun, page = interrupted[-1]
     out = tmp_path / str(len(interrupted) - 1)
-    assert f"pass --out {out} to resume" in said
-    assert "Traceback" not in said
+    assert f"pass --out {out} to resume" in output
+    assert "Traceback" not in output
     assert [row["state"] for row in begun["experiments"]] == ["done", "pending", "not run", "not run", "not run"]
     assert "stages-ingest-built-in" in page
 

@@ -30,9 +30,9 @@ def run(spark: Any, monkeypatch: pytest.MonkeyPatch) -> Run:
         rows = [(str(first + n).encode(), value.encode()) for n, value in enumerate(values)]
         records = spark.createDataFrame(rows, "key binary, value binary")
         monkeypatch.setattr(streambench, "read", lambda *_: records)
-        found = programs.find(f"streambench/{name}")(spark, {"parameters": parameters})
+        frame = programs.find(f"streambench/{name}")(spark, {"parameters": parameters})
         return [
-            tuple(row) for row in found.select(*(found[name].cast("string") for name in ("key", "value"))).collect()
+            tuple(row) for row in frame.select(*(frame[name].cast("string") for name in ("key", "value"))).collect()
         ]
 
     return results
@@ -65,9 +65,9 @@ def test_grep_looks_for_plain_text(run: Run, pattern: str) -> None:
 
 
 def test_words_are_separated_by_single_spaces_and_empty_ones_do_not_count(run: Run) -> None:
-    found = [(key, json.loads(value)) for key, value in run("wordcount", SEARCHES, field=1)]
+    results = [(key, json.loads(value)) for key, value in run("wordcount", SEARCHES, field=1)]
     counts = {"red": 3, "bicycle": 1, "car": 1, "flüsse.und": 1, "seen": 1}
-    assert sorted(found) == sorted((word, {"word": word, "n": n}) for word, n in counts.items())
+    assert sorted(results) == sorted((word, {"word": word, "n": n}) for word, n in counts.items())
 
 
 @pytest.mark.parametrize(("field", "n"), [(0, 3), (1, 4), (3, 3)])

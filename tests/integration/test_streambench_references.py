@@ -92,11 +92,11 @@ def answer(spark: Any, workload: programs.PerRecord, **parameters: Any) -> dict[
 def decoded(spark: Any, workload: Any, *outputs: tuple[str | None, str | None]) -> list[dict[str, Any]]:
     """What is read of these outputs, other than what the transport says of them."""
     rows = [(key, value, 0, place, T0_MS) for place, (key, value) in enumerate(outputs)]
-    found = workload.decode(spark.createDataFrame(rows, _OUTPUT), {"field": 1}).orderBy("offset")
+    frame = workload.decode(spark.createDataFrame(rows, _OUTPUT), {"field": 1}).orderBy("offset")
     of_transport = {"key", "value", "partition", "offset", "appended_ms"}
-    assert of_transport < set(found.columns)
+    assert of_transport < set(frame.columns)
     return [
-        {name: value for name, value in row.asDict().items() if name not in of_transport} for row in found.collect()
+        {name: value for name, value in row.asDict().items() if name not in of_transport} for row in frame.collect()
     ]
 
 
@@ -166,10 +166,10 @@ def test_a_sample_has_about_the_share_that_is_asked_for(spark: Any) -> None:
 )
 def test_a_result_is_recognised_by_an_unchanged_key(spark: Any, workload: programs.PerRecord) -> None:
     outputs = (("12", "text"), ("0", ""), ("012", "a"), ("12.0", "a"), (" 12", "a"), ("x", "a"), ("", "a"), (None, "a"))
-    found = decoded(spark, workload, *outputs, ("3", None))
-    assert found[:2] == [{"n_seq": 12, "result": "text"}, {"n_seq": 0, "result": ""}]
-    assert [row["n_seq"] for row in found[2:-1]] == [None] * 6
-    assert found[-1] == {"n_seq": 3, "result": None}
+    results = decoded(spark, workload, *outputs, ("3", None))
+    assert results[:2] == [{"n_seq": 12, "result": "text"}, {"n_seq": 0, "result": ""}]
+    assert [row["n_seq"] for row in results[2:-1]] == [None] * 6
+    assert results[-1] == {"n_seq": 3, "result": None}
 
 
 def contributions(spark: Any, workload: Any, records: Sequence[Record], **parameters: Any) -> list[dict[str, Any]]:
@@ -179,8 +179,8 @@ def contributions(spark: Any, workload: Any, records: Sequence[Record], **parame
 
 
 def test_wordcount_has_a_contribution_for_every_occurrence(spark: Any) -> None:
-    found = contributions(spark, programs.Wordcount(), SEARCHES, field=1)
-    assert found == [
+    expected = contributions(spark, programs.Wordcount(), SEARCHES, field=1)
+    assert expected == [
         {"word": word, **SEARCHES[n].stamps}
         for n, word in (
             (1, "blue"),
@@ -201,8 +201,8 @@ def test_wordcount_has_a_contribution_for_every_occurrence(spark: Any) -> None:
 
 
 def test_wordcount_of_another_field(spark: Any) -> None:
-    found = contributions(spark, programs.Wordcount(), SEARCHES, field=3)
-    assert [(row["word"], row["n_seq"]) for row in found] == [("1", 0), ("2", 3)]
+    expected = contributions(spark, programs.Wordcount(), SEARCHES, field=3)
+    assert [(row["word"], row["n_seq"]) for row in expected] == [("1", 0), ("2", 3)]
 
 
 def test_a_count_of_words_is_read_from_json(spark: Any) -> None:
@@ -217,21 +217,21 @@ def test_a_count_of_words_is_read_from_json(spark: Any) -> None:
         ("car", '{"word":"car","n":"3"}'),
         (None, '{"word":"car","n":3}'),
     )
-    found = [tuple(row.values()) for row in decoded(spark, programs.Wordcount(), *outputs)]
-    assert found[:4] == [("car", 3), ("car", 4), (word, 1), ("grün", 2)]
-    assert [word for word, _ in found[4:6]] == [None, None], "key and word differ; no JSON"
-    assert found[6][1] is None, "a text is not a number"
-    assert found[7][0] is None
+    counts = [tuple(row.values()) for row in decoded(spark, programs.Wordcount(), *outputs)]
+    assert counts[:4] == [("car", 3), ("car", 4), (word, 1), ("grün", 2)]
+    assert [word for word, _ in counts[4:6]] == [None, None], "key and word differ; no JSON"
+    assert counts[6][1] is None, "a text is not a number"
+    assert counts[7][0] is None
 
 
 def test_the_first_record_with_a_value_contributes_to_distinctcount(spark: Any) -> None:
-    def found(field: int) -> list[dict[str, Any]]:
+    def firsts(field: int) -> list[dict[str, Any]]:
         return contributions(spark, programs.Distinctcount(), SEARCHES, field=field)
 
     # u2 comes first in 1, u1 in 0 (partition 0 before partition 1), u3 in 3, the empty user in 5.
-    assert found(0) == [{"aggregate": "distinct", **SEARCHES[n].stamps} for n in (1, 0, 3, 5)]
+    assert firsts(0) == [{"aggregate": "distinct", **SEARCHES[n].stamps} for n in (1, 0, 3, 5)]
     # 4, which has no rank, was appended before 3, which has: but 1 was before both.
-    assert found(3) == [{"aggregate": "distinct", **SEARCHES[n].stamps} for n in (1, 0, 3)]
+    assert firsts(3) == [{"aggregate": "distinct", **SEARCHES[n].stamps} for n in (1, 0, 3)]
 
 
 def test_a_total_is_read_from_json(spark: Any) -> None:
@@ -254,8 +254,8 @@ def test_statistics_of_the_first_and_of_all_records(spark: Any) -> None:
     from pyspark.sql import Window
 
     workload, parameters = programs.Statistics(), {"field": 4}
-    found = contributions(spark, workload, PACKETS, **parameters)
-    assert found == [
+    expected = contributions(spark, workload, PACKETS, **parameters)
+    assert expected == [
         {"aggregate": "statistics", "number": number, **PACKETS[n].stamps}
         for n, number in zip((0, 2, 1, 3), NUMBERS, strict=True)
     ]
@@ -304,8 +304,8 @@ def test_which_statistics_are_possible_where_the_order_is_not_known(spark: Any) 
     schema += ", final_min bigint, final_max bigint, final_sum bigint, final_mean double"
     rows = [(case, *result, -3, 9, 15, 3.75) for case, (_, result) in RESULTS.items()]
     frame = spark.createDataFrame(rows, schema)
-    found = frame.select("case", programs.Statistics().possible({"field": 4}).alias("possible")).collect()
-    assert {row["case"]: row["possible"] for row in found} == {case: right for case, (right, _) in RESULTS.items()}
+    verdicts = frame.select("case", programs.Statistics().possible({"field": 4}).alias("possible")).collect()
+    assert {row["case"]: row["possible"] for row in verdicts} == {case: right for case, (right, _) in RESULTS.items()}
 
 
 def scattered(records: SeedRecords, number: int) -> list[Record]:
@@ -328,8 +328,8 @@ def test_generated_records_have_the_answers_of_plain_python(spark: Any) -> None:
     first: dict[str, int] = {}
     for one in sorted(searches, key=lambda one: (one.at_ms, one.partition, one.offset)):
         first.setdefault(one.value.split("\t")[0], one.n_seq)
-    found = contributions(spark, programs.Distinctcount(), searches, field=0)
-    assert [row["n_seq"] for row in found] == list(first.values())
+    distinct = contributions(spark, programs.Distinctcount(), searches, field=0)
+    assert [row["n_seq"] for row in distinct] == list(first.values())
     assert 500 < len(first) < 2000
     packets = scattered(Packets(3), 500)
     numbers = [int(one.value.split(" ")[1]) for one in packets]

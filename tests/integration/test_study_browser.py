@@ -32,7 +32,7 @@ def synthetic() -> Iterator[Any]:
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory: pytest.TempPathFactory, synthetic: Any) -> dict[str, str]:
     """The address of the page of each study, with one INVALID run and one that was not run, for a hostile reason."""
-    found = {}
+    by_name = {}
     for name, study in STUDIES.items():
         out = tmp_path_factory.mktemp("studies") / name
         first, *rest, last = study.experiments
@@ -43,8 +43,8 @@ def pages(tmp_path_factory: pytest.TempPathFactory, synthetic: Any) -> dict[str,
             synthetic.not_run(first, HOSTILE, engine=HOSTILE),
         ]
         synthetic.write_reproduction(out, name, study, rows)
-        found[name] = report.write_study(out, study).as_uri()
-    return found
+        by_name[name] = report.write_study(out, study).as_uri()
+    return by_name
 
 
 @pytest.mark.parametrize(

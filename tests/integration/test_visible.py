@@ -21,6 +21,7 @@ from streamgauge.conformance.suite import Bench
 from streamgauge.errors import EnvironmentProblem
 from streamgauge.evaluate import evaluate
 from streamgauge.model import NS_PER_MS, Stream
+from streamgauge.model.samples import PositionsSample, VisibleSample
 from streamgauge.run.visibility import Visibility
 from streamgauge.rundir import RunDir
 from streamgauge.transports.kafka import Kafka
@@ -38,7 +39,7 @@ class Watched:
         self._stream = stream
         self._looked = threading.Semaphore(0)
         self._noted = threading.Condition()
-        self.lines: list[Mapping[str, int]] = []
+        self.lines: list[VisibleSample] = []
         self.watching = Visibility(self._ends, self._note)
 
     def _ends(self) -> Mapping[int, int]:
@@ -46,7 +47,7 @@ class Watched:
         self._looked.release()
         return ends
 
-    def _note(self, lines: Sequence[Mapping[str, int]]) -> None:
+    def _note(self, lines: Sequence[VisibleSample]) -> None:
         with self._noted:
             self.lines += lines
             self._noted.notify_all()
@@ -60,10 +61,10 @@ class Watched:
 
     def await_ends(self, ends: Mapping[int, int]) -> None:
         with self._noted:
-            found = self._noted.wait_for(
-                lambda: {line["partition"]: line["end"] for line in self.lines} == ends, DEADLINE_S
+            reached = self._noted.wait_for(
+                lambda: {line.partition: line.end for line in self.lines} == ends, DEADLINE_S
             )
-            assert found, self.lines
+            assert reached, self.lines
 
 
 @pytest.fixture
@@ -75,10 +76,10 @@ def kafka(shared: Bench) -> Kafka:
 def watched(kafka: Kafka) -> Iterator[Watched]:
     stream = Stream("output", "visible-output", 2, "output")
     kafka.create([stream])
-    found = Watched(kafka, stream)
-    found.watching.begin()
-    yield found
-    found.watching.end()
+    watcher = Watched(kafka, stream)
+    watcher.watching.begin()
+    yield watcher
+    watcher.watching.end()
 
 
 def publish(producer: Producer, *partitions: int) -> None:
@@ -101,9 +102,9 @@ def test_records_are_visible_when_their_transaction_is_committed(shared: Bench, 
     producer.commit_transaction(DEADLINE_S)
     watched.await_ends({0: 3, 1: 2})  # the mark of a commit takes a place, too
     for line in watched.lines:
-        assert appended_ns < line["since_ns"], "a look that showed nothing lies between"
-        assert line["t_ns"] >= committing_ns
-        assert line["t_ns"] - appended_ns >= committing_ns - appended_ns
+        assert appended_ns < line.since_ns, "a look that showed nothing lies between"
+        assert line.t_ns >= committing_ns
+        assert line.t_ns - appended_ns >= committing_ns - appended_ns
 
     publish(producer, 1)
     producer.abort_transaction(DEADLINE_S)
@@ -167,8 +168,8 @@ def test_a_transactional_run(measure: Measure, shared: Bench) -> None:
     resolution = summary.visible_resolution_ms
     assert 0 < resolution["p50"] <= resolution["p99"] <= resolution["max"]
 
-    last = run.samples("positions")[-1]
-    assert last["consumed"] == last["appended"]["flow"] + last["appended"]["speed"], "as its group has committed"
+    last = run.samples(PositionsSample)[-1]
+    assert last.consumed == last.appended["flow"] + last.appended["speed"], "as its group has committed"
 
     first = run.summary_path.read_bytes()
     run.summary_path.unlink()
@@ -182,7 +183,7 @@ def test_undeclared_transactions_are_noticed_and_stamped(measure: Measure) -> No
     engine = run.manifest().engine
     assert (engine.delivery, engine.transactional) == ("at-least-once", False)
     assert (summary.verdict, summary.reasons) == ("VALID", [])
-    assert any("command writes in transactions" in said for said in summary.warnings)
+    assert any("command writes in transactions" in warning for warning in summary.warnings)
     # Each transaction holds its first record back for half a second.
     assert summary.latency_ms["latest"]["max"] >= 500
     assert summary.visible_resolution_ms["max"] > 0
@@ -199,37 +200,37 @@ def test_the_drain_waits_for_the_last_commit(measure: Measure, monkeypatch: pyte
     run, summary = measure("command", program=ENGINE, delivery="exactly-once", stage="ingest", measured_s=10)
     outcome = run.outcome()
     assert outcome.drain == "quiet"
-    assert outcome.drain_end_ns > run.samples("visible")[-1]["t_ns"]
+    assert outcome.drain_end_ns > run.samples(VisibleSample)[-1].t_ns
     assert summary.results["matched"] == summary.results["expected"] == 5500
 
 
 def stamps_ms(run: RunDir) -> dict[tuple[int, int], int]:
     """When each place of the output became visible, the plain way."""
-    found: dict[tuple[int, int], int] = {}
+    by_place: dict[tuple[int, int], int] = {}
     seen: dict[int, int] = {}
     recorded = {(row["partition"], row["offset"]) for row in pq.read_table(run.recorded("output")).to_pylist()}
-    for line in run.samples("visible"):
-        partition = line["partition"]
-        for offset in range(seen.get(partition, 0), line["end"]):
+    for line in run.samples(VisibleSample):
+        partition = line.partition
+        for offset in range(seen.get(partition, 0), line.end):
             if (partition, offset) in recorded:
-                found[partition, offset] = line["t_ns"] // NS_PER_MS
-        seen[partition] = line["end"]
-    return found
+                by_place[partition, offset] = line.t_ns // NS_PER_MS
+        seen[partition] = line.end
+    return by_place
 
 
 def commits(run: RunDir) -> dict[int, int]:
     """When the commit of each record began, by the engine's own word."""
-    found = {}
+    commits_ns = {}
     for line in run.log("engine").read_text(encoding="utf-8").splitlines():
         if '"commit_ns"' in line:
-            said: dict[str, Any] = json.loads(line[line.index("{") :])
-            found |= dict.fromkeys(said["n_seq"], said["commit_ns"])
-    return found
+            event: dict[str, Any] = json.loads(line[line.index("{") :])
+            commits_ns |= dict.fromkeys(event["n_seq"], event["commit_ns"])
+    return commits_ns
 
 
-def line(partition: int, end: int, at_ms: int) -> dict[str, int]:
+def line(partition: int, end: int, at_ms: int) -> VisibleSample:
     t_ns = START_NS + at_ms * NS_PER_MS
-    return {"t_ns": t_ns, "since_ns": t_ns - 20 * NS_PER_MS, "partition": partition, "end": end}
+    return VisibleSample(t_ns=t_ns, since_ns=t_ns - 20 * NS_PER_MS, partition=partition, end=end)
 
 
 def transactional() -> SyntheticRun:
@@ -278,4 +279,4 @@ def test_stamps_of_this_machine_need_no_clock_of_the_broker(spark: Any, tmp_path
     assert summary.latency_ms["total"]["p50"] == 1100.0
     assert summary.latency_ms["latest"]["p50"] is None
     assert summary.latency_ms["generator_share"]["p50"] is None
-    assert any("latest latency of results that became visible here" in said for said in summary.warnings)
+    assert any("latest latency of results that became visible here" in warning for warning in summary.warnings)

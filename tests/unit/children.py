@@ -49,9 +49,9 @@ def python(code: str, role: str = "engine", **fields: Any) -> ProcessSpec:
 
 
 def identities(pids: list[int]) -> list[Identity]:
-    found = [proctable.identity(pid) for pid in pids]
-    assert None not in found
-    return [identity for identity in found if identity is not None]
+    known = [proctable.identity(pid) for pid in pids]
+    assert None not in known
+    return [identity for identity in known if identity is not None]
 
 
 def all_gone(processes: list[Identity]) -> bool:

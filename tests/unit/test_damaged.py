@@ -163,8 +163,8 @@ def test_a_damaged_file_is_one_message(
     refused = invoke(words)
     assert isinstance(refused, UsageError), repr(refused)
     assert refused.exit_code == 2
-    said = refused.message()
-    assert target.name in said or command is history, said
+    message = refused.message()
+    assert target.name in message or command is history, message
     assert {path: path.read_bytes() for path in tmp_path.rglob("summary.json")} == before, "nothing is overwritten"
 
 
@@ -198,7 +198,7 @@ def test_a_missing_or_wrong_value_is_refused_or_makes_no_difference(
     words, target = command(tmp_path), tmp_path / file
     content = json.loads(target.read_bytes())
     kept = {path: path.read_bytes() for path in tmp_path.rglob("*.json")}
-    found, refused = [], 0
+    failures, refused = [], 0
     every = [place for place in places(content) if not NOT_READ & set(place)]
     for place in every if values is MANY else every[:: max(len(every) // 12, 1)]:
         for value in values:
@@ -207,10 +207,10 @@ def test_a_missing_or_wrong_value_is_refused_or_makes_no_difference(
             ended = invoke(words)
             refused += isinstance(ended, UsageError)
             if ended is not None and not isinstance(ended, UsageError):
-                found.append(f"{'.'.join(map(str, place))} = {value!r}: {ended!r}")
+                failures.append(f"{'.'.join(map(str, place))} = {value!r}: {ended!r}")
             for path, text in kept.items():
                 path.write_bytes(text)
-    assert not found, "\n".join(found)
+    assert not failures, "\n".join(failures)
     assert refused
 
 

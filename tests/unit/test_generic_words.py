@@ -161,8 +161,8 @@ def test_the_words_are_those_of_everything_registered() -> None:
 def test_no_word_of_a_single_study_or_transport(file: Path, pattern: re.Pattern[str]) -> None:
     name = str(file.relative_to(ROOT))
     allowed = [text for where, text in ALLOWED if where == name]
-    found = [f"{file}:{line}: {text}" for line, text in occurrences(file.read_text("utf-8"), pattern, allowed)]
-    assert not found, "a word of one study, workload or transport in generic code:\n" + "\n".join(found)
+    hits = [f"{file}:{line}: {text}" for line, text in occurrences(file.read_text("utf-8"), pattern, allowed)]
+    assert not hits, "a word of one study, workload or transport in generic code:\n" + "\n".join(hits)
 
 
 @pytest.mark.parametrize(("file", "text"), ALLOWED)

@@ -53,8 +53,8 @@ def test_every_value_of_a_scenario_identifies_it_unless_declared_otherwise(field
 def test_every_value_of_a_load_identifies_it_unless_declared_otherwise(field: str) -> None:
     before = scenario()
     load = replace(before.load, **{field: another(field, getattr(before.load, field))})
-    found = identity.differences(identity.of_scenario(before), identity.of_scenario(replace(before, load=load)))
-    assert list(found) == ([] if f"scenario.load.{field}" in identity.FOLLOWING else [f"scenario.load.{field}"])
+    differences = identity.differences(identity.of_scenario(before), identity.of_scenario(replace(before, load=load)))
+    assert list(differences) == ([] if f"scenario.load.{field}" in identity.FOLLOWING else [f"scenario.load.{field}"])
 
 
 def test_a_script_counts_by_its_content() -> None:
@@ -77,16 +77,16 @@ def test_a_manifest_has_the_identity_of_its_scenario(tmp_path: Path) -> None:
 
 def test_what_an_early_manifest_lacks_is_the_default() -> None:
     written = RunDir(Path(__file__).parents[1] / "golden" / "format-1").manifest()
-    found = identity.of_manifest(written)
-    assert "generators" not in written.scenario.as_json() and found["scenario.generators"] == 1
-    assert "shape" not in written.scenario.load.as_json() and found["scenario.load.shape"] == "constant"
-    lacking = identity.of_scenario(scenario()).keys() - found.keys()
+    identifying = identity.of_manifest(written)
+    assert "generators" not in written.scenario.as_json() and identifying["scenario.generators"] == 1
+    assert "shape" not in written.scenario.load.as_json() and identifying["scenario.load.shape"] == "constant"
+    lacking = identity.of_scenario(scenario()).keys() - identifying.keys()
     assert {name for name in lacking if not name.startswith("engine.")} == set(), "it has every name that there is now"
 
 
 def test_a_name_stands_for_all_below_it() -> None:
-    found = {"a": 1, "a.b": 2, "ab": 3, "c.d.e": 4}
-    assert identity.ignoring(found, ["a", "c.d"]) == {"ab": 3}
+    values = {"a": 1, "a.b": 2, "ab": 3, "c.d.e": 4}
+    assert identity.ignoring(values, ["a", "c.d"]) == {"ab": 3}
 
 
 @pytest.mark.parametrize("field", [field.name for field in fields(Scenario) if field.name != "load"])

@@ -78,8 +78,8 @@ def test_no_secret_reaches_manifest_or_command_and_the_engine_has_it(number: int
     text = repr(manifest.describe(plan))
     assert SECRET not in text and REDACTED in text
     assert SECRET not in repr(CapacitySearch(request, 0.1).settings())
-    told = [*(word for spec in plan.engine for word in spec.argv), *(t for s in plan.engine for t in s.files.values())]
-    assert any(SECRET in word for word in told), "the engine needs the true value"
+    texts = [*(word for spec in plan.engine for word in spec.argv), *(t for s in plan.engine for t in s.files.values())]
+    assert any(SECRET in word for word in texts), "the engine needs the true value"
 
 
 @pytest.mark.parametrize("number", [0, 1])

@@ -6,6 +6,7 @@ import pytest
 
 from streamgauge.errors import UsageError
 from streamgauge.model import Script
+from streamgauge.model.samples import ClockSample
 from streamgauge.model.summary import ScriptUsed
 from streamgauge.rundir import RunDir, write_json
 from streamgauge.workloads.own.script import inspect
@@ -42,8 +43,8 @@ def test_early_manifests_tell_of_micro_batches_by_options(
 ) -> None:
     manifest = json.loads((GOLDEN / "manifest.json").read_text())
     (tmp_path / "manifest.json").write_text(json.dumps({**manifest, "engine": {**manifest["engine"], **engine}}))
-    found = RunDir(tmp_path).manifest().engine
-    assert (found.batch_interval_s, found.micro_batches) == (interval_s, batches)
+    read = RunDir(tmp_path).manifest().engine
+    assert (read.batch_interval_s, read.micro_batches) == (interval_s, batches)
 
 
 def test_early_runs_call_the_script_job(tmp_path: Path) -> None:
@@ -92,11 +93,11 @@ def test_refuses_what_it_cannot_read(tmp_path: Path, content: str | None, says: 
 
 def test_a_torn_last_sample_is_left_out(tmp_path: Path) -> None:
     run = RunDir.create(tmp_path / "run")
-    samples = [{"t_ns": moment, "mono_ns": moment, "bracket_ns": 1} for moment in (1, 2)]
-    run.append_samples("clock", samples)
+    samples = [ClockSample(t_ns=moment, mono_ns=moment, bracket_ns=1) for moment in (1, 2)]
+    run.append_samples(*samples)
     with (run.path / "samples" / "clock.jsonl").open("a") as file:
         file.write('{"t_ns"')
-    assert run.samples("clock") == samples
+    assert run.samples(ClockSample) == samples
 
 
 def test_json_is_written_whole(tmp_path: Path) -> None:

@@ -83,13 +83,13 @@ GOLDEN = Path(__file__).parents[1] / "golden" / "format-1"
 def test_a_damaged_value_is_named_with_its_place(
     tmp_path: Path, place: str, value: object, got: str, expected: str | None
 ) -> None:
-    found = content(GOLDEN / "manifest.json")
+    manifest_content = content(GOLDEN / "manifest.json")
     *parts, last = place.split(".")
-    section = found
+    section = manifest_content
     for part in parts:
         section = section[part]
     section[last] = value
-    write_json(tmp_path / "manifest.json", found)
+    write_json(tmp_path / "manifest.json", manifest_content)
     with pytest.raises(UsageError) as refused:
         RunDir.open(tmp_path)
     assert refused.value.what == "manifest.json is damaged"
@@ -100,12 +100,12 @@ def test_a_damaged_value_is_named_with_its_place(
 
 
 def test_what_a_newer_version_writes_is_kept(tmp_path: Path) -> None:
-    found = content(GOLDEN / "summary.json") | {"newer": {"a": 1}}
-    write_json(tmp_path / "summary.json", found)
+    written = content(GOLDEN / "summary.json") | {"newer": {"a": 1}}
+    write_json(tmp_path / "summary.json", written)
     summary = RunDir(tmp_path).summary()
-    assert as_written(summary) == found
+    assert as_written(summary) == written
     RunDir(tmp_path).write_summary(summary.with_changes(verdict="VALID"))
-    assert content(tmp_path / "summary.json") == found | {"verdict": "VALID"}
+    assert content(tmp_path / "summary.json") == written | {"verdict": "VALID"}
 
 
 @pytest.mark.parametrize("name", ["outcome", "summary"])

@@ -27,21 +27,21 @@ def write_run(
 ) -> RunDir:
     """A run like the golden one; ``changes`` are dotted keys of its manifest."""
     manifest = json.loads((GOLDEN / "manifest.json").read_text())
-    found = json.loads((GOLDEN / "summary.json").read_text())
+    summary_content = json.loads((GOLDEN / "summary.json").read_text())
     for key, value in (changes or {}).items():
         *parts, last = key.split(".")
         place = manifest
         for part in parts:
             place = place[part]
         place[last] = value
-    manifest["run"] = found["run"] = f"{found['run'][:-4]}{abs(hash(path)) % 0xFFFF:04x}"
-    latencies = copy.deepcopy(found["latency_ms"])
+    manifest["run"] = summary_content["run"] = f"{summary_content['run'][:-4]}{abs(hash(path)) % 0xFFFF:04x}"
+    latencies = copy.deepcopy(summary_content["latency_ms"])
     latencies["total"]["p50"] = p50_ms
-    found |= {"verdict": verdict, "state": state, "reasons": [] if verdict == "VALID" else ["why"]}
+    summary_content |= {"verdict": verdict, "state": state, "reasons": [] if verdict == "VALID" else ["why"]}
     run = RunDir.create(path)
     write_json(run.manifest_path, manifest)
     write_json(run.outcome_path, json.loads((GOLDEN / "outcome.json").read_text()))
-    write_json(run.summary_path, {**found, "latency_ms": latencies, **summary})
+    write_json(run.summary_path, {**summary_content, "latency_ms": latencies, **summary})
     return run
 
 
@@ -72,10 +72,10 @@ def capacity(**changes: Any) -> Capacity:
 
 def summary(**changes: Any) -> Summary:
     """That of the golden run, had it been VALID."""
-    found = json.loads((GOLDEN / "summary.json").read_text())
-    results = dict.fromkeys(found["results"], 0) | {"expected": 400, "matched": 400, "inputs_per_result": 1.0}
+    golden = json.loads((GOLDEN / "summary.json").read_text())
+    results = dict.fromkeys(golden["results"], 0) | {"expected": 400, "matched": 400, "inputs_per_result": 1.0}
     good = {"verdict": "VALID", "reasons": [], "warnings": [], "sustained": True, "results": results}
-    return Summary.model_validate({**found, **good, **changes})
+    return Summary.model_validate({**golden, **good, **changes})
 
 
 def manifest(**changes: Any) -> Manifest:

@@ -332,9 +332,9 @@ def _delete_records(run: RunDir) -> None:
 
 def _fresh(path: Path) -> Path:
     """That directory, or one beside it when a probe that was cut off has left something there."""
-    taken = 1
+    number = 1
     candidate = path
     while candidate.exists():
-        taken += 1
-        candidate = path.with_name(f"{path.name}-{taken}")
+        number += 1
+        candidate = path.with_name(f"{path.name}-{number}")
     return candidate

@@ -15,12 +15,13 @@ from pathlib import Path
 from typing import Any
 
 from streamgauge.campaigns.capacity_file import completed
-from streamgauge.campaigns.comparison import DECIMALS, FORMAT, IGNORED, check_alike, script_notes
+from streamgauge.campaigns.comparison import DECIMALS, IGNORED, check_alike, script_notes
 from streamgauge.errors import UsageError
 from streamgauge.evaluate import comparison
 from streamgauge.identity import Ignored
 from streamgauge.model import capacity
 from streamgauge.model.capacity import NAME, Capacity
+from streamgauge.model.comparison import FORMAT, ComparedSearches, Comparison
 from streamgauge.rundir import RunDir
 from streamgauge.search_axis import SearchAxis
 
@@ -69,7 +70,7 @@ def is_capacity(path: Path) -> bool:
     return (path / NAME).is_file()
 
 
-def compare_capacities(a: Path, b: Path, seed: int = comparison.SEED) -> dict[str, Any]:
+def compare_capacities(a: Path, b: Path, seed: int = comparison.SEED) -> Comparison:
     """B against A: two searches, or sets of them.
 
     Returns ratio, interval (of at least three searches a side, else unknown), word and every value. Raises UsageError
@@ -93,17 +94,18 @@ def compare_capacities(a: Path, b: Path, seed: int = comparison.SEED) -> dict[st
         low = 0.0 if any(search.is_open for search in right) else low
         high = math.inf if any(search.is_open for search in left) else high
     word = comparison.word(low, high, searches)
-    return {
-        "format": FORMAT,
-        "measure": f"capacity, {left[0].content.unit}",
-        "word": word,
-        "ratio": round(comparison.ratio(*costs, resolution=0), DECIMALS),
-        "interval": [round(end, DECIMALS) if math.isfinite(end) else None for end in (low, high)],
-        "seed": seed,
-        "runs_needed": _searches_needed(costs, low, high, seed) if word == "cannot tell" else None,
-        "notes": _notes(left, right),
-        **{name: _described(path, side) for name, path, side in (("a", a, left), ("b", b, right))},
-    }
+    return Comparison(
+        format=FORMAT,
+        measure=f"capacity, {left[0].content.unit}",
+        word=word,
+        ratio=round(comparison.ratio(*costs, resolution=0), DECIMALS),
+        interval=(_rounded(low), _rounded(high)),
+        seed=seed,
+        runs_needed=_searches_needed(costs, low, high, seed) if word == "cannot tell" else None,
+        notes=_notes(left, right),
+        a=_described(a, left),
+        b=_described(b, right),
+    )
 
 
 def read_searches(path: Path) -> list[Search]:
@@ -199,17 +201,21 @@ def _notes(left: Sequence[Search], right: Sequence[Search]) -> list[str]:
     return notes + [f"{search.path}: the capacity may lie beyond {search.best:,.0f}" for search in open_ended]
 
 
-def _described(path: Path, side: Sequence[Search]) -> dict[str, Any]:
+def _described(path: Path, side: Sequence[Search]) -> ComparedSearches:
     values = [search.best for search in side]
     run = _any_run(side[0].path)
-    return {
-        "path": str(path),
-        "engine": run and run.manifest().engine.as_json(),
-        "searches": [str(search.path) for search in side],
-        "values": values,
-        "median": statistics.median(values),
-        "brackets": [list(search.content.interval) for search in side],
-    }
+    return ComparedSearches(
+        path=str(path),
+        engine=None if run is None else run.manifest().engine,
+        searches=[str(search.path) for search in side],
+        values=values,
+        median=statistics.median(values),
+        brackets=[search.content.interval for search in side],
+    )
+
+
+def _rounded(end: float) -> float | None:
+    return round(end, DECIMALS) if math.isfinite(end) else None
 
 
 def _any_run(path: Path) -> RunDir | None:

@@ -13,7 +13,7 @@ from streamgauge.campaigns.search import Answer
 from streamgauge.errors import UsageError
 from streamgauge.identity import Ignored
 from streamgauge.model import Scenario, capacity
-from streamgauge.model.capacity import FORMAT, NAME, BestLatency, Capacity, CapacityProbe, CapacitySet
+from streamgauge.model.capacity import FORMAT, NAME, BestLatency, Capacity, CapacityProbe, CapacitySet, Searched
 from streamgauge.redaction import redact_options
 from streamgauge.search_axis import SearchAxis
 
@@ -151,8 +151,9 @@ def check_resumable(path: Path, before: Mapping[str, Any], now: Mapping[str, Any
     check_same(path, {name: begun[name] for name in both}, {name: now[name] for name in both}, "search")
 
 
-def _fresh(settings: Mapping[str, Any]) -> Capacity:
-    return Capacity(
+def searched(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields that a search and a set of them have in common."""
+    return Searched(
         format=FORMAT,
         scenario=settings["scenario"],
         engine=settings["engine"],
@@ -160,8 +161,14 @@ def _fresh(settings: Mapping[str, Any]) -> Capacity:
         slo=settings["slo"],
         resolution=settings["resolution"],
         over=settings["over"],
-        harder=settings["harder"],
+        harder=settings.get("harder"),
         unit=SearchAxis.of_settings(settings).unit,
+    ).as_json()
+
+
+def _fresh(settings: Mapping[str, Any]) -> Capacity:
+    return Capacity(
+        **searched(settings),
         outcome=None,
         interval=(None, None),
         confirmed=False,

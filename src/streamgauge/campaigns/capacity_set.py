@@ -19,15 +19,14 @@ from pathlib import Path
 from typing import Any
 
 from streamgauge.campaigns.capacity import CapacitySearch, find_capacity
-from streamgauge.campaigns.capacity_file import check_resumable
+from streamgauge.campaigns.capacity_file import check_resumable, searched
 from streamgauge.errors import StreamgaugeError, UsageError
 from streamgauge.evaluate.comparison import RUNS_MIN, SEED, resampled_interval
 from streamgauge.model import capacity as files
-from streamgauge.model.capacity import FORMAT, NAME, Capacity, CapacityProbe, CapacitySet, MedianInterval, SearchRow
+from streamgauge.model.capacity import NAME, Capacity, CapacityProbe, CapacitySet, MedianInterval, SearchRow
 from streamgauge.processes import directory_lock
 from streamgauge.report.capacity import write_capacity
 from streamgauge.run.reporter import Reporter
-from streamgauge.search_axis import SearchAxis
 
 GOLDEN = 0.6180339887498949
 """Multiples of it, without their whole part, lie evenly between 0 and 1 however many there are."""
@@ -115,17 +114,17 @@ def write_set(out: Path, settings: Mapping[str, Any], runs: int) -> CapacitySet:
 
 
 def _read_search(path: Path) -> Capacity:
-    found = files.read(path)
-    if isinstance(found, CapacitySet):
+    stored = files.read(path)
+    if isinstance(stored, CapacitySet):
         raise UsageError("a set of searches lies where one search was expected", where=path)
-    return found
+    return stored
 
 
 def summarize(settings: Mapping[str, Any], runs: int, searches: Mapping[str, Capacity]) -> CapacitySet:
     """The content of a set's file. ``median`` and ``interval`` are of the best sustained values.
 
-    There is no interval where some search found no edge: a lower bound, or only those that found something, tell too
-    little.
+    The interval is left out unless every search found its edge: with a lower bound in place of a capacity, or without
+    the searches that sustained nothing, it would be wrong.
     """
     rows = [_row(name, search) for name, search in searches.items()]
     outcomes = {row.outcome for row in rows} | ({None} if len(rows) < runs else set())
@@ -133,15 +132,7 @@ def summarize(settings: Mapping[str, Any], runs: int, searches: Mapping[str, Cap
     every_edge = all(row.outcome == "found" for row in rows)
     validated = {row.validated for row in rows}
     return CapacitySet(
-        format=FORMAT,
-        scenario=settings["scenario"],
-        engine=settings["engine"],
-        rule=settings["rule"],
-        slo=settings["slo"],
-        resolution=settings["resolution"],
-        over=settings["over"],
-        harder=settings.get("harder"),
-        unit=SearchAxis.of_settings(settings).unit,
+        **searched(settings),
         runs=runs,
         outcome=min(outcomes, key=_WORST_FIRST.index),
         median=statistics.median(best) if best else None,

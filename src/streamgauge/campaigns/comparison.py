@@ -6,7 +6,6 @@ import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from streamgauge import identity
 from streamgauge.campaigns.repetition import p50_ms, read_runs
@@ -14,11 +13,11 @@ from streamgauge.errors import UsageError
 from streamgauge.evaluate import comparison
 from streamgauge.identity import Ignored
 from streamgauge.model import Verdict
+from streamgauge.model.comparison import FORMAT, ComparedRuns, Comparison
 from streamgauge.model.outcome import Outcome
 from streamgauge.model.summary import Summary
 from streamgauge.rundir import RunDir, shared_cores
 
-FORMAT = 1
 DECIMALS = 4
 
 IGNORED: Ignored = {
@@ -42,7 +41,7 @@ class Side:
     summaries: Sequence[Summary]
 
 
-def compare(a: Path, b: Path, seed: int = comparison.SEED) -> dict[str, Any]:
+def compare(a: Path, b: Path, seed: int = comparison.SEED) -> Comparison:
     """B against A: two runs, capacities, or sets of either.
 
     Returns ratio, interval, word and every value. Raises UsageError for what cannot be compared: an INVALID, FAILED or
@@ -83,7 +82,7 @@ def _read(path: Path) -> Side:
     return Side(path, runs, [run.summary() for run in runs])
 
 
-def _compare_runs(a: Side, b: Side, seed: int) -> dict[str, Any]:
+def _compare_runs(a: Side, b: Side, seed: int) -> Comparison:
     _refuse_unusable(a, b)
     for side in (a, b):
         check_alike(side.runs[0], side.runs[1:], ignored=())
@@ -95,18 +94,18 @@ def _compare_runs(a: Side, b: Side, seed: int) -> dict[str, Any]:
     ratio = comparison.ratio(of_a, of_b)
     low, high = comparison.ratio_interval(of_a, of_b, seed)
     word = comparison.word(low, high, min(len(of_a), len(of_b)))
-    return {
-        "format": FORMAT,
-        "measure": f"{kind}_p50_ms",
-        "word": word,
-        "ratio": round(ratio, DECIMALS),
-        "interval": [round(low, DECIMALS), round(high, DECIMALS)],
-        "seed": seed,
-        "runs_needed": comparison.runs_needed(of_a, of_b, seed) if word == "cannot tell" else None,
-        "notes": [*script_notes(a.summaries[0], b.summaries[0]), *_notes(a, b)],
-        "a": _described(a, of_a),
-        "b": _described(b, of_b),
-    }
+    return Comparison(
+        format=FORMAT,
+        measure=f"{kind}_p50_ms",
+        word=word,
+        ratio=round(ratio, DECIMALS),
+        interval=(round(low, DECIMALS), round(high, DECIMALS)),
+        seed=seed,
+        runs_needed=comparison.runs_needed(of_a, of_b, seed) if word == "cannot tell" else None,
+        notes=[*script_notes(a.summaries[0], b.summaries[0]), *_notes(a, b)],
+        a=_described(a, of_a),
+        b=_described(b, of_b),
+    )
 
 
 def _refuse_unusable(*sides: Side) -> None:
@@ -162,12 +161,11 @@ def _notes(*sides: Side) -> list[str]:
     ]
 
 
-def _described(side: Side, values: Sequence[float]) -> dict[str, Any]:
-    engine = side.summaries[0].engine.as_json()
-    return {
-        "path": str(side.path),
-        "engine": engine,
-        "runs": [summary.run for summary in side.summaries],
-        "values": list(values),
-        "median": statistics.median(values),
-    }
+def _described(side: Side, values: Sequence[float]) -> ComparedRuns:
+    return ComparedRuns(
+        path=str(side.path),
+        engine=side.summaries[0].engine,
+        runs=[summary.run for summary in side.summaries],
+        values=values,
+        median=statistics.median(values),
+    )

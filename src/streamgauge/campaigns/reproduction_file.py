@@ -37,7 +37,7 @@ class ReproductionFile:
         """
         path = out / REPRODUCTION_NAME
         here = machine.describe()
-        on_machine = {f"machine.{key}": here[key] for key in identity.MACHINE}
+        on_machine = {f"machine.{key}": getattr(here, key) for key in identity.MACHINE}
         settings = {"study": name, **settings, "streamgauge": __version__, **on_machine}
         if path.is_file():
             content = read_reproduction(path)

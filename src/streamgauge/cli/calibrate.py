@@ -42,14 +42,14 @@ def calibrate(
             out = Path(tempfile.gettempdir()) / f"streamgauge-calibrate-{secrets.token_hex(6)}"
             return run_scenario(Request(asked, out, temporary=True), view)[1]
 
-        found = calibration.calibrate(resolved, run, view.phase)
-    kept = calibration.write(found)
-    for kind, floor in (("total", found.floor_ms.total), ("latest", found.floor_ms.latest)):
+        calibrated = calibration.calibrate(resolved, run, view.phase)
+    path = calibration.write(calibrated)
+    for kind, floor in (("total", calibrated.floor_ms.total), ("latest", calibrated.floor_ms.latest)):
         p99 = "not known" if floor.p99 is None else f"{floor.p99:g} ms"
         p50 = "not known" if floor.p50 is None else f"{floor.p50:g} ms"
         typer.echo(f"floor    {kind:<7} p50 {p50}, p99 {p99}, at {resolved.load.rate_per_s:,}/s")
-    typer.echo(f"ceiling  {found.ceiling_per_s:,.0f}/s; {found.ceiling_because}")
-    for attempt in found.repeated:
-        typer.echo(f"repeated {attempt['rate_per_s']:,}/s was INVALID at first: {'; '.join(attempt['reasons'])}")
+    typer.echo(f"ceiling  {calibrated.ceiling_per_s:,.0f}/s; {calibrated.ceiling_because}")
+    for attempt in calibrated.repeated:
+        typer.echo(f"repeated {attempt.rate_per_s:,}/s was INVALID at first: {'; '.join(attempt.reasons)}")
     typer.echo(f"machine  {calibration.machine_key()}")
-    typer.echo(f"kept in  {kept}")
+    typer.echo(f"kept in  {path}")

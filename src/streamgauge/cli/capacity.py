@@ -79,11 +79,11 @@ def capacity(
 
     try:
         with signals_as_interrupt(), View() as view:
-            found: Capacity | CapacitySet
+            result: Capacity | CapacitySet
             if runs > 1:
-                found = find_capacities(search, runs, view, view.probe)
+                result = find_capacities(search, runs, view, view.probe)
             else:
-                found = find_capacity(search, view, view.probe)
+                result = find_capacity(search, view, view.probe)
     except (KeyboardInterrupt, Interrupted):
         raise Interrupted(
             "interrupted: everything was stopped", where=request.out, hint="pass the same --out to resume"
@@ -96,20 +96,20 @@ def capacity(
             write_capacity(request.out)
         raise
     page = write_capacity(request.out)
-    typer.echo(_answer(found, page, request.out / "capacity.json"), err=as_json)
+    typer.echo(_answer(result, page, request.out / "capacity.json"), err=as_json)
     if as_json:
-        echo_json(found.as_json())
-    raise typer.Exit(exit_code(found))
+        echo_json(result.as_json())
+    raise typer.Exit(exit_code(result))
 
 
 def parse_resolution(text: str) -> float:
     """``10%`` as 0.1. Raises UsageError outside 1 % to 100 %."""
     from streamgauge.errors import UsageError
 
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*%", text.strip())
-    if not found or not 1 <= float(found[1]) <= 100:
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*%", text.strip())
+    if not match or not 1 <= float(match[1]) <= 100:
         raise UsageError("invalid --resolution", got=repr(text), expected="1% to 100%, e.g. 10%")
-    return float(found[1]) / 100
+    return float(match[1]) / 100
 
 
 def probe_line(row: CapacityProbe) -> str:
@@ -134,21 +134,21 @@ def _rule(name: str) -> str | None:
     return None if name == "none" else name
 
 
-def _answer(found: Capacity | CapacitySet, page: object, file: object) -> str:
+def _answer(result: Capacity | CapacitySet, page: object, file: object) -> str:
     from streamgauge.model.capacity import CapacitySet
     from streamgauge.report.capacity import bracket, headline
 
-    word, sentence = headline(found)
-    lines = [f"\n{word}: {sentence}"]
-    if isinstance(found, CapacitySet):
-        lines += [f"  {search.directory}  {bracket(search, found)}" for search in found.searches]
-        done = f"{len(found.searches)} searches in {found.seconds:.0f} s"
+    verdict, sentence = headline(result)
+    lines = [f"\n{verdict}: {sentence}"]
+    if isinstance(result, CapacitySet):
+        lines += [f"  {search.directory}  {bracket(search, result)}" for search in result.searches]
+        done = f"{len(result.searches)} searches in {result.seconds:.0f} s"
     else:
-        saved = f", {found.seconds_saved:.0f} s of load saved by ending hopeless ones early"
-        probes = f"{number} probes" if (number := len(found.probes)) != 1 else "1 probe"
-        done = f"{probes} in {found.seconds:.0f} s{saved if found.seconds_saved else ''}"
-    if found.note:
-        lines.append(f"  {found.note}")
+        saved = f", {result.seconds_saved:.0f} s of load saved by ending hopeless ones early"
+        probes = f"{number} probes" if (number := len(result.probes)) != 1 else "1 probe"
+        done = f"{probes} in {result.seconds:.0f} s{saved if result.seconds_saved else ''}"
+    if result.note:
+        lines.append(f"  {result.note}")
     return "\n".join([*lines, done, f"report   {page}", f"capacity {file}"])
 
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import typer
 
-from streamgauge.processes import directory_lock
-from streamgauge.processes.leftovers import survey
-
 
 def clean() -> None:
     """End processes and remove directories that a killed run left behind. Active runs are not touched."""
+    from streamgauge.processes import directory_lock
+    from streamgauge.processes.leftovers import survey
+
     directory_lock.remove_stale()
-    found = survey()
-    for left in found:
-        typer.echo(left.clean() if left.state == "dead" else f"left alone: {left.text}")
-    if not found:
+    leftovers = survey()
+    for leftover in leftovers:
+        typer.echo(leftover.clean() if leftover.state == "dead" else f"left alone: {leftover.text}")
+    if not leftovers:
         typer.echo("nothing to clean")

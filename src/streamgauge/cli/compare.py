@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,6 +12,8 @@ from streamgauge.cli.layout import echo_json
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from streamgauge.model.comparison import ComparedRuns, ComparedSearches, Comparison
 
 
 _COLOURS = {"faster": "green", "slower": "red", "same": "green", "cannot tell": "yellow"}
@@ -38,11 +40,11 @@ def compare(
         raise UsageError("--out is for --run", expected="both or neither")
     if again:
         a, b = _run_again(a, b, runs, out or _fresh_directory())
-    found = judge(a, b)
-    _show(found, to_stderr=as_json)
+    comparison = judge(a, b)
+    _show(comparison, to_stderr=as_json)
     if as_json:
-        echo_json(found)
-    if fail_on is FailOn.SLOWER and found["word"] == "slower":
+        echo_json(comparison.as_json())
+    if fail_on is FailOn.SLOWER and comparison.word == "slower":
         raise typer.Exit(EXIT_MISSED)
 
 
@@ -79,63 +81,65 @@ def _fresh_directory() -> Path:
     return Path("runs") / f"compare-{datetime.now().astimezone():%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
 
 
-def _show(found: dict[str, Any], *, to_stderr: bool) -> None:
+def _show(comparison: Comparison, *, to_stderr: bool) -> None:
     from rich.console import Console
 
     console = Console(highlight=False, stderr=to_stderr)
     console.print(
-        f"\n[bold {_COLOURS[found['word']]}]{found['word']}[/] · B : A = {found['ratio']:.3f}{_interval(found)} "
-        f"({found['measure']}; above 1: B is worse)",
+        f"\n[bold {_COLOURS[comparison.word]}]{comparison.word}[/] · "
+        f"B : A = {comparison.ratio:.3f}{_interval(comparison)} ({comparison.measure}; above 1: B is worse)",
         soft_wrap=True,
     )
-    if found["word"] == "cannot tell":
-        console.print(f"  {_what_would_tell(found)}", soft_wrap=True)
-    for note in found["notes"]:
+    if comparison.word == "cannot tell":
+        console.print(f"  {_what_would_decide(comparison)}", soft_wrap=True)
+    for note in comparison.notes:
         console.print(f"  note: {note}", markup=False, soft_wrap=True)
-    for side in ("a", "b"):
-        _show_side(console, side.upper(), found[side])
+    _show_side(console, "A", comparison.a)
+    _show_side(console, "B", comparison.b)
 
 
-def _interval(found: dict[str, Any]) -> str:
-    low, high = found["interval"]
+def _interval(comparison: Comparison) -> str:
+    low, high = comparison.interval
     if low is None and high is None:
         return ""
     return f", 95 % interval {low:.3f} to {'no upper end known' if high is None else f'{high:.3f}'}"
 
 
-def _what_would_tell(found: dict[str, Any]) -> str:
-    needed, made = found["runs_needed"], min(len(found[side]["values"]) for side in ("a", "b"))
-    if "searches" in found["a"]:
-        return _what_searches_would_tell(found, made)
+def _what_would_decide(comparison: Comparison) -> str:
+    from streamgauge.model.comparison import ComparedSearches
+
+    if isinstance(comparison.a, ComparedSearches):
+        return _searches_that_would_decide(comparison)
+    needed, runs = comparison.runs_needed, min(len(comparison.a.values), len(comparison.b.values))
     if needed is None:
         return "no number of runs would tell: too near the limit of 5 %, or too small for stamps of 1 ms"
-    return f"with {made} run{'s' if made > 1 else ''} a side; about {needed} would tell"
+    return f"with {runs} run{'s' if runs > 1 else ''} a side; about {needed} would tell"
 
 
-def _what_searches_would_tell(found: dict[str, Any], made: int) -> str:
+def _searches_that_would_decide(comparison: Comparison) -> str:
     from streamgauge.evaluate.comparison import RUNS_MIN
 
-    needed = found["runs_needed"]
-    if made < RUNS_MIN:
-        counts = " and ".join(f"{side.upper()} has {_searches(len(found[side]['values']))}" for side in ("a", "b"))
+    of_a, of_b, needed = len(comparison.a.values), len(comparison.b.values), comparison.runs_needed
+    if min(of_a, of_b) < RUNS_MIN:
+        counts = f"A has {_searches(of_a)} and B has {_searches(of_b)}"
         return f"{counts}; at least {RUNS_MIN} a side are needed: streamgauge capacity … --runs {RUNS_MIN}"
     if needed is None:
         return "no number of searches would tell: too near the limit of 5 %, or the edge was not reached"
     more = f"about {needed} would tell (streamgauge capacity … --runs {needed})"
-    return f"with {made} searches a side; {more}, or fewer with a finer --resolution"
+    return f"with {min(of_a, of_b)} searches a side; {more}, or fewer with a finer --resolution"
 
 
 def _searches(number: int) -> str:
     return "1 search" if number == 1 else f"{number} searches"
 
 
-def _show_side(console: Console, name: str, side: dict[str, Any]) -> None:
+def _show_side(console: Console, name: str, side: ComparedRuns | ComparedSearches) -> None:
+    from streamgauge.model.comparison import ComparedSearches
     from streamgauge.report.text import rounded
 
-    engine = side["engine"] or {}
-    title = f"{name}  {engine.get('name', '')} {engine.get('version', '')}  {side['path']}"
-    console.print(title, markup=False, soft_wrap=True)
-    searched = "searches" in side
-    median, *values = (rounded(value) if searched else f"{value:g}" for value in (side["median"], *side["values"]))
+    engine = "" if side.engine is None else f"{side.engine.name} {side.engine.version}"
+    console.print(f"{name}  {engine}  {side.path}", markup=False, soft_wrap=True)
+    searched = isinstance(side, ComparedSearches)
+    median, *values = (rounded(value) if searched else f"{value:g}" for value in (side.median, *side.values))
     what = ", the best sustained value of each search" if searched else ""
     console.print(f"   median {median} of {'  '.join(values)}{what}", markup=False, soft_wrap=True)

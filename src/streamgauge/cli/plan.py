@@ -87,7 +87,7 @@ def _shape(load: LoadPlan) -> str:
         "the warm-up rises" if load.rising_warmup else None,
         "Poisson arrivals" if load.arrivals == "poisson" else None,
     ]
-    return ", ".join(word for word in words if word)
+    return ", ".join(part for part in words if part)
 
 
 def sparkline(values: Sequence[int], width: int = 60) -> str:
@@ -108,13 +108,13 @@ def _short(argv: Sequence[str]) -> str:
     """The command on one line; class paths and module options say little and are long."""
     words: list[str] = []
     skip = False
-    for word in argv:
+    for argument in argv:
         if skip:
             words.append("…")
             skip = False
-        elif word.startswith("--add-opens"):
+        elif argument.startswith("--add-opens"):
             continue
         else:
-            words.append(word)
-            skip = word == "-cp"
+            words.append(argument)
+            skip = argument == "-cp"
     return shlex.join(words).replace("'…'", "…")

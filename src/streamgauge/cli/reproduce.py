@@ -107,10 +107,10 @@ def reproduce(
 
 def outcome_line(row: ExperimentRow) -> str:
     """How an experiment ended, in one line."""
-    notes, found = notes_of(row), figures_of(row)
+    notes, figures = notes_of(row), figures_of(row)
     verdict = verdict_of(row) + (f" ({notes})" if notes else "")
     reasons = "; ".join(_reasons(row)) if row.attempts else row.reason
-    return ": ".join(part for part in (verdict, found, reasons) if part)
+    return ": ".join(part for part in (verdict, figures, reasons) if part)
 
 
 def _reasons(row: ExperimentRow) -> list[str]:
@@ -186,8 +186,8 @@ def _print_outcome(content: Reproduction, *, to_stderr: bool) -> None:
     pending = [row for row in content.experiments if row.state == "pending"]
     for row in content.experiments:
         if row.state != "pending":
-            said = [figures_of(row) or row.reason, notes_of(row)]
-            table.add_row(row.name, row.engine, verdict_of(row), "; ".join(part for part in said if part))
+            details = [figures_of(row) or row.reason, notes_of(row)]
+            table.add_row(row.name, row.engine, verdict_of(row), "; ".join(part for part in details if part))
     _print(table, to_stderr=to_stderr)
     state = f"{content.state}, {len(pending)} experiments pending" if pending else content.state
     typer.echo(f"{content.title}: {state}, {duration(content.seconds)} of runs", err=to_stderr)

@@ -32,7 +32,7 @@ def takes_request(command: Callable[..., None], make: Callable[..., Any] | None 
     shared = _parameters(build)
     _, *own = _parameters(command)
     old = inspect.Parameter("job", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=OldScript)
-    taken = (*shared, *own, old)
+    parameters = (*shared, *own, old)
 
     def parsed(**given: Any) -> None:
         extra = {parameter.name: given.pop(parameter.name) for parameter in own}
@@ -41,8 +41,8 @@ def takes_request(command: Callable[..., None], make: Callable[..., Any] | None 
 
     parsed.__name__, parsed.__doc__ = command.__name__, command.__doc__
     # What typer reads to make options of it.
-    parsed.__signature__ = inspect.Signature(taken)  # type: ignore[attr-defined]
-    parsed.__annotations__ = {parameter.name: parameter.annotation for parameter in taken}
+    parsed.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    parsed.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return parsed
 
 
@@ -159,10 +159,10 @@ def refuse_redacted(words: Sequence[str]) -> None:
     from streamgauge.errors import UsageError
     from streamgauge.redaction import is_redacted
 
-    if found := next((word for word in words if is_redacted(word)), None):
+    if redacted := next((argument for argument in words if is_redacted(argument)), None):
         raise UsageError(
             "the command holds a redacted value",
-            got=found,
+            got=redacted,
             expected="the secret itself, which no run directory holds",
             hint="put it in place of the stars",
         )

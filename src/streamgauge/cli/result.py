@@ -114,8 +114,10 @@ def _fault(fault: FaultFigures) -> str:
     """One fault: as it was asked for, and how the run took it."""
     if not fault.took_effect:
         return f"{'fault':<11}{fault.fault}: did not take effect, {fault.why_not}"
-    found = fault.as_json()
-    figures = (f"{word} {'–' if found.get(key) is None else f'{found[key]:,.2f} s'}" for key, word in _RECOVERY.items())
+    fields = fault.as_json()
+    figures = (
+        f"{word} {'–' if fields.get(key) is None else f'{fields[key]:,.2f} s'}" for key, word in _RECOVERY.items()
+    )
     return f"{'fault':<11}{fault.fault}: {', '.join(figures)}"
 
 

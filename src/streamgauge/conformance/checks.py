@@ -71,8 +71,8 @@ def check_every_workload_is_run_or_declared_a_gap(planned: Planned) -> str | Non
 def check_plan_is_pure(planned: Planned) -> str | None:
     if planned.first != planned.second:
         return "two plans of the same job differ"
-    if made := planned.files_after - planned.files_before:
-        return f"planning wrote files: {', '.join(sorted(made))}"
+    if new_files := planned.files_after - planned.files_before:
+        return f"planning wrote files: {', '.join(sorted(new_files))}"
     return None
 
 
@@ -100,7 +100,7 @@ def check_every_result_is_right(observed: Observed) -> str | None:
     results = observed.summary.results
     if not results["expected"]:
         return "nothing was expected, so nothing was checked"
-    bad = {word: results[word] for word in ("wrong", "unexpected", "unfinished") if results[word]}
+    bad = {kind: results[kind] for kind in ("wrong", "unexpected", "unfinished") if results[kind]}
     return f"{bad} of {results['expected']}" if bad else None
 
 

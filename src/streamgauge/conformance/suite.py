@@ -222,8 +222,8 @@ def _observe_once(shared: Bench, engine: Engine, scenario: Scenario, program: tu
         finally:
             supervisor.stop_all()
             remove_streams(plan, onlooker)
-    left = [f"process {identity.pid}" for identity in onlooker.seen if proctable.is_alive(identity)]
-    left += [str(plan.work_dir)] if plan.work_dir.exists() else []
+    leftovers = [f"process {identity.pid}" for identity in onlooker.seen if proctable.is_alive(identity)]
+    leftovers += [str(plan.work_dir)] if plan.work_dir.exists() else []
     return Observed(
         engine=engine,
         workload=scenario.workload,
@@ -234,7 +234,7 @@ def _observe_once(shared: Bench, engine: Engine, scenario: Scenario, program: tu
         ended=tuple(
             Ended(role, r.exit_code, r.exit_code == 137, r.spec.stop.exit_codes) for role, r in onlooker.engine.items()
         ),
-        left_over=tuple(left),
+        left_over=tuple(leftovers),
     )
 
 

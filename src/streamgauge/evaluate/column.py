@@ -28,5 +28,5 @@ def column_function(function: Callable[[Ints], Ints], *modules: ModuleType) -> C
 
     # Spark wants to see the types themselves, not their names.
     column.__annotations__ = {"values": pa.Array, "return": pa.Array}
-    made: Callable[[Column], Column] = f.arrow_udf(column, "bigint")
-    return made
+    udf: Callable[[Column], Column] = f.arrow_udf(column, "bigint")
+    return udf

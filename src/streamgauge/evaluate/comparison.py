@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Literal
 
 import numpy as np
 
-Word = Literal["faster", "slower", "same", "cannot tell"]
+from streamgauge.model.comparison import Word
+
 Interval = tuple[float, float]
 
 SEED = 1

@@ -14,12 +14,12 @@ ZERO_TOLERANCE = 1e-9
 FLOATS = ("float", "double")
 
 
-def is_close(right: Column, found: Column, kind: str) -> Column:
+def is_close(expected: Column, actual: Column, kind: str) -> Column:
     """Whether it is the same; a floating-point number may be off by what the order of additions makes of it."""
     from pyspark.sql import functions as f
 
     if kind not in FLOATS:
-        return right.eqNullSafe(found)
+        return expected.eqNullSafe(actual)
     # Relative to the right one: what came out may be infinite or no number, and then everything would be near it.
-    tolerance = f.when(right == 0, ZERO_TOLERANCE).otherwise(f.abs(right) * RELATIVE_TOLERANCE)
-    return right.eqNullSafe(found) | (f.abs(right - found) <= tolerance)
+    tolerance = f.when(expected == 0, ZERO_TOLERANCE).otherwise(f.abs(expected) * RELATIVE_TOLERANCE)
+    return expected.eqNullSafe(actual) | (f.abs(expected - actual) <= tolerance)

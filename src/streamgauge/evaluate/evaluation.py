@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from streamgauge.evaluate import calibration, own, slo, steadiness, sustained, verdict
+from streamgauge.evaluate import calibration, own, slo, verdict
+from streamgauge.evaluate import state as run_state
 from streamgauge.evaluate import visible as visibility
 from streamgauge.evaluate.facts import Facts, Moments
 from streamgauge.evaluate.metrics import (
@@ -30,8 +31,9 @@ from streamgauge.evaluate.summary import Figures, rounded, summarize, write_meas
 from streamgauge.evaluate.tally import PARTITIONS_MAX, Tally, results, wrong_after_fault
 from streamgauge.evaluate.visible import Visible
 from streamgauge.model import NS_PER_MS, TRANSPORT_GROUP, ResultKind
-from streamgauge.model.summary import State, Summary
-from streamgauge.rundir import RunDir, shared_cores
+from streamgauge.model.samples import ClockSample, MachineSample, PositionsSample, ResourceSample
+from streamgauge.model.summary import Summary
+from streamgauge.rundir import RunDir
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -156,12 +158,12 @@ def _evaluate(run: RunDir, facts: Facts, tally: Tally, *, recorded: bool) -> Sum
         if sum(stream.partitions for stream in facts.inputs) > PARTITIONS_MAX:
             warnings.append(f"the inputs have more than {PARTITIONS_MAX} partitions: unfinished results may be lost")
     warnings += recovery.silent_warnings(faults)
-    state, state_reason, finding = _state(facts, figures, validated)
+    state, state_reason, finding = run_state.judge(facts, figures, validated)
     if finding.why:
         warnings.append(finding.why)
     warnings += finding.notes
     if state == "drifting":
-        warnings += _drift_warnings(facts, figures, state_reason)
+        warnings += run_state.drift_warnings(facts, figures, state_reason)
     processed = None if figures is None else _processing(run, facts, figures, visible, recorded=recorded)
     warnings += [] if processed is None else processed.warnings()
     decision = verdict.decide(invalid, failed)
@@ -240,24 +242,26 @@ def _measure(
     backlog_measured = Series.of(backlog, moments.measured_seconds()) if recorded else NO_SERIES
     medians = latency.medians_ms(tally, kind, tally.second, moments.seconds)
     medians_measured = Series.of(medians, moments.measured_seconds())
-    made = generator.measure(ledger, late, facts, moments, median_ms)
+    sending = generator.measure(ledger, late, facts, moments, median_ms)
     return Figures(
         tally=tally,
         results=consumed.results(run, facts) if recorded and kind_of_results is ResultKind.NONE else results(tally),
         latencies=latencies,
         total_known=total_known,
         latest_known=latest_known,
-        generator=made,
+        generator=sending,
         stamps=stamps,
-        shortfall=arrival.measure(facts, moments, made, stamps, bound.ahead_ms if bound else 0.0) if recorded else None,
+        shortfall=arrival.measure(facts, moments, sending, stamps, bound.ahead_ms if bound else 0.0)
+        if recorded
+        else None,
         backlog=backlog,
         backlog_end=lag.backlog_at_end(tally),
         backlog_measured=backlog_measured,
         waiting_measured=throughput.in_seconds_of_load(backlog_measured, facts, moments),
         medians_measured=medians_measured,
-        clock_step_ms=clock.largest_step_ms(run.samples("clock"), moments),
+        clock_step_ms=clock.largest_step_ms(run.samples(ClockSample), moments),
         transport_bound=bound,
-        resources=resources.by_group(resources.within(run.samples("resources"), moments)),
+        resources=resources.by_group(resources.within(run.samples(ResourceSample), moments)),
         burst=burst.measure(facts, moments, tally, late, stamps, kind) if recorded else None,
     )
 
@@ -269,7 +273,7 @@ def _processing(
         return None
     first_ms, last_ms = (_by_own_clock(moment, figures, visible) for moment in figures.stamps.first_and_last_ms)
     appended = int(figures.stamps.appended_per_second.sum())
-    consumed_ns = consumed.consumed_all_ns(run.samples("positions"), appended)
+    consumed_ns = consumed.consumed_all_ns(run.samples(PositionsSample), appended)
     consumed_ms = None if consumed_ns is None else consumed_ns / NS_PER_MS
     return processing.measure(run, facts, first_ms, last_ms, int(figures.tally.inputs.sum()), consumed_ms)
 
@@ -284,44 +288,44 @@ def _clock_reasons(figures: Figures) -> list[str]:
 
 
 def _warnings(run: RunDir, facts: Facts, moments: Moments, figures: Figures) -> list[str]:
-    said = resources.machine_warnings(resources.within(run.samples("machine"), moments))
+    messages = resources.machine_warnings(resources.within(run.samples(MachineSample), moments))
     if facts.plan.shape == "preloaded":
-        said.append("all input was there before the engine: latencies include the wait for its start and turn")
+        messages.append("all input was there before the engine: latencies include the wait for its start and turn")
     elif not facts.plan.scheduled:
-        said.append(
+        messages.append(
             "closed loop: the load waited for acknowledgements, so total counts from when a record was sent, not from "
             "when it was due; do not compare it with that of a load with a schedule"
         )
     step_ms, bound = figures.clock_step_ms, figures.transport_bound
     if step_ms is None:
-        said.append("the machine's clock was not watched: a step of it would not be noticed")
+        messages.append("the machine's clock was not watched: a step of it would not be noticed")
     elif clock.WARNING_STEP_MS < step_ms <= clock.INVALID_STEP_MS:
-        said.append(f"the machine's clock was set during the run, by {step_ms:.1f} ms")
+        messages.append(f"the machine's clock was set during the run, by {step_ms:.1f} ms")
     if bound is not None and not bound.agrees:
         what = "total latency cannot be told, use the latest"
         if figures.total_known:
             what = "latest latency of results that became visible here cannot be told, use the total"
-        said.append(
+        messages.append(
             f"the {facts.transport.server_noun}'s clock is {bound.low_ms:.1f} to {bound.high_ms:.1f} ms ahead of the "
             f"load worker's: the {what}"
         )
     total = figures.latencies["total"]
     for kind in (kind for kind in ("total", "latest") if kind not in figures.unknown_kinds):
         if below := figures.latencies[kind].below_zero():
-            said.append(f"{below} values of the {kind} latency are below zero; they were kept")
+            messages.append(f"{below} values of the {kind} latency are below zero; they were kept")
     if figures.total_known and figures.latest_known:
         marked = latency.mostly_generator(total, figures.latencies["generator_share"])
         if marked:
-            said.append(
+            messages.append(
                 f"more than half of the total latency ({', '.join(marked)}) is the generator's share, not the engine's"
             )
-    said += calibration.warnings(
+    messages += calibration.warnings(
         facts.manifest.calibration,
         total_p50_ms=total.median if figures.total_known else None,
         latest_p50_ms=figures.latencies["latest"].median if figures.latest_known else None,
         rate_per_s=figures.generator.sent / moments.observed_s if moments.observed_s else None,
     )
-    return said
+    return messages
 
 
 def _by_own_clock(moment_ms: float | None, figures: Figures, visible: Visible | None) -> float | None:
@@ -330,78 +334,16 @@ def _by_own_clock(moment_ms: float | None, figures: Figures, visible: Visible | 
     return moment_ms if moment_ms is None or visible is not None or bound is None else moment_ms - bound.ahead_ms
 
 
-def _drift_warnings(facts: Facts, figures: Figures | None, sentence: str | None) -> list[str]:
-    assert figures is not None and facts.moments is not None
-    said = [str(sentence)]
-    medians = latency.per_second(figures.tally, _kind(figures), facts.moments.seconds)["p50"]
-    advised_s = latency.advised_warmup_s(medians, facts.plan.warmup_s)
-    return [*said, f"the measured interval settled late: try --warmup {advised_s}s"] if advised_s else said
-
-
-def _state(
-    facts: Facts, figures: Figures | None, validated: bool
-) -> tuple[State | None, str | None, sustained.Finding]:
-    """The state of the run, the sentence behind it, and what the rule for a sustained rate found."""
-    if hopeless := facts.outcome.hopeless:
-        return "overloaded", hopeless, sustained.Finding(False, hopeless)
-    if figures is None or facts.moments is None or (validated and not figures.results["expected"]):
-        return None, None, sustained.Finding(None)
-    if facts.plan.shape == "preloaded":
-        return None, "all input was there before the engine: no rate was offered", sustained.Finding(None)
-    rule, evidence = facts.scenario.sustained, _evidence(facts, facts.moments, figures)
-    no_latency = not validated or facts.workload.kind is ResultKind.NONE
-    only_backlog = no_latency and evidence.median_ms is None
-    finding = sustained.by_backlog(rule, evidence) if only_backlog else sustained.apply(rule, evidence)
-    if finding.held is False:
-        return "overloaded", finding.why, finding
-    # Where the load itself rises and falls, the latency may follow it; and what a fault does to it is no drift.
-    if facts.faults or facts.plan.shape != "constant":
-        why = "in a run with faults" if facts.faults else "under a load that changes"
-        return "steady", f"no overload was found; drift is not judged {why}", finding
-    found = steadiness.judge(figures.medians_measured)
-    return found.state, found.sentence, finding
-
-
 def _recovery(facts: Facts, figures: Figures | None) -> recovery.Seen | None:
     if facts.moments is None or figures is None:
         return None
     partitions_ms = figures.stamps.output_moments_ms
-    return recovery.Seen.of(facts, facts.moments, figures.tally, _kind(figures), partitions_ms, figures.backlog)
-
-
-def _kind(figures: Figures) -> str:
-    return "total" if figures.total_known else "latest"
-
-
-def _evidence(facts: Facts, moments: Moments, figures: Figures) -> sustained.Evidence:
-    engine, shared = facts.manifest.engine, shared_cores(facts.manifest, facts.outcome)
-    counts = figures.results
-    return sustained.Evidence(
-        # Of results that never came, what they had waited for when the run ended.
-        median_ms=figures.latencies[_kind(figures)].at_least().median,
-        medians=figures.medians_measured,
-        backlog=figures.backlog_measured,
-        waiting=figures.waiting_measured,
-        missing_share=(counts["lost"] + counts["unfinished"]) / max(counts["expected"], 1),
-        fifths_ms=latency.medians_of_parts_ms(figures.tally, _kind(figures), 5),
-        drained_s=lag.drained_s(figures.tally, moments),
-        cpu_share=_cpu_share(facts, figures) if shared is False else None,
-        shared_cores=bool(shared),
-        micro_batches=engine.micro_batches or engine.transactional,
-    )
-
-
-def _cpu_share(facts: Facts, figures: Figures) -> float | None:
-    """CPU seconds of the engine over the interval × the cores given to it."""
-    used = figures.resources.get("engine", {}).get("cpu_mean")
-    seen = len(facts.outcome.cores.get("engine", ()))
-    cores = facts.manifest.engine.options.get("cores") or seen or facts.manifest.machine.cores
-    return None if used is None or not cores else used / cores
+    return recovery.Seen.of(facts, facts.moments, figures.tally, figures.kind, partitions_ms, figures.backlog)
 
 
 def _environment_warnings(facts: Facts) -> list[str]:
     names = facts.manifest.environment.removed
     if not names:
         return []
-    kept = "; your own program keeps them" if facts.manifest.engine.name == "command" else ""
-    return [f"environment variables that are not passed on, so that they change nothing: {', '.join(names)}{kept}"]
+    exception = "; your own program keeps them" if facts.manifest.engine.name == "command" else ""
+    return [f"environment variables that are not passed on, so that they change nothing: {', '.join(names)}{exception}"]

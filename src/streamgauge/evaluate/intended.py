@@ -38,8 +38,8 @@ class WhenSent:
         return cls(ledger.first[order], ledger.sent_ns[order] - moments.load_start_ns)
 
     def offsets_ns(self, n_seq: Ints) -> Ints:
-        found: Ints = self.offset_ns[np.maximum(np.searchsorted(self.first, n_seq, side="right") - 1, 0)]
-        return found
+        offsets: Ints = self.offset_ns[np.maximum(np.searchsorted(self.first, n_seq, side="right") - 1, 0)]
+        return offsets
 
 
 def offset_sql(segments: Sequence[Segment]) -> str:

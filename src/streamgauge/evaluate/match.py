@@ -53,8 +53,8 @@ def match(
     else:
         assert isinstance(workload, ReferenceWorkload), "a workload without results is not matched"
         answer = workload.reference(inputs, facts.parameters)
-        found = workload.decode(output, facts.parameters).withColumnRenamed("appended_ms", "emitted_ms")
-        judged = judge(compare(answer, found, workload.key))
+        results = workload.decode(output, facts.parameters).withColumnRenamed("appended_ms", "emitted_ms")
+        judged = judge(compare(answer, results, workload.key))
     return count(judged, moments).toArrow()
 
 
@@ -84,7 +84,7 @@ def partition_bits(facts: Facts) -> dict[str, Column]:
     return bits
 
 
-def compare(answer: DataFrame, found: DataFrame, key: Sequence[str]) -> DataFrame:
+def compare(answer: DataFrame, results: DataFrame, key: Sequence[str]) -> DataFrame:
     """One row per key of the reference, with the outputs of that key summed up.
 
     Values other than floating-point numbers are compared by one 64-bit hash, so that they need not travel. Outputs of
@@ -117,22 +117,22 @@ def compare(answer: DataFrame, found: DataFrame, key: Sequence[str]) -> DataFram
         "intended_max_ns",
         f.monotonically_increasing_id().alias("answer_id"),
     )
-    right = found.select(
-        *(f.col(name).cast(kinds[name]).alias(f"found_{name}") for name in key),
-        _digest([f.col(name).cast(kinds[name]) for name in exact]).alias("found_digest"),
-        *(f.col(name).cast(kinds[name]).alias(f"found_{name}") for name in floats),
-        *(f.col(name).cast(kinds[f"{name}_low"]).alias(f"found_{name}") for name in ranges),
+    right = results.select(
+        *(f.col(name).cast(kinds[name]).alias(f"output_{name}") for name in key),
+        _digest([f.col(name).cast(kinds[name]) for name in exact]).alias("output_digest"),
+        *(f.col(name).cast(kinds[name]).alias(f"output_{name}") for name in floats),
+        *(f.col(name).cast(kinds[f"{name}_low"]).alias(f"output_{name}") for name in ranges),
         "emitted_ms",
         f.expr(PLACE).alias("place"),
     )
     is_right = reduce(
         lambda one, other: one & other,
-        (is_close(f.col(f"right_{name}"), f.col(f"found_{name}"), kinds[name]) for name in floats),
-        f.col("right_digest") == f.col("found_digest"),
+        (is_close(f.col(f"right_{name}"), f.col(f"output_{name}"), kinds[name]) for name in floats),
+        f.col("right_digest") == f.col("output_digest"),
     )
     for name in ranges:
-        is_right &= f.col(f"found_{name}").between(f.col(f"{name}_low"), f.col(f"{name}_high"))
-    same_key = reduce(lambda one, other: one & other, (f.col(name) == f.col(f"found_{name}") for name in key))
+        is_right &= f.col(f"output_{name}").between(f.col(f"{name}_low"), f.col(f"{name}_high"))
+    same_key = reduce(lambda one, other: one & other, (f.col(name) == f.col(f"output_{name}") for name in key))
     pairs = left.join(right, same_key, "left").withColumn("is_right", f.coalesce(is_right, f.lit(False)))
     right_ms, wrong_ms = _where("is_right", "emitted_ms"), _where("not is_right", "emitted_ms")
     return pairs.groupBy(*key).agg(

@@ -75,8 +75,8 @@ def workload_of(run: RunDir, facts: Facts, spark: SparkSession) -> Iterator[Work
 
 
 def _reference_file(run: RunDir) -> Path:
-    found: Path = run.reference_path if run.reference_path.is_file() else run.script_path
-    return found
+    path: Path = run.reference_path if run.reference_path.is_file() else run.script_path
+    return path
 
 
 def _original(run: RunDir, script: Script) -> Path:
@@ -93,9 +93,12 @@ def answered(table: pa.Table) -> pa.Table:
 
 def warnings(figures: Figures) -> list[str]:
     """What everyone who looks at an unvalidated run has to know first."""
-    said = ["unvalidated: the script has no reference, so nothing says whether its answers are right"]
+    messages = ["unvalidated: the script has no reference, so nothing says whether its answers are right"]
     if not figures.stamps.output_per_second.any():
-        return [*said, "nothing came out"]
+        return [*messages, "nothing came out"]
     if not figures.tally.rows.any():
-        return [*said, "the latency is not known: the output carries no n_seq that names its input"]
-    return [*said, "the latency is as the output says: each result was matched with the input whose n_seq it carries"]
+        return [*messages, "the latency is not known: the output carries no n_seq that names its input"]
+    return [
+        *messages,
+        "the latency is as the output says: each result was matched with the input whose n_seq it carries",
+    ]

@@ -63,19 +63,21 @@ def record(spark: SparkSession, run: RunDir, progress: Callable[[str], None] = l
         if target.exists():
             shutil.rmtree(target)
         part.rename(target)
-    if found := _disagreements(run, facts):
+    if disagreements := _disagreements(run, facts):
         raise EnvironmentProblem(
-            f"the {transport.stream_noun}s were not recorded completely", where=run.recorded_path, got="; ".join(found)
+            f"the {transport.stream_noun}s were not recorded completely",
+            where=run.recorded_path,
+            got="; ".join(disagreements),
         )
 
 
 def check_recorded(run: RunDir, facts: Facts) -> None:
     """Raises UsageError when the recorded rows are not those that the outcome counts: the engine is not to blame."""
-    if found := _disagreements(run, facts):
+    if disagreements := _disagreements(run, facts):
         raise UsageError(
             "the recorded rows do not agree with outcome.json",
             where=run.recorded_path,
-            got="; ".join(found),
+            got="; ".join(disagreements),
             expected="the rows of the run, unchanged",
             hint="restore the run directory from a copy, or run it again: `command` in its manifest.json",
         )
@@ -87,7 +89,7 @@ def _disagreements(run: RunDir, facts: Facts) -> list[str]:
     A stream is new and nothing is removed from it, so there is a row for each offset. In transactions some offsets are
     taken by markers and aborted records.
     """
-    engine, found = facts.manifest.engine, []
+    engine, disagreements = facts.manifest.engine, []
     for stream in (one for one in facts.streams if one.name in facts.outcome.ends):
         # A program or script of the user's own may write in transactions without a word.
         of_user = engine.name == "command" or facts.scenario.script is not None
@@ -97,8 +99,10 @@ def _disagreements(run: RunDir, facts: Facts) -> list[str]:
         for partition in sorted(ends.keys() | rows.keys()):
             end, (count, last) = ends.get(partition, 0), rows.get(partition, (0, -1))
             if count > end or last >= end or (count < end and not with_gaps):
-                found.append(f"{stream.name}, partition {partition}: {count} rows, last offset {last}, end {end}")
-    return found
+                disagreements.append(
+                    f"{stream.name}, partition {partition}: {count} rows, last offset {last}, end {end}"
+                )
+    return disagreements
 
 
 def _rows_by_partition(run: RunDir, stream: Stream) -> dict[int, tuple[int, int]]:

@@ -14,6 +14,7 @@ from typing import Any
 from streamgauge import registry
 from streamgauge.errors import UsageError
 from streamgauge.metrics import METRICS, PERCENT
+from streamgauge.model.summary import SloResult
 
 OPERATORS: Mapping[str, Callable[[float, float], bool]] = {
     "<": operator.lt,
@@ -42,14 +43,14 @@ class Slo:
 
 def parse(text: str) -> Slo:
     """Understand one objective. Raises UsageError with what to write instead."""
-    found = _TEXT.fullmatch(text.strip())
-    if not found:
+    match = _TEXT.fullmatch(text.strip())
+    if not match:
         raise UsageError(
             "an objective (SLO) cannot be read",
             got=repr(text),
             expected=f"METRIC OPERATOR LIMIT, e.g. {EXAMPLES}",
         )
-    name, sign, limit, unit = found.groups()
+    name, sign, limit, unit = match.groups()
     if name not in METRICS:
         raise registry.unknown("metric of an objective (SLO)", name, METRICS, hint=f"e.g. {EXAMPLES}")
     if sign not in OPERATORS:
@@ -71,7 +72,7 @@ def parse(text: str) -> Slo:
     return Slo(text.strip(), name, sign, float(limit), unit)
 
 
-def judge(slo: Slo, summary: Mapping[str, Any]) -> dict[str, Any]:
+def judge(slo: Slo, summary: Mapping[str, Any]) -> SloResult:
     """What the summary says of it, value and limit in the unit of the objective.
 
     A figure that the run does not have is null, and the objective is missed; ``at_least`` is its lower bound, where
@@ -79,14 +80,14 @@ def judge(slo: Slo, summary: Mapping[str, Any]) -> dict[str, Any]:
     """
     value = _value(slo, summary)
     at_least = _value(slo, summary, "_at_least")
-    return {
-        "slo": slo.text,
-        "value": None if value is None else _short(value),
-        **({} if at_least is None else {"at_least": _short(at_least)}),
-        "limit": _short(slo.limit),
-        "unit": slo.unit,
-        "passed": value is not None and OPERATORS[slo.operator](_short(value), slo.limit),
-    }
+    result = SloResult(
+        slo=slo.text,
+        value=None if value is None else _short(value),
+        limit=_short(slo.limit),
+        unit=slo.unit,
+        passed=value is not None and OPERATORS[slo.operator](_short(value), slo.limit),
+    )
+    return result if at_least is None else result.with_changes(at_least=_short(at_least))
 
 
 def _value(slo: Slo, summary: Mapping[str, Any], suffix: str = "") -> float | None:
@@ -104,10 +105,10 @@ def _value(slo: Slo, summary: Mapping[str, Any], suffix: str = "") -> float | No
 def _figure(summary: Mapping[str, Any], path: tuple[str, ...]) -> float | None:
     if path[0] in ("results", "backlog") and summary["results"]["expected"] == 0:
         return None  # the zeros of a run of which nothing was checked
-    found: Any = summary
+    value: Any = summary
     for name in path:
-        found = found.get(name) if isinstance(found, Mapping) else None
-    return None if found is None else float(found)
+        value = value.get(name) if isinstance(value, Mapping) else None
+    return None if value is None else float(value)
 
 
 def _short(value: float) -> float | int:

@@ -58,7 +58,12 @@ class Figures:
     clock_step_ms: float | None
     transport_bound: Bound | None
     resources: Mapping[str, Mapping[str, float | None]]
-    burst: burst.Found | None
+    burst: burst.Bursts | None
+
+    @property
+    def kind(self) -> str:
+        """The latency by which the run is judged."""
+        return "total" if self.total_known else "latest"
 
     @property
     def unknown_kinds(self) -> frozenset[str]:
@@ -116,8 +121,8 @@ def summarize(
 
 
 def _results(counts: Mapping[str, int], figures: Figures | None, validated: bool) -> dict[str, Any]:
-    found = {**counts, "inputs_per_result": _inputs_per_result(figures)}
-    return found if validated else dict.fromkeys(found)
+    results = {**counts, "inputs_per_result": _inputs_per_result(figures)}
+    return results if validated else dict.fromkeys(results)
 
 
 def _inputs_per_result(figures: Figures | None) -> float | None:
@@ -130,10 +135,10 @@ def _inputs_per_result(figures: Figures | None) -> float | None:
 
 
 def _latencies(figures: Figures | None) -> dict[str, Any]:
-    found = dict.fromkeys((*KINDS, "generator_share"), EMPTY)
+    latencies = dict.fromkeys((*KINDS, "generator_share"), EMPTY)
     if figures is not None:
-        found |= figures.latencies
-    shown = {kind: rounded(distribution.figures()) for kind, distribution in found.items()}
+        latencies |= figures.latencies
+    shown = {kind: rounded(distribution.figures()) for kind, distribution in latencies.items()}
     shown["arrival"] = {"mean": None if figures is None else _rounded(_arrival_ms(figures.tally))}
     for kind in figures.unknown_kinds if figures is not None else ():
         shown[kind] = dict.fromkeys(shown[kind], None)
@@ -179,22 +184,22 @@ def _generator(figures: Figures | None) -> GeneratorFigures:
 
 
 def _backlog(figures: Figures | None) -> Backlog:
-    found = figures.backlog_measured.slope() if figures else None
+    slope = figures.backlog_measured.slope() if figures else None
     share = figures.waiting_measured.slope() if figures else None
     return Backlog(
         end=figures.backlog_end if figures else 0,
-        slope_per_s=_round(found.per_s) if found else None,
-        slope_ci=(_round(found.low), _round(found.high)) if found else None,
+        slope_per_s=_round(slope.per_s) if slope else None,
+        slope_ci=(_round(slope.low), _round(slope.high)) if slope else None,
         slope_percent=_round(100 * share.per_s) if share else None,
         slope_percent_ci=(_round(100 * share.low), _round(100 * share.high)) if share else None,
     )
 
 
 def _trend(figures: Figures | None) -> Trend:
-    found = figures.medians_measured.slope() if figures is not None and figures.total_known else None
+    slope = figures.medians_measured.slope() if figures is not None and figures.total_known else None
     return Trend(
-        total_ms_per_s=_round(found.per_s) if found else None,
-        total_ci=(_round(found.low), _round(found.high)) if found else None,
+        total_ms_per_s=_round(slope.per_s) if slope else None,
+        total_ci=(_round(slope.low), _round(slope.high)) if slope else None,
     )
 
 

@@ -67,21 +67,21 @@ def slope(evidence: Evidence) -> Finding:
     """
     if too_slow := _median_too_high(evidence):
         return Finding(False, f"overloaded: {too_slow}")
-    found = evidence.waiting.slope()
-    if found is None:
+    trend = evidence.waiting.slope()
+    if trend is None:
         return _too_short(LEAST_SECONDS)
     of_rate = "of the offered rate"
-    if found.low >= SLOPE_SHARE and _rises_throughout(evidence.waiting, SLOPE_SHARE):
+    if trend.low >= SLOPE_SHARE and _rises_throughout(evidence.waiting, SLOPE_SHARE):
         return Finding(
             False,
-            f"overloaded: the backlog grew by {_percent(found.per_s)} {of_rate} (at least {_percent(found.low)}); "
+            f"overloaded: the backlog grew by {_percent(trend.per_s)} {of_rate} (at least {_percent(trend.low)}); "
             f"the limit is {_percent(SLOPE_SHARE)}",
         )
-    if found.high >= SLOPE_SHARE:
+    if trend.high >= SLOPE_SHARE:
         return Finding(
             None,
-            f"whether the rate is sustained is undecided: the backlog may have grown by up to {_percent(found.high)} "
-            f"{of_rate} (best estimate {_percent(found.per_s)}); the limit is {_percent(SLOPE_SHARE)}; "
+            f"whether the rate is sustained is undecided: the backlog may have grown by up to {_percent(trend.high)} "
+            f"{of_rate} (best estimate {_percent(trend.per_s)}); the limit is {_percent(SLOPE_SHARE)}; "
             "a longer --for tells",
         )
     return Finding(True)
@@ -205,9 +205,9 @@ def by_backlog(rule: str | None, evidence: Evidence) -> Finding:
     """What the backlog alone allows to say, where no latency is known."""
     if rule is None:
         return Finding(None)
-    found = slope(evidence)
+    finding = slope(evidence)
     note = f"of the rule {rule} only the slope of the backlog was judged: the latency is not known"
-    return Finding(found.held, found.why, (*found.notes, note))
+    return Finding(finding.held, finding.why, (*finding.notes, note))
 
 
 def _rises(series: Series, limit: float) -> tuple[bool | None, Slope | None]:

@@ -137,14 +137,14 @@ class Tally:
     @property
     def timed(self) -> Bools:
         """Rows whose latency is known and counts."""
-        found: Bools = (self.phase == MEASURED) & (self.fate == MATCHED)
-        return found
+        selected: Bools = (self.phase == MEASURED) & (self.fate == MATCHED)
+        return selected
 
     @property
     def censored(self) -> Bools:
         """Rows whose latency counts, and is only known to be at least what it had reached at the end."""
-        found: Bools = (self.phase == MEASURED) & np.isin(self.fate, (LOST, UNFINISHED))
-        return found
+        selected: Bools = (self.phase == MEASURED) & np.isin(self.fate, (LOST, UNFINISHED))
+        return selected
 
 
 def _passed_ms(sets: Ints, answered_sets: Ints, answered_ms: Ints) -> Ints:

@@ -101,7 +101,7 @@ def exit_code(summary: Summary) -> int:
 def _last_words(process: EndedProcess) -> str:
     """How a process ended, and what it said of it: the message of its event ``failed``, if it had one."""
     role, code, message = process.role, process.exit_code, process.message
-    said = "" if message is None else f": {message}"
+    suffix = "" if message is None else f": {message}"
     if code is None:
-        return f"process {role} did not become usable{said}"
-    return f"process {role} ended although nobody had asked it to (exit code {code}){said}"
+        return f"process {role} did not become usable{suffix}"
+    return f"process {role} ended although nobody had asked it to (exit code {code}){suffix}"

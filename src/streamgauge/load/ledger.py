@@ -72,9 +72,9 @@ class Ledger:
         """Rows in memory."""
         return len(self._open) + len(self._columns[0])
 
-    def add(self, taken: range, sent_ns: int) -> Slice:
+    def add(self, records: range, sent_ns: int) -> Slice:
         """The row of a slice that leaves now."""
-        slice_ = Slice(self, taken.start, len(taken), sent_ns)
+        slice_ = Slice(self, records.start, len(records), sent_ns)
         self.last_sent_ns = sent_ns
         self._open.append(slice_)
         return slice_

@@ -34,7 +34,7 @@ class Pacer:
         return self._next >= self._records
 
     @property
-    def taken(self) -> int:
+    def taken_records(self) -> int:
         return self._next
 
     def due_ns(self, own: int) -> int:
@@ -55,11 +55,11 @@ class Pacer:
         now_ns = self._now_ns()
         # A record is due at its moment, not only after it, hence + 1.
         due = min(self._records, self._share.count_before(now_ns - self._start_ns + 1))
-        taken = range(self._next, max(self._next, min(due, self._next + limit)))
-        self._next = taken.stop
+        records = range(self._next, max(self._next, min(due, self._next + limit)))
+        self._next = records.stop
         if self._next < due:
             self._wake_ns = now_ns
         else:
             # The grid is kept as long as it holds: adding to `now_ns` would let slices drift apart.
             self._wake_ns = max(self.due_ns(self._next), self._wake_ns + SLICE_NS, now_ns)
-        return taken
+        return records

@@ -113,22 +113,22 @@ def send_share(
         if pacer.idle_ns():
             stock.add()
             _wait(pacer, sender)
-        if unsettled_max is not None and pacer.taken - ledger.settled_records > unsettled_max:
+        if unsettled_max is not None and pacer.taken_records - ledger.settled_records > unsettled_max:
             sender.poll(WAIT_S)
             ledger.write()
-            progress.tell(now_ns(), pacer.taken)
+            progress.tell(now_ns(), pacer.taken_records)
             continue
-        first = share.n_seq(pacer.taken)
-        taken = pacer.take(min(MAX_SLICE, stock.reach(first)))
-        if taken:
-            left = range(first, first + len(taken))
-            slice_ = stock.cut(left.stop)
+        first = share.n_seq(pacer.taken_records)
+        records = pacer.take(min(MAX_SLICE, stock.reach(first)))
+        if records:
+            sequence = range(first, first + len(records))
+            slice_ = stock.cut(sequence.stop)
             sent_ns = now_ns()
-            sender.send(slice_, ledger.add(left, sent_ns).settle)
-            progress.sent(sent_ns - pacer.due_ns(taken.start) if share.plan.scheduled else 0)
+            sender.send(slice_, ledger.add(sequence, sent_ns).settle)
+            progress.sent(sent_ns - pacer.due_ns(records.start) if share.plan.scheduled else 0)
         sender.poll()
         ledger.write()
-        progress.tell(now_ns(), pacer.taken)
+        progress.tell(now_ns(), pacer.taken_records)
         if not commands.empty():
             pacer.end_at(_moment(commands.get(), "end"))
 
@@ -171,7 +171,12 @@ def run(settings: Settings, commands: Commands, stop: threading.Event) -> None:
         sender.finish(STOP_S if stop.is_set() else FINISH_S)
     finally:
         ledger.close()
-    emit("done" if pacer.done else "stopped", sent=pacer.taken, errors=ledger.errors, last_sent_ns=ledger.last_sent_ns)
+    emit(
+        "done" if pacer.done else "stopped",
+        sent=pacer.taken_records,
+        errors=ledger.errors,
+        last_sent_ns=ledger.last_sent_ns,
+    )
 
 
 def _ask_for_priority() -> bool:

@@ -7,13 +7,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from streamgauge import dirs, stored
 from streamgauge.errors import EngineFailed, EnvironmentProblem, InvalidMeasurement, StreamgaugeError, UsageError
 from streamgauge.machine import description as machine
 from streamgauge.model import Scenario, Verdict
-from streamgauge.model.calibration import FORMAT, Calibration, Calibrations, Floor, Floors
+from streamgauge.model.calibration import FORMAT, Calibration, Calibrations, Floor, Floors, RepeatedRun
 from streamgauge.model.summary import Summary
 from streamgauge.stored import read_object, write_json
 
@@ -53,7 +52,7 @@ def write(calibration: Calibration) -> Path:
 def machine_key() -> str:
     """Model, cores and kernel: another of these is another machine."""
     about = machine.describe()
-    return f"{about['cpu']}, {about['cores']} cores, {about['system']} {about['kernel']}"
+    return f"{about.cpu}, {about.cores} cores, {about.system} {about.kernel}"
 
 
 def calibrate(scenario: Scenario, run: Run, say: Callable[[str], None] = lambda text: None) -> Calibration:
@@ -63,7 +62,7 @@ def calibrate(scenario: Scenario, run: Run, say: Callable[[str], None] = lambda 
     rates whose run was VALID and not overloaded. Raises InvalidMeasurement or EngineFailed when there is no floor.
     """
     say(f"floor: {scenario.load.rate_per_s:,}/s")
-    repeated: list[dict[str, Any]] = []
+    repeated: list[RepeatedRun] = []
     summary = _run_until_valid(scenario, run, repeated)
     if (problem := _problem(summary)) is not None:
         raise problem
@@ -86,7 +85,7 @@ def _floor(summary: Summary, kind: str) -> Floor:
 
 
 def _ceiling(
-    scenario: Scenario, run: Run, output_per_s: float, say: Callable[[str], None], repeated: list[dict[str, Any]]
+    scenario: Scenario, run: Run, output_per_s: float, say: Callable[[str], None], repeated: list[RepeatedRun]
 ) -> tuple[float, str]:
     """Output of the highest rate that held, and why the next one did not."""
     rate_per_s = max(FIRST_RATE_PER_S, 2 * scenario.load.rate_per_s)
@@ -106,19 +105,20 @@ def _ceiling(
     return output_per_s, "no higher rate was tried"
 
 
-def _run_until_valid(scenario: Scenario, run: Run, repeated: list[dict[str, Any]]) -> Summary:
+def _run_until_valid(scenario: Scenario, run: Run, repeated: list[RepeatedRun]) -> Summary:
     """The last attempt; one before it that was INVALID is added to ``repeated`` with its reasons and figures."""
     summary = run(scenario)
     for _ in range(ATTEMPTS - 1):
         if summary.verdict != Verdict.INVALID.value:
             break
         repeated.append(
-            {
-                "rate_per_s": scenario.load.rate_per_s,
-                "reasons": list(summary.reasons),
-                **{f"total_{p}": summary.percentile_ms("total", p) for p in ("p50", "p99")},
-                "rate_output": summary.rate_per_s.output,
-            }
+            RepeatedRun(
+                rate_per_s=scenario.load.rate_per_s,
+                reasons=list(summary.reasons),
+                total_p50=summary.percentile_ms("total", "p50"),
+                total_p99=summary.percentile_ms("total", "p99"),
+                rate_output=summary.rate_per_s.output,
+            )
         )
         summary = run(scenario)
     return summary

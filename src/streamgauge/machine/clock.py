@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import time
 
+from streamgauge.model.samples import ClockSample
+
 _TRIES = 5
 
 
-def read_clock() -> dict[str, int]:
+def read_clock() -> ClockSample:
     """One line of ``clock.jsonl``: the real time between two monotonic readings, the tightest of five."""
     bracket_ns, mono_ns, t_ns = min(_bracket() for _ in range(_TRIES))
-    return {"t_ns": t_ns, "mono_ns": mono_ns, "bracket_ns": bracket_ns}
+    return ClockSample(t_ns=t_ns, mono_ns=mono_ns, bracket_ns=bracket_ns)
 
 
 def _bracket() -> tuple[int, int, int]:

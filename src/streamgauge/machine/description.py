@@ -11,26 +11,27 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 import psutil
+
+from streamgauge.model.manifest import MachineDescription
 
 _MB = 1024 * 1024
 _CGROUP_ROOT = Path("/sys/fs/cgroup")
 
 
-def describe() -> dict[str, Any]:
+def describe() -> MachineDescription:
     """The manifest's ``machine``."""
-    return {
-        "system": platform.system(),
-        "kernel": platform.release(),
-        "cpu": _cpu_model(),
-        "governor": governor(),
-        "cores": usable_cores(),
-        "memory_mb": memory_mb(),
-        "container": container(),
-        "load_at_start": round(os.getloadavg()[0], 2),
-    }
+    return MachineDescription(
+        system=platform.system(),
+        kernel=platform.release(),
+        cpu=_cpu_model(),
+        governor=governor(),
+        cores=usable_cores(),
+        memory_mb=memory_mb(),
+        container=container(),
+        load_at_start=round(os.getloadavg()[0], 2),
+    )
 
 
 def governor(root: Path = Path("/sys/devices/system/cpu")) -> str | None:

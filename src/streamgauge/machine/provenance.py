@@ -8,20 +8,20 @@ from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import distributions
 from pathlib import Path
-from typing import Any
 
 import streamgauge
+from streamgauge.model.manifest import Git, Provenance
 
 _GIT_TIMEOUT_S = 10.0
 
 
-def describe() -> dict[str, Any]:
+def describe() -> Provenance:
     """The manifest's ``provenance``. Never fails."""
-    return {
-        "date": datetime.now(UTC).isoformat(timespec="seconds"),
-        "git": git_state(Path(streamgauge.__file__).parent),
-        "packages": packages(),
-    }
+    return Provenance(
+        date=datetime.now(UTC).isoformat(timespec="seconds"),
+        git=git_state(Path(streamgauge.__file__).parent),
+        packages=packages(),
+    )
 
 
 @cache
@@ -32,7 +32,7 @@ def packages() -> dict[str, str]:
 
 
 @cache
-def git_state(package: Path) -> dict[str, Any] | None:
+def git_state(package: Path) -> Git | None:
     """``commit`` and ``dirty`` of the checkout that the package runs from; None without one, or without git."""
     # An installed package inside the user's own repository is not part of it.
     if _git(package, "ls-files", "--error-unmatch", "__init__.py") is None:
@@ -40,7 +40,7 @@ def git_state(package: Path) -> dict[str, Any] | None:
     commit, changes = _git(package, "rev-parse", "HEAD"), _git(package, "status", "--porcelain", "--", ".")
     if commit is None or changes is None:
         return None
-    return {"commit": commit.strip(), "dirty": bool(changes.strip())}
+    return Git(commit=commit.strip(), dirty=bool(changes.strip()))
 
 
 def _git(package: Path, *arguments: str) -> str | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from streamgauge.stored import Number, Stored
 
@@ -20,6 +19,16 @@ class Floors(Stored):
     latest: Floor
 
 
+class RepeatedRun(Stored):
+    """A run that was INVALID and therefore repeated."""
+
+    rate_per_s: int
+    reasons: Sequence[str]
+    total_p50: Number | None = None
+    total_p99: Number | None = None
+    rate_output: Number | None = None
+
+
 class Calibration(Stored):
     """Of one machine."""
 
@@ -31,8 +40,7 @@ class Calibration(Stored):
     floor_ms: Floors
     ceiling_per_s: Number
     ceiling_because: str = ""
-    repeated: Sequence[Mapping[str, Any]] = ()
-    """INVALID runs that were repeated, with their reasons and figures."""
+    repeated: Sequence[RepeatedRun] = ()
 
 
 class Calibrations(Stored):

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from streamgauge.model.capacity import Capacity, Interval
+from streamgauge.model.manifest import MachineDescription
 from streamgauge.model.summary import Summary, VerdictWord
 from streamgauge.stored import AtLeastOne, Content, Number, Stored, read, read_format, write_json
 
@@ -80,7 +81,7 @@ class Reproduction(Stored):
     state: Literal["unfinished", "finished"]
     started: str = ""
     seconds: Number = 0.0
-    machine: Mapping[str, Any] = {}
+    machine: MachineDescription = MachineDescription()
     streamgauge: str = ""
     """Its version."""
     settings: Mapping[str, Any] = {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated
+from typing import Annotated, ClassVar, TypeVar
 
 from pydantic import Field
 
@@ -11,10 +11,18 @@ from streamgauge.stored import Count, Moment, Number, Stored
 
 
 class Sample(Stored):
+    kind: ClassVar[str]
+    """The name of its file."""
+
     t_ns: Moment
 
 
+SampleKind = TypeVar("SampleKind", bound=Sample)
+
+
 class ResourceSample(Sample):
+    kind = "resources"
+
     role: str
     group: str
     cpu_s: Number | None = None
@@ -26,6 +34,8 @@ class ResourceSample(Sample):
 
 
 class MachineSample(Sample):
+    kind = "machine"
+
     load1: Number | None = None
     cpu_busy: Number | None = None
     steal: Number | None = None
@@ -35,25 +45,26 @@ class MachineSample(Sample):
 
 
 class ClockSample(Sample):
+    kind = "clock"
+
     mono_ns: int
     bracket_ns: int
 
 
 class PositionsSample(Sample):
+    kind = "positions"
+
     appended: Mapping[str, Count]
+    """Records of each stream."""
     consumed: Count | None
+    sent: Count | None = None
+    lag: Number | None = None
+    """Records that waited for the engine, on average since the sample before."""
 
 
 class VisibleSample(Sample):
+    kind = "visible"
+
     since_ns: Count
     partition: Count
     end: Annotated[int, Field(ge=0, le=2**40)]
-
-
-KINDS: Mapping[str, type[Sample]] = {
-    "resources": ResourceSample,
-    "machine": MachineSample,
-    "clock": ClockSample,
-    "positions": PositionsSample,
-    "visible": VisibleSample,
-}

@@ -54,8 +54,8 @@ class Traits:
 
     def delivery_with(self, options: Mapping[str, Any]) -> Delivery:
         """What is promised with these options."""
-        found: Delivery = options.get("delivery", self.delivery)
-        return found
+        delivery: Delivery = options.get("delivery", self.delivery)
+        return delivery
 
     def is_transactional(self, options: Mapping[str, Any]) -> bool:
         """Whether, with these options, results can be read only once their transaction has been committed."""

@@ -84,33 +84,37 @@ def clear(say: Callable[[str], None], warn: Callable[[str], None]) -> None:
     Active runs are not touched.
     """
     directory_lock.remove_stale()
-    ending = [left.record.guardian for left in survey() if left.state == "ending" and left.record is not None]
+    ending = [
+        leftover.record.guardian for leftover in survey() if leftover.state == "ending" and leftover.record is not None
+    ]
     if ending:
         say("waiting for the guardian of a killed run to clean up")
         reaping.await_end(ending, GUARDIAN_S)
-    for left in survey():
-        if left.state == "dead":
-            done = left.clean()
+    for leftover in survey():
+        if leftover.state == "dead":
+            done = leftover.clean()
             (warn if done.startswith("not") else say)(done)
-        elif left.state != "active" and left.path not in _reported:
-            _reported.add(left.path)
-            say(f"not touched: {left.text}")
+        elif leftover.state != "active" and leftover.path not in _reported:
+            _reported.add(leftover.path)
+            say(f"not touched: {leftover.text}")
 
 
 def interference(warn: Callable[[str], None] = lambda text: None) -> dict[Identity, str]:
     """What may disturb a measurement now: active commands and what is left of killed ones, a sentence for each."""
     names: dict[Identity, list[str]] = {}
     warnings: dict[Identity, str] = {}
-    for left in survey():
-        if left.record is None or left.state == "elsewhere":
+    for leftover in survey():
+        if leftover.record is None or leftover.state == "elsewhere":
             continue
-        if left.state == "active":
-            names.setdefault(left.record.cli, []).append(left.record.run)
-        elif left.record.boot == proctable.boot() and (
-            processes := reaping.find(left.record.leaders, left.record.tokens)
+        if leftover.state == "active":
+            names.setdefault(leftover.record.cli, []).append(leftover.record.run)
+        elif leftover.record.boot == proctable.boot() and (
+            processes := reaping.find(leftover.record.leaders, leftover.record.tokens)
         ):
             numbers = ", ".join(str(process.pid) for process in sorted(processes, key=lambda process: process.pid))
-            warnings[left.record.cli] = f"processes of the killed run {left.record.run} were still there: {numbers}"
+            warnings[leftover.record.cli] = (
+                f"processes of the killed run {leftover.record.run} were still there: {numbers}"
+            )
     for cli, runs in names.items():
         warnings[cli] = f"another run was active on this machine: {', '.join(sorted(runs))} (process {cli.pid})"
     for text in warnings.values():

@@ -57,20 +57,20 @@ def reap(
         await_end(processes, grace_s)
     deadline = time.monotonic() + _GIVE_UP_S
     empty_looks = 0
-    left: set[Identity] = set()
+    alive: set[Identity] = set()
     # A process may fork between two looks, or may not have its token yet (between fork and exec): look again.
     while time.monotonic() < deadline:
-        left = _alive(everything) | find(leaders, tokens)
-        everything |= left
-        if left:
+        alive = _alive(everything) | find(leaders, tokens)
+        everything |= alive
+        if alive:
             empty_looks = 0
-            send_signal(left, signal.SIGKILL)
+            send_signal(alive, signal.SIGKILL)
         else:
             empty_looks += 1
             if empty_looks == _EMPTY_LOOKS:
                 break
         time.sleep(_POLL_S)
-    return everything, left
+    return everything, alive
 
 
 def send_signal(processes: Iterable[Identity], number: signal.Signals) -> None:
@@ -83,11 +83,11 @@ def send_signal(processes: Iterable[Identity], number: signal.Signals) -> None:
 def await_end(processes: Iterable[Identity], timeout_s: float) -> bool:
     """Whether all of them ended in time."""
     deadline = time.monotonic() + timeout_s
-    left = _alive(processes)
-    while left and time.monotonic() < deadline:
+    alive = _alive(processes)
+    while alive and time.monotonic() < deadline:
         time.sleep(_POLL_S)
-        left = _alive(left)
-    return not left
+        alive = _alive(alive)
+    return not alive
 
 
 def _alive(processes: Iterable[Identity]) -> set[Identity]:

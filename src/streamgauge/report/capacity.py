@@ -38,8 +38,8 @@ def render(capacity: Capacity | CapacitySet) -> str:
     scripts = {"plotly_js": get_plotlyjs() if figures else "", "draw_js": packaged("page.js")}
     environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
     environment.filters.update(number=text.number, plain=text.plain, answer=lambda search: bracket(search, capacity))
-    word, sentence = headline(capacity)
-    style = "failed" if word == "FAILED" else _STYLES.get(capacity.outcome, "invalid")
+    verdict, sentence = headline(capacity)
+    style = "failed" if verdict == "FAILED" else _STYLES.get(capacity.outcome, "invalid")
     template = "capacity_set.html.j2" if isinstance(capacity, CapacitySet) else "capacity.html.j2"
     return environment.from_string(packaged(template)).render(
         css=Markup(packaged("page.css")),  # noqa: S704  the package's own files
@@ -48,7 +48,7 @@ def render(capacity: Capacity | CapacitySet) -> str:
         figures=figures,
         figures_json=Markup(as_script_data(figures)),  # noqa: S704  escaped there
         capacity=capacity,
-        word=word,
+        word=verdict,
         sentence=sentence,
         style=style,
         mark=_MARKS[style],

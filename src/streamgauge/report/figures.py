@@ -35,7 +35,7 @@ CLOCK_WARNING_MS, CLOCK_LIMIT_MS = 1.0, 5.0
 
 def all_figures(source: Source) -> dict[str, Figure]:
     """By id, those that there is data for."""
-    found: dict[str, Figure | None] = {
+    figures: dict[str, Figure | None] = {
         "rates": rates(source),
         **burst_figures(source),
         "latency-total": latency_over_time(source, "total"),
@@ -50,7 +50,7 @@ def all_figures(source: Source) -> dict[str, Figure]:
         "machine": machine(source),
         "clock": clock(source),
     }
-    return {name: drawn for name, drawn in found.items() if drawn is not None}
+    return {name: drawn for name, drawn in figures.items() if drawn is not None}
 
 
 def rates(source: Source) -> Figure | None:
@@ -165,8 +165,8 @@ def backlog(source: Source) -> Figure | None:
     middles = _middles(source)
     traces = [line("backlog", middles, values, "--s1", "records")]
     measured = [phase for phase in source.phases if phase.name == "measured"]
-    found = source.summary.backlog
-    slope, interval = (None, None) if found is None else (found.slope_per_s, found.slope_ci)
+    figures = source.summary.backlog
+    slope, interval = (None, None) if figures is None else (figures.slope_per_s, figures.slope_ci)
     inside = [
         (middle, value)
         for middle, value, phase in zip(middles, values, source.seconds.get("phase", ()), strict=False)
@@ -217,8 +217,8 @@ def lateness(source: Source) -> Figure | None:
 
 def late_limits_ms(source: Source) -> tuple[float | None, float | None]:
     """The lateness that no record, and that at most 1 % of the records, may exceed: as the verdict had them."""
-    found = source.summary.generator
-    return (None, None) if found is None else (found.late_max_limit_ms, found.late_p99_limit_ms)
+    generator = source.summary.generator
+    return (None, None) if generator is None else (generator.late_max_limit_ms, generator.late_p99_limit_ms)
 
 
 def cpu(source: Source) -> Figure | None:
@@ -241,10 +241,10 @@ def machine(source: Source) -> Figure | None:
         "psi_io_some": "waiting for I/O (PSI)",
         "psi_memory_some": "waiting for memory (PSI)",
     }
-    x = [source.since_start_s(sample["t_ns"]) for sample in source.machine]
+    x = [source.since_start_s(sample.t_ns) for sample in source.machine]
     traces = []
     for position, (field, name) in enumerate(fields.items()):
-        y = [_percent(sample.get(field)) for sample in source.machine]
+        y = [_percent(getattr(sample, field)) for sample in source.machine]
         if _any(y):
             traces.append(line(name, x, y, unit="%", **series_look(position)))
     if not traces:
@@ -271,7 +271,7 @@ def clock(source: Source) -> Figure | None:
 
 def clock_steps_ms(source: Source) -> list[tuple[float, float]]:
     """How far the real-time clock moved against the monotonic one between two samples: (second, ms)."""
-    readings = [(s["t_ns"], s["t_ns"] - s["mono_ns"]) for s in source.clock if s.get("mono_ns") is not None]
+    readings = [(sample.t_ns, sample.t_ns - sample.mono_ns) for sample in source.clock]
     return [
         (source.since_start_s(t_ns), (offset - before) / NS_PER_MS)
         for (_, before), (t_ns, offset) in pairwise(readings)
@@ -280,13 +280,13 @@ def clock_steps_ms(source: Source) -> list[tuple[float, float]]:
 
 def _per_role(source: Source, field: str, title: str, unit: str, growth: bool) -> Figure | None:
     """One line per role; with ``growth``, of how fast a running sum grows per second."""
-    roles = list(dict.fromkeys(str(sample.get("role")) for sample in source.resources))
+    roles = list(dict.fromkeys(sample.role for sample in source.resources))
     traces = []
     for position, role in enumerate(roles):
         points = [
-            (source.since_start_s(sample["t_ns"]), sample[field])
+            (source.since_start_s(sample.t_ns), value)
             for sample in source.resources
-            if str(sample.get("role")) == role and sample.get(field) is not None
+            if sample.role == role and (value := getattr(sample, field)) is not None
         ]
         if growth:
             # A sum that shrinks has lost a process: its growth is not known there.
@@ -312,8 +312,8 @@ def _cumulated(values: np.ndarray, counts: np.ndarray, missing: float) -> tuple[
 
     shares = np.cumsum(counts) / (counts.sum() + missing)
     wanted = np.concatenate([np.linspace(0, 1, 401), 1 - np.logspace(-6, -2, 81)])
-    kept = np.unique(np.minimum(np.searchsorted(shares, np.sort(wanted)), len(values) - 1))
-    return values[kept].tolist(), (100 * shares[kept]).round(5).tolist()
+    indices = np.unique(np.minimum(np.searchsorted(shares, np.sort(wanted)), len(values) - 1))
+    return values[indices].tolist(), (100 * shares[indices]).round(5).tolist()
 
 
 def _middles(source: Source) -> list[float]:

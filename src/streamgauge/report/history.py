@@ -105,7 +105,7 @@ def render(entries: Sequence[Entry], notes: Sequence[str]) -> str:
     from plotly.offline import get_plotlyjs
 
     sections = [_section(position, name, entries) for position, name in enumerate(_scenarios(entries))]
-    drawn = {key: made for section in sections for key, made in section["figures"].items()}
+    drawn = {key: figure for section in sections for key, figure in section["figures"].items()}
     scripts = {"plotly_js": get_plotlyjs() if drawn else "", "draw_js": packaged("page.js")}
     environment = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
@@ -133,9 +133,9 @@ def _section(position: int, scenario: str, entries: Sequence[Entry]) -> dict[str
         ("p99", "99th percentile of the total latency, ms", "ms", "p99_ms"),
         ("rate", "Results per second", "/s", "output_per_s"),
     ):
-        if made := _figure(mine, title, unit, field):
-            figures[f"{position}-{name}"] = made
-    titles = {key: made["layout"]["yaxis"]["title"]["text"] for key, made in figures.items()}
+        if figure := _figure(mine, title, unit, field):
+            figures[f"{position}-{name}"] = figure
+    titles = {key: figure["layout"]["yaxis"]["title"]["text"] for key, figure in figures.items()}
     return {"scenario": scenario, "entries": mine, "figures": figures, "titles": titles}
 
 

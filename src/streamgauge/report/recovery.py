@@ -19,7 +19,7 @@ def fault_rows(source: Source) -> list[dict[str, str]]:
 def fault_results(source: Source) -> str:
     """Loss and duplicates, which belong to the whole run: no result says which fault it suffered from."""
     results = source.summary.results
-    return ", ".join(f"{number(results.get(word))} {word}" for word in ("lost", "duplicates", "unfinished", "wrong"))
+    return ", ".join(f"{number(results.get(kind))} {kind}" for kind in ("lost", "duplicates", "unfinished", "wrong"))
 
 
 def _row(fault: FaultFigures) -> dict[str, str]:

@@ -13,7 +13,7 @@ from streamgauge.metrics import METRICS
 from streamgauge.model import campaign
 from streamgauge.model.campaign import REPRODUCTION_NAME, Attempt, ExperimentRow
 from streamgauge.model.capacity import Capacity, CapacityProbe
-from streamgauge.model.manifest import Manifest
+from streamgauge.model.manifest import MachineDescription, Manifest
 from streamgauge.model.summary import Summary
 from streamgauge.report.source import Source, read
 from streamgauge.rundir import RunDir
@@ -133,7 +133,7 @@ class Reproduction:
     started: str
     seconds: float | None
     version: str
-    machine: Mapping[str, Any]
+    machine: MachineDescription
     experiments: Sequence[ExperimentResult]
     about: Mapping[str, Any] = field(default_factory=dict)
     """Everything else that the file says."""

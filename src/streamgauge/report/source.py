@@ -12,6 +12,7 @@ from streamgauge.errors import UsageError
 from streamgauge.model import NS_PER_S
 from streamgauge.model.manifest import Manifest
 from streamgauge.model.outcome import Outcome
+from streamgauge.model.samples import ClockSample, MachineSample, ResourceSample, SampleKind
 from streamgauge.model.summary import Summary
 from streamgauge.rundir import RunDir
 from streamgauge.stored import damaged
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 Column = Sequence[Any]
-Samples = Sequence[Mapping[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -43,9 +43,9 @@ class Source:
     seconds: Mapping[str, Column]
     latency: Mapping[str, tuple[np.ndarray, np.ndarray]]
     """Per kind: the distinct values in ms, rising, and how often each occurred."""
-    resources: Samples
-    machine: Samples
-    clock: Samples
+    resources: Sequence[ResourceSample]
+    machine: Sequence[MachineSample]
+    clock: Sequence[ClockSample]
     missing: Sequence[str]
 
     @property
@@ -62,7 +62,7 @@ class Source:
         """Seconds since the load started; since the first sample when it never did."""
         start = self.outcome.load_start_ns
         if start is None:
-            start = min(s[0]["t_ns"] for s in (self.resources, self.machine, self.clock) if s)
+            start = min(samples[0].t_ns for samples in (self.resources, self.machine, self.clock) if samples)
         return float((t_ns - start) / NS_PER_S)
 
     @property
@@ -75,11 +75,11 @@ class Source:
             self.outcome.load_end_ns,
             self.outcome.drain_end_ns,
         ]
-        found = []
+        phases = []
         for name, begin, end in zip(PHASES, moments, moments[1:], strict=False):
             if begin is not None and end is not None and end > begin:
-                found.append(Phase(name, self.since_start_s(begin), self.since_start_s(end)))
-        return found
+                phases.append(Phase(name, self.since_start_s(begin), self.since_start_s(end)))
+        return phases
 
 
 PHASES = ("warm-up", "measured", "tail", "drain")
@@ -103,20 +103,24 @@ def read(run: RunDir) -> Source:
         missing.append("outcome.json: the run did not come to its end")
     seconds = _table(run.measures("seconds"), missing)
     latency = _table(run.measures("latency"), missing)
-    samples = {}
-    for kind in ("resources", "machine", "clock"):
-        samples[kind] = run.samples(kind)
-        if not samples[kind]:
-            missing.append(f"samples/{kind}.jsonl: no samples")
     return Source(
         manifest=run.manifest(),
         outcome=outcome,
         summary=run.summary(),
         seconds={} if seconds is None else _columns(seconds),
         latency={} if latency is None else _by_kind(latency),
+        resources=_samples(run, ResourceSample, missing),
+        machine=_samples(run, MachineSample, missing),
+        clock=_samples(run, ClockSample, missing),
         missing=missing,
-        **samples,
     )
+
+
+def _samples(run: RunDir, kind: type[SampleKind], missing: list[str]) -> list[SampleKind]:
+    samples = run.samples(kind)
+    if not samples:
+        missing.append(f"samples/{kind.kind}.jsonl: no samples")
+    return samples
 
 
 def _table(path: Path, missing: list[str]) -> pa.Table | None:
@@ -169,8 +173,8 @@ def _finite(value: Any) -> Any:
 def _by_kind(table: pa.Table) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     import pyarrow.compute as pc
 
-    found = {}
+    by_kind = {}
     for kind in pc.unique(table.column("kind")).to_pylist():
         rows = table.filter(pc.equal(table.column("kind"), kind)).sort_by("value_ms")
-        found[str(kind)] = (rows.column("value_ms").to_numpy(), rows.column("count").to_numpy())
-    return found
+        by_kind[str(kind)] = (rows.column("value_ms").to_numpy(), rows.column("count").to_numpy())
+    return by_kind

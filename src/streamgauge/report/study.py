@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 from streamgauge.model.campaign import Attempt
+from streamgauge.model.manifest import MachineDescription
 from streamgauge.report import text
 from streamgauge.report.exhibit import Context, Section, gaps, verdict_words
 from streamgauge.report.page import as_script_data, csp_hash, packaged
@@ -114,12 +115,12 @@ def _moment(iso: str) -> str:
         return iso or text.NONE
 
 
-def _machine(machine: Mapping[str, Any]) -> str:
+def _machine(machine: MachineDescription) -> str:
     parts = [
-        str(machine.get("cpu") or ""),
-        f"{text.number(machine.get('cores'))} cores",
-        f"{text.number(machine.get('memory_mb'))} MB",
-        " ".join(str(machine[key]) for key in ("system", "kernel") if machine.get(key)),
+        machine.cpu,
+        f"{text.number(machine.cores)} cores",
+        f"{text.number(machine.memory_mb)} MB",
+        " ".join(part for part in (machine.system, machine.kernel) if part),
     ]
     return ", ".join(part for part in parts if part)
 

@@ -45,13 +45,13 @@ class Headline:
 
 def headlines(source: Source) -> list[Headline]:
     summary = source.summary
-    found = []
+    rows = []
     for kind, note in (
         ("total", CLOSED_LOOP if summary.closed_loop else "from the moment an input was due"),
         ("latest", "from the last input's arrival"),
     ):
         values = summary.latency(kind)
-        found.append(
+        rows.append(
             Headline(
                 f"{kind} latency",
                 [Value(name, bounded(values, name, rounded), "ms") for name in ("p50", "p99")],
@@ -59,7 +59,7 @@ def headlines(source: Source) -> list[Headline]:
             )
         )
     results = summary.results
-    found.append(
+    rows.append(
         Headline(
             "answers",
             [Value(name, number(results.get(name))) for name in ("lost", "wrong", "unfinished", "duplicates")],
@@ -70,7 +70,7 @@ def headlines(source: Source) -> list[Headline]:
     )
     rate = summary.rate_per_s
     if processing := summary.processing:
-        found.append(
+        rows.append(
             Headline(
                 "throughput",
                 [
@@ -81,15 +81,15 @@ def headlines(source: Source) -> list[Headline]:
                 f"{number(processing.get('seconds'), 1)} s; start-up {number(processing.get('startup_s'), 1)} s",
             )
         )
-        return found
-    found.append(
+        return rows
+    rows.append(
         Headline(
             "achieved rate",
             [Value("", number(rate.achieved, 1), "records/s")],
             f"of {rounded(rate.offered)} offered: {share(rate.achieved, rate.offered)}",
         )
     )
-    return found
+    return rows
 
 
 def result_rows(source: Source) -> list[dict[str, str]]:
@@ -98,12 +98,12 @@ def result_rows(source: Source) -> list[dict[str, str]]:
     expected = results.get("expected")
     return [
         {
-            "word": word,
-            "count": number(results.get(word)),
-            "share": share(results.get(word), expected),
+            "word": kind,
+            "count": number(results.get(kind)),
+            "share": share(results.get(kind), expected),
             "means": means,
         }
-        for word, means in RESULTS.items()
+        for kind, means in RESULTS.items()
     ]
 
 
@@ -202,16 +202,16 @@ def resource_rows(source: Source) -> list[dict[str, str]]:
     return [
         {
             "group": group,
-            **{field: number(found.get(field), d) for field, d in fields.items()},
+            **{field: number(usage.get(field), d) for field, d in fields.items()},
         }
-        for group, found in source.summary.resources.items()
+        for group, usage in source.summary.resources.items()
     ]
 
 
 def machine_rows(source: Source) -> list[tuple[str, str]]:
     machine = source.manifest.machine
     rows = [
-        ("system", " ".join(word for word in (machine.system, machine.kernel) if word) or NONE),
+        ("system", " ".join(part for part in (machine.system, machine.kernel) if part) or NONE),
         ("processor", machine.cpu or NONE),
         ("cores", number(machine.cores)),
         ("memory", _with_unit(machine.memory_mb, "MB", 0)),
@@ -224,7 +224,7 @@ def machine_rows(source: Source) -> list[tuple[str, str]]:
     }
     rows.append(("shared cores", words[shared_cores(source.manifest, source.outcome)]))
     for field, name in (("cpu_busy", "busiest second"), ("steal", "most stolen by the host")):
-        values = [sample[field] for sample in source.machine if sample.get(field) is not None]
+        values = [value for sample in source.machine if (value := getattr(sample, field)) is not None]
         if values:
             rows.append((name, f"{number(100 * max(values), 1)} % of all cores"))
     return rows
@@ -232,20 +232,20 @@ def machine_rows(source: Source) -> list[tuple[str, str]]:
 
 def provenance_rows(source: Source) -> list[tuple[str, str]]:
     """Empty for a run of a version that did not record it."""
-    found, machine = source.manifest.provenance, source.manifest.machine
-    if found is None:
+    provenance, machine = source.manifest.provenance, source.manifest.machine
+    if provenance is None:
         return []
-    git = found.git
+    git = provenance.git
     changed = ", with changes that are not committed" if git and git.dirty else ""
     return [
-        ("date", found.date or NONE),
+        ("date", provenance.date or NONE),
         ("streamgauge", source.manifest.tool or NONE),
         ("commit", f"{git.commit}{changed}" if git else "none: not run from a git checkout"),
         ("processor", machine.cpu or NONE),
         ("frequency governor", machine.governor or "not known"),
         ("container", machine.container or "none found"),
         ("variables not passed on", ", ".join(source.manifest.environment.removed) or "none"),
-        ("packages", ", ".join(f"{name} {version}" for name, version in found.packages.items()) or NONE),
+        ("packages", ", ".join(f"{name} {version}" for name, version in provenance.packages.items()) or NONE),
     ]
 
 

@@ -102,14 +102,14 @@ def scaled(changes: Any) -> str:
     """What a profile changed: ``{"measured_s": [here, in the paper]}``."""
     if not isinstance(changes, Mapping):
         return plain(changes)
-    said = []
+    parts = []
     for name, change in changes.items():
         if isinstance(change, list) and len(change) == 2:
             here, paper = (rounded(value) for value in change)
-            said.append(f"{name} {here} instead of {paper}")
+            parts.append(f"{name} {here} instead of {paper}")
         else:
-            said.append(f"{name} {plain(change)}")
-    return ", ".join(said)
+            parts.append(f"{name} {plain(change)}")
+    return ", ".join(parts)
 
 
 def argv(value: Sequence[Any]) -> str:

@@ -96,8 +96,8 @@ def _engine_sums(source: Source, name: str) -> list[tuple[int, float]]:
     """Samples of all roles of the engine are taken at the same moments."""
     sums: dict[int, float] = defaultdict(float)
     for sample in source.resources:
-        if sample.get("group") == "engine" and sample.get(name) is not None:
-            sums[int(sample["t_ns"])] += sample[name]
+        if sample.group == "engine" and (value := getattr(sample, name)) is not None:
+            sums[sample.t_ns] += value
     return sorted(sums.items())
 
 

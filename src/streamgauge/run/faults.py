@@ -170,10 +170,10 @@ class Faults:
 
     def _kill(self, running: Running, record: FaultRecord) -> None:
         self._supervisor.kill(running.role)
-        left = reaping.find([running.identity], {running.token})
+        alive = reaping.find([running.identity], {running.token})
         record.ended_ns = time.time_ns()
-        record.took_effect = not left
-        record.why_not = f"{len(left)} processes of {running.role} were still there" if left else None
+        record.took_effect = not alive
+        record.why_not = f"{len(alive)} processes of {running.role} were still there" if alive else None
 
     def _pause(self, running: Running, record: FaultRecord, for_s: float) -> None:
         try:

@@ -72,10 +72,12 @@ class LagMeter:
     def take(self) -> Lags:
         """Over the time since it was last asked. The last look begins the next stretch."""
         with self._changed:
-            seen, self._seen = self._seen, self._seen[-1:]
+            looks, self._seen = self._seen, self._seen[-1:]
         return Lags(
-            _over_time([(at_s, appended - output) for at_s, (appended, output, _) in seen]),
-            _over_time([(at_s, appended - taken) for at_s, (appended, _, taken) in seen if taken is not None]),
+            _over_time([(at_s, appended - output) for at_s, (appended, output, _) in looks]),
+            _over_time(
+                [(at_s, appended - consumed) for at_s, (appended, _, consumed) in looks if consumed is not None]
+            ),
         )
 
     def _look_on(self) -> None:

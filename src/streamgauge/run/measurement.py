@@ -9,22 +9,19 @@ from collections.abc import Callable, Mapping
 
 from streamgauge import registry
 from streamgauge.errors import EngineFailed, EnvironmentProblem
-from streamgauge.machine.clock import read_clock
-from streamgauge.model import NS_PER_S, TRANSPORT_GROUP, ResultKind, numbered_ends
+from streamgauge.model import NS_PER_S, TRANSPORT_GROUP
 from streamgauge.model.outcome import Outcome
 from streamgauge.model.summary import Summary
 from streamgauge.processes import leftovers, ports
 from streamgauge.processes.supervisor import Supervisor
-from streamgauge.run.drain import QuietDetector
 from streamgauge.run.evaluation import Evaluator
 from streamgauge.run.faults import Faults
-from streamgauge.run.lag import LagMeter, Lags, Look
 from streamgauge.run.manifest import describe
-from streamgauge.run.outcome import Progress, never_started, note_cores
+from streamgauge.run.observer import Observer
+from streamgauge.run.outcome import never_started, note_cores
 from streamgauge.run.plan import RunPlan
-from streamgauge.run.reporter import LoadObservation, ProbeDecision, Referee, Reporter, Tick
-from streamgauge.run.results import is_missing, is_one_to_one
-from streamgauge.run.sampling import Sampler, machine_sample
+from streamgauge.run.reporter import LoadObservation, ProbeDecision, Referee, Reporter
+from streamgauge.run.results import is_missing
 from streamgauge.run.visibility import Visibility
 from streamgauge.rundir import RunDir
 
@@ -52,23 +49,12 @@ class Measurement:
         self.run = RunDir(plan.request.out)
         self._supervisor, self._reporter, self._referee = supervisor, reporter, referee
         self._evaluator = evaluator or Evaluator(supervisor, plan.evaluator)
-        self._sampler = Sampler(supervisor.processes)
-        self._progress, self._outcome = Progress(), Outcome.blank()
-        engine = registry.engine(self.scenario.engine)
-        self._commits_offsets = engine.traits.commits_offsets
+        self._observer = Observer(plan, self.run, supervisor, with_lag=referee is not None)
+        self._progress, self._outcome = self._observer.progress, Outcome.blank()
         self._faults = Faults(self.scenario, supervisor, reporter.say)
         self._visibility = Visibility.of(plan, self.run)
-        self._kind = registry.workload(self.scenario.workload).kind
-        unvalidated = self.scenario.script is not None and not self.scenario.script.key
-        by_position = unvalidated or self._kind in (ResultKind.FILTER, ResultKind.NONE)
-        self._lag = LagMeter(self._look_at_lag, wanted=referee is not None or by_position)
-        self._lags = Lags()
-        self._one_to_one = is_one_to_one(self.scenario)
-        interval_s = engine.batch_interval_s(self.scenario.engine_options)
-        self._quiet = QuietDetector(self.scenario.quiet_s, interval_s, has_output=bool(plan.outputs))
         self._to_check: ProbeDecision | None = None
         """Why a referee wants to know whether results are missing."""
-        self._last: tuple[float, int, int] = (time.monotonic(), 0, 0)
 
     def measure(self) -> Summary:
         """Start everything, drive the load, drain, record, evaluate. Returns the summary.
@@ -106,10 +92,10 @@ class Measurement:
             raise
         finally:
             self._visibility.end()
-            self._lag.end()
+            self._observer.end()
             self._outcome.faults = self._faults.end()
             engine_here = registry.engine(self.scenario.engine).runs_here(self.scenario.engine_options)
-            note_cores(self._outcome, self._sampler.cores, engine_here, own_transport=self.plan.transport.own)
+            note_cores(self._outcome, self._observer.cores, engine_here, own_transport=self.plan.transport.own)
             self._outcome.warnings = [*self._supervisor.warnings, *leftovers.newcomers(others)]
             self.run.write_outcome(self._outcome)
         return self._evaluate()
@@ -157,7 +143,7 @@ class Measurement:
         self._tell_load("start", start_ns)
         self._outcome.load_goes_first = len(self._progress.go_first) == len(self.plan.load)
         self._faults.begin(self._outcome.begin_load(start_ns, self.scenario.load))
-        self._lag.begin()
+        self._observer.begin()
 
     def _tell_load(self, command: str, at_ns: int) -> None:
         for spec in self.plan.load:
@@ -174,7 +160,7 @@ class Measurement:
         assert self._outcome.load_start_ns is not None
         left_s = load.burst_s + (self._outcome.load_start_ns - time.time_ns()) / NS_PER_S
         self._each_second(
-            until=lambda appended: appended is not None and self._inputs_of(appended) >= load.burst_records,
+            until=lambda appended: appended is not None and self._observer.inputs_of(appended) >= load.burst_records,
             deadline=time.monotonic() + left_s + LOAD_OVERRUN_S,
             phase=lambda _: "filling the backlog",
         )
@@ -226,11 +212,11 @@ class Measurement:
                 measured_s=measured_s,
                 offered_per_s=load.rate_per_s,
                 sent=self._progress.sent,
-                appended=self._inputs_of(appended),
+                appended=self._observer.inputs_of(appended),
                 consumed=self._progress.consumed,
-                output=None if self._visibility.saw_transactions() else self._outputs_of(appended),
+                output=None if self._visibility.saw_transactions() else self._observer.outputs_of(appended),
                 late_max_ms=self._progress.late_max_ms,
-                lags=self._lags,
+                lags=self._observer.lags,
             )
         )
         if decision is None:
@@ -262,29 +248,24 @@ class Measurement:
         def is_quiet(appended: Mapping[str, int] | None) -> bool:
             if appended is None:
                 return False
-            # What is committed is done for good; what has been read only may be read again after a fault.
-            taken = (self._progress.committed or 0) if self._commits_offsets else self._progress.consumed
-            if taken is None and self._kind is ResultKind.NONE:
-                return False  # nothing else tells when it is done
-            # An engine that a fault has ended will not catch up.
-            behind = taken is not None and taken < self._inputs_of(appended) and self._lives("engine")
-            return self._quiet.is_quiet(time.monotonic(), behind=behind) and not self._visibility.hides_results()
+            quiet = self._observer.is_quiet(appended, engine_lives=self._lives("engine"))
+            return quiet and not self._visibility.hides_results()
 
         self._reporter.phase("draining")
-        self._quiet.begin_drain(time.monotonic())
+        self._observer.begin_drain()
         if self.plan.servers and not self._lives(TRANSPORT_GROUP):
             deadline = 0.0  # nobody will ever answer
         quiet = self._each_second(until=is_quiet, deadline=deadline, phase=lambda _: "draining")
         self._outcome.drain = "quiet" if quiet else "deadline"
-        self._outcome.quiet_s = round(self._quiet.quiet_s, 3)
+        self._outcome.quiet_s = round(self._observer.quiet_s, 3)
 
     def _settle_check(self) -> None:
         """Give up a run in doubt after all, unless input was consumed whose results are missing: that is evaluated."""
         appended = self._sample() if self._to_check is not None else None
         if self._to_check is None or appended is None or self._visibility.saw_transactions():
             return
-        inputs, quiet = self._inputs_of(appended), self._outcome.drain == "quiet"
-        if not is_missing(inputs, self._progress.consumed, self._outputs_of(appended), quiet=quiet):
+        inputs, quiet = self._observer.inputs_of(appended), self._outcome.drain == "quiet"
+        if not is_missing(inputs, self._progress.consumed, self._observer.outputs_of(appended), quiet=quiet):
             self._outcome.hopeless, self._outcome.hopeless_latency_ms = self._to_check.reason, self._to_check.latency_ms
 
     def _each_second(
@@ -320,79 +301,12 @@ class Measurement:
         return any(process.group == group for process in self._supervisor.processes())
 
     def _sample(self) -> Mapping[str, int] | None:
-        """Note resources, machine, clock and positions; returns how much each stream holds, where it is known."""
-        t_ns = time.time_ns()
-        self.run.append_samples("resources", self._sampler.sample(t_ns))
-        self.run.append_samples("machine", [machine_sample(t_ns)])
-        self.run.append_samples("clock", [read_clock()])
-        progress = self._progress
-        try:
-            positions = self.plan.transport.positions(self.plan.streams, self._group())
-        except EnvironmentProblem:
-            # For the live view only: a second without an answer is no reason to end a run.
-            self._quiet.unknown()
-            return None
-        appended, progress.committed = positions.appended, positions.consumed
-        self._follow_output(appended, positions.ends)
-        sample = {"t_ns": t_ns, "appended": appended, "consumed": progress.consumed, "sent": progress.sent}
-        self._lags = self._lag.take()
-        if self._lags.by_consumed is not None:
-            sample["lag"] = round(self._lags.by_consumed.mean, 1)
-        self.run.append_samples("positions", [sample])
-        return appended
-
-    def _follow_output(self, appended: Mapping[str, int], ends: Mapping[str, Mapping[int, int]]) -> None:
-        by_output = self._progress.consumed is None and self._one_to_one
-        done = self._outputs_of(appended) if by_output else self._progress.consumed
-        # What was there before the engine waited for its start, which says nothing of how long it pauses.
-        no_lag = done is None or self.scenario.load.shape == "preloaded"
-        measured_ns = self._outcome.measured_start_ns
-        self._quiet.see(
-            time.monotonic(),
-            numbered_ends(self.plan.outputs, ends),
-            lag=None if no_lag else self._inputs_of(appended) - (done or 0),
-            done=done,
-            judged=measured_ns is not None and time.time_ns() >= measured_ns,
-        )
-
-    def _look_at_lag(self) -> Look | None:
-        try:
-            positions = self.plan.transport.positions(self.plan.streams, self._group())
-        except EnvironmentProblem:
-            return None
-        taken = positions.consumed if self._progress.reported_consumed is None else self._progress.reported_consumed
-        return self._inputs_of(positions.appended), self._outputs_of(positions.appended), taken
-
-    def _group(self) -> str | None:
-        """The consumer group that tells how far the engine has come; None where the engine itself does."""
-        return self.plan.job.group if self._commits_offsets or self._progress.reported_consumed is None else None
-
-    def _inputs_of(self, appended: Mapping[str, int]) -> int:
-        return sum(appended[stream.name] for stream in self.plan.inputs)
-
-    def _outputs_of(self, appended: Mapping[str, int]) -> int:
-        return sum(appended[stream.name] for stream in self.plan.outputs)
+        return self._observer.sample(self._outcome.measured_start_ns)
 
     def _show(self, appended: Mapping[str, int], phase: Callable[[float], str]) -> None:
-        now, load, consumed = time.monotonic(), self.scenario.load, self._progress.consumed
         assert self._outcome.load_start_ns is not None
         elapsed_s = max((time.time_ns() - self._outcome.load_start_ns) / NS_PER_S, 0.0)
-        then, sent, output = self._last
-        self._last = (now, self._progress.sent, self._outputs_of(appended))
-        seconds = max(now - then, 1e-9)
-        self._reporter.tick(
-            Tick(
-                phase=phase(elapsed_s),
-                elapsed_s=elapsed_s,
-                planned_s=load.duration_s,
-                offered_per_s=load.offered_before(elapsed_s),
-                sent_per_s=(self._progress.sent - sent) / seconds,
-                output_per_s=(self._outputs_of(appended) - output) / seconds,
-                lag=None if consumed is None else max(self._inputs_of(appended) - consumed, 0),
-                late_max_ms=self._progress.late_max_ms,
-                errors=self._progress.errors,
-            )
-        )
+        self._reporter.tick(self._observer.tick(phase(elapsed_s), elapsed_s, appended))
 
     def _stop_measured(self) -> None:
         """Fix what counts as output, then stop load and engine."""

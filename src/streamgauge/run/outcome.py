@@ -58,10 +58,10 @@ class Progress:
 
     def on_engine_event(self, role: str, event: dict[str, Any]) -> None:
         if event["event"] == "progress":
-            taken = event.get("consumed")
+            consumed = event.get("consumed")
             # The program may be a stranger's.
-            if type(taken) is int:
-                self.reported_consumed = taken
+            if type(consumed) is int and consumed >= 0:
+                self.reported_consumed = consumed
 
 
 def note_cores(

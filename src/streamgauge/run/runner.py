@@ -49,12 +49,12 @@ def run_scenario(
         # Laid out once before anything is made, so that a mistake or a lack of room leaves nothing behind.
         name = plans.run_name(scenario)
         plans.check_room(plans.draw(request, name, Path(tempfile.gettempdir()) / name))
-        found_there = request.out.exists()
+        existed = request.out.exists()
         try:
             directory, summary = _run(request, reporter, evaluator, referee)
         except PortTaken as problem:
             reporter.warn(f"{problem.what}, {problem.where}: the run is started again with other ports")
-            RunDir(request.out, made=not found_there).discard()
+            RunDir(request.out, created=not existed).discard()
             directory, summary = _run(request, reporter, evaluator, referee)
         if not request.temporary:
             reporter.phase("writing the report")

@@ -7,11 +7,11 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
 
 import psutil
 
 from streamgauge.jvm.hsperf import heap_and_gc
+from streamgauge.model.samples import MachineSample, ResourceSample
 from streamgauge.processes import proctable
 from streamgauge.processes.process import Running
 from streamgauge.processes.proctable import Identity, Stat
@@ -29,7 +29,7 @@ class Sampler:
         self._cpu_s: dict[str, float] = defaultdict(float)
         self._ended_cpu_s: dict[str, float] = defaultdict(float)
 
-    def sample(self, t_ns: int) -> list[dict[str, Any]]:
+    def sample(self, t_ns: int) -> list[ResourceSample]:
         """One line of ``resources.jsonl`` per process of the run."""
         running = self._processes()
         members = self._members({process.pid: process.identity for process in running})
@@ -38,14 +38,14 @@ class Sampler:
                 allowed = [proctable.cores(stat.identity.pid) for stat in members[process.pid]]
                 self.cores[process.group] = self.cores.get(process.group, frozenset()).union(*allowed)
         return [
-            {
-                "t_ns": t_ns,
-                "role": process.role,
-                "group": process.group,
-                "cpu_s": self._cpu_so_far_s(process.role, members[process.pid]),
-                "rss_mb": round(sum(stat.rss_mb for stat in members[process.pid]), 1),
+            ResourceSample(
+                t_ns=t_ns,
+                role=process.role,
+                group=process.group,
+                cpu_s=self._cpu_so_far_s(process.role, members[process.pid]),
+                rss_mb=round(sum(stat.rss_mb for stat in members[process.pid]), 1),
                 **_heap(members[process.pid]),
-            }
+            )
             for process in running
         ]
 
@@ -81,21 +81,21 @@ class MachineSampler:
     def __init__(self) -> None:
         self._last = _MachineTimes()
 
-    def sample(self, t_ns: int) -> dict[str, Any]:
+    def sample(self, t_ns: int) -> MachineSample:
         """One line of ``machine.jsonl``."""
         last, self._last = self._last, _MachineTimes()
         now = self._last
         all_s = now.all_s - last.all_s
-        return {
-            "t_ns": t_ns,
-            "load1": round(os.getloadavg()[0], 2),
-            "cpu_busy": _share(all_s - (now.idle_s - last.idle_s), all_s),
-            "steal": _share(_difference(now.steal_s, last.steal_s), all_s),
+        return MachineSample(
+            t_ns=t_ns,
+            load1=round(os.getloadavg()[0], 2),
+            cpu_busy=_share(all_s - (now.idle_s - last.idle_s), all_s),
+            steal=_share(_difference(now.steal_s, last.steal_s), all_s),
             **{
                 f"psi_{what}_some": _share(_difference(stalled_s, last.stalled_s[what]), now.t_s - last.t_s)
                 for what, stalled_s in now.stalled_s.items()
             },
-        }
+        )
 
 
 class _MachineTimes:
@@ -145,6 +145,6 @@ def _share(part: float | None, whole: float) -> float | None:
 _machine = MachineSampler()
 
 
-def machine_sample(t_ns: int) -> dict[str, Any]:
+def machine_sample(t_ns: int) -> MachineSample:
     """One line of ``machine.jsonl``, its shares since the call before."""
     return _machine.sample(t_ns)

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from streamgauge import registry
 from streamgauge.errors import EnvironmentProblem
 from streamgauge.model import numbered_ends
+from streamgauge.model.samples import VisibleSample
 from streamgauge.run.plan import RunPlan
 from streamgauge.rundir import RunDir
 
@@ -25,7 +26,7 @@ class Visibility:
     def __init__(
         self,
         ends: Callable[[], Mapping[int, int]],
-        note: Callable[[Sequence[Mapping[str, int]]], None],
+        note: Callable[[Sequence[VisibleSample]], None],
         *,
         hidden: Callable[[], int] = lambda: 0,
         wanted: bool = True,
@@ -47,7 +48,7 @@ class Visibility:
         may_hide = registry.engine(scenario.engine).traits.may_hide_results(scenario.engine_options)
         return cls(
             lambda: numbered_ends(outputs, {stream.name: transport.visible_ends(stream) for stream in outputs}),
-            lambda lines: run.append_samples("visible", lines),
+            lambda lines: run.append_samples(*lines),
             hidden=lambda: sum(transport.hidden(stream) for stream in outputs),
             wanted=may_hide and bool(outputs),
         )
@@ -111,7 +112,7 @@ class Visibility:
         if moved:
             self._note(
                 [
-                    {"t_ns": t_ns, "since_ns": self._since_ns, "partition": partition, "end": end}
+                    VisibleSample(t_ns=t_ns, since_ns=self._since_ns, partition=partition, end=end)
                     for partition, end in sorted(moved.items())
                 ]
             )

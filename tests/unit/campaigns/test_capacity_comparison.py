@@ -15,6 +15,7 @@ from streamgauge.campaigns.capacity_set import write_set
 from streamgauge.campaigns.comparison import compare
 from streamgauge.cli.main import app
 from streamgauge.errors import UsageError
+from streamgauge.model.comparison import Comparison
 
 SETTINGS = {
     "scenario": "ospbench/throughput",
@@ -36,7 +37,7 @@ def write_search(path: Path, interval: Sequence[float | None], **more: Any) -> P
     settings = {**SETTINGS, **more.pop("settings", {}), **{key: more[key] for key in ("over", "rule") if key in more}}
     rate = round(interval[0] or 1)
     write_run(path / "probes" / "1", 10.0, changes={"scenario.load.rate_per_s": rate}, **more.pop("summary", {}))
-    found = {
+    content = {
         "format": 1,
         **{key: settings[key] for key in ("scenario", "engine", "rule", "slo", "resolution", "over")},
         "unit": "records/s",
@@ -53,7 +54,7 @@ def write_search(path: Path, interval: Sequence[float | None], **more: Any) -> P
         "settings": settings,
         **more,
     }
-    (path / "capacity.json").write_text(json.dumps(found))
+    (path / "capacity.json").write_text(json.dumps(content))
     return path
 
 
@@ -69,24 +70,25 @@ def test_three_searches_a_side_tell(tmp_path: Path) -> None:
     """B sustains less: above 1 is worse, so the rates are turned round. The brackets play no part."""
     a = write_searches(tmp_path / "a", (1000, 1020, 990))
     b = write_searches(tmp_path / "b", (800, 790, 810))
-    found = compare(a, b)
-    assert (found["word"], found["ratio"]) == ("slower", 1.25)
-    assert found["interval"] == [round(990 / 810, 4), round(1020 / 790, 4)]
-    assert (found["a"]["values"], found["a"]["median"]) == ([1000, 1020, 990], 1000)
-    assert found["b"]["brackets"][0] == [800, pytest.approx(880)]
-    assert found["seed"] == 1
-    assert compare(b, a)["word"] == "faster"
-    assert compare(a, a)["word"] == "same"
-    assert json.loads(json.dumps(found)) == found
+    comparison = compare(a, b)
+    assert (comparison.word, comparison.ratio) == ("slower", 1.25)
+    assert comparison.interval == (round(990 / 810, 4), round(1020 / 790, 4))
+    assert (comparison.a.values, comparison.a.median) == ([1000, 1020, 990], 1000)
+    assert comparison.b.brackets[0] == (800, pytest.approx(880))
+    assert comparison.seed == 1
+    assert list(comparison.as_json()["a"]) == ["path", "engine", "searches", "values", "median", "brackets"]
+    assert compare(b, a).word == "faster"
+    assert compare(a, a).word == "same"
+    assert Comparison.model_validate_json(json.dumps(comparison.as_json())) == comparison
 
 
 @pytest.mark.parametrize(("of_a", "of_b"), [(1, 1), (2, 2), (1, 3), (5, 2)])
 def test_fewer_than_three_searches_never_tell(tmp_path: Path, of_a: int, of_b: int) -> None:
     a = write_searches(tmp_path / "a", [1000] * of_a)
     b = write_searches(tmp_path / "b", [100] * of_b)
-    found = compare(a, b)
-    assert (found["word"], found["ratio"], found["runs_needed"]) == ("cannot tell", 10.0, 3)
-    assert found["interval"] == [None, None], "a bracket is not a 95 % interval"
+    comparison = compare(a, b)
+    assert (comparison.word, comparison.ratio, comparison.runs_needed) == ("cannot tell", 10.0, 3)
+    assert comparison.interval == (None, None), "a bracket is not a 95 % interval"
 
 
 def test_a_single_search_is_one_search(tmp_path: Path) -> None:
@@ -112,16 +114,16 @@ def test_what_lies_beyond_a_ceiling_is_not_known(tmp_path: Path) -> None:
     """A sustains at least so much: B is slower all the same; that it is faster, nobody can say."""
     a = write_searches(tmp_path / "a", (1000, 1000, 1000), beyond=False)
     slower = compare(a, write_searches(tmp_path / "b", (500, 500, 500)))
-    assert (slower["word"], slower["interval"]) == ("slower", [2.0, None])
-    assert "may lie beyond 1,000" in slower["notes"][0]
+    assert (slower.word, slower.interval) == ("slower", (2.0, None))
+    assert "may lie beyond 1,000" in slower.notes[0]
     faster = compare(a, write_searches(tmp_path / "c", (2000, 2000, 2000)))
-    assert (faster["word"], faster["interval"], faster["runs_needed"]) == ("cannot tell", [0.5, None], None)
+    assert (faster.word, faster.interval, faster.runs_needed) == ("cannot tell", (0.5, None), None)
 
 
 def test_the_least_of_a_resource_is_a_cost(tmp_path: Path) -> None:
     a, b = (write_searches(tmp_path / name, cores, **CORES) for name, cores in (("a", (1, 1, 1)), ("b", (4, 4, 4))))
-    found = compare(a, b)
-    assert (found["word"], found["ratio"], found["interval"]) == ("slower", 4.0, [4.0, 4.0])
+    comparison = compare(a, b)
+    assert (comparison.word, comparison.ratio, comparison.interval) == ("slower", 4.0, (4.0, 4.0))
     other = write_searches(tmp_path / "c", (4, 4, 4), **CORES, settings={"rate_per_s": 1_000})
     with pytest.raises(UsageError, match="rate_per_s: 400 and 1000"):
         compare(a, other)
@@ -133,7 +135,7 @@ def test_the_start_of_a_search_does_not_matter_and_other_parameters_do(tmp_path:
         return write_search(tmp_path / name, [900, 1000], **axis, settings={"parameters": parameters})
 
     a = searched("a", bound_ms=500, late_ms=1)
-    assert compare(a, searched("b", bound_ms=700, late_ms=1))["ratio"] == 1.0
+    assert compare(a, searched("b", bound_ms=700, late_ms=1)).ratio == 1.0
     with pytest.raises(UsageError, match="late_ms: 1 and 2"):
         compare(a, searched("c", bound_ms=500, late_ms=2))
 
@@ -192,14 +194,14 @@ def test_files_of_an_earlier_version_do_not_say_whether_they_are_validated(
     del content["validated"]
     (old / "capacity.json").write_text(json.dumps(content))
     if not summary:
-        found = json.loads((old / "probes" / "1" / "summary.json").read_text())
-        found.pop("validated", None)
-        (old / "probes" / "1" / "summary.json").write_text(json.dumps(found))
+        probe_summary = json.loads((old / "probes" / "1" / "summary.json").read_text())
+        probe_summary.pop("validated", None)
+        (old / "probes" / "1" / "summary.json").write_text(json.dumps(probe_summary))
     if refused:
         with pytest.raises(UsageError, match="unvalidated"):
             compare(old, old)
     else:
-        assert compare(old, old)["ratio"] == 1.0
+        assert compare(old, old).ratio == 1.0
 
 
 def test_a_probe_that_was_cut_off_does_not_count(tmp_path: Path) -> None:
@@ -207,7 +209,7 @@ def test_a_probe_that_was_cut_off_does_not_count(tmp_path: Path) -> None:
     cut_off = a / "probes" / "00-drain"
     cut_off.mkdir()
     (cut_off / "manifest.json").write_bytes((a / "probes" / "1" / "manifest.json").read_bytes())
-    assert compare(a, a)["ratio"] == 1.0
+    assert compare(a, a).ratio == 1.0
 
 
 def test_searches_on_another_machine_are_refused(tmp_path: Path) -> None:

@@ -63,7 +63,7 @@ MISSED = {"slo": "latency.p99 < 2s", "value": 2400.0, "limit": 2000.0, "unit": "
 
 
 @pytest.mark.parametrize(
-    ("found", "verdict", "weak"),
+    ("probed", "verdict", "weak"),
     [
         (summary(), "sustained", False),
         (summary(sustained=False, warnings=["x", "overloaded: the backlog grew"]), "not sustained", False),
@@ -75,10 +75,10 @@ MISSED = {"slo": "latency.p99 < 2s", "value": 2400.0, "limit": 2000.0, "unit": "
         (summary(verdict="FAILED", reasons=["3 results are wrong"]), "failed", False),
     ],
 )
-def test_what_a_probe_shows(found: Summary, verdict: str, weak: bool) -> None:
-    word, reason, is_weak = judge(found, "slope")
+def test_what_a_probe_shows(probed: Summary, verdict: str, weak: bool) -> None:
+    word, reason, is_weak = judge(probed, "slope")
     assert (word, is_weak) == (verdict, weak)
-    assert bool(reason) == (found != summary())
+    assert bool(reason) == (probed != summary())
 
 
 @pytest.mark.parametrize(("low", "verdict"), [(0.9, "invalid"), (1.0, "not sustained")])
@@ -96,20 +96,20 @@ def test_a_broker_s_ceiling_is_not_the_engine_s_unless_it_fell_behind_too(low: f
 
 @pytest.mark.parametrize(("lost", "verdict"), [(11, "not sustained"), (10, "sustained")])
 def test_without_a_rule_missing_results_count_all_the_same(lost: int, verdict: str) -> None:
-    found = summary(sustained=None, results={"expected": 1000, "lost": lost, "unfinished": 0})
-    assert judge(found, None)[0] == verdict
+    probed = summary(sustained=None, results={"expected": 1000, "lost": lost, "unfinished": 0})
+    assert judge(probed, None)[0] == verdict
 
 
 def test_the_reason_is_the_one_that_counts() -> None:
-    found = summary(sustained=False, warnings=["busy machine", "overloaded: the backlog grew"], slo=[MISSED])
-    assert judge(found, "slope")[1] == "overloaded: the backlog grew; SLO missed: latency.p99 < 2s, was 2400.0"
+    probed = summary(sustained=False, warnings=["busy machine", "overloaded: the backlog grew"], slo=[MISSED])
+    assert judge(probed, "slope")[1] == "overloaded: the backlog grew; SLO missed: latency.p99 < 2s, was 2400.0"
 
 
 def test_the_reason_of_a_probe_that_was_given_up_is_the_referee_s() -> None:
-    found = summary(sustained=False, warnings=["busy machine", "the lag grew"])
-    assert judge(found, "slope", "the lag grew") == ("not sustained", "the lag grew", False)
-    assert judge(found, "slope", "it may have grown", True) == ("not sustained", "it may have grown", True)
-    assert judge(found.with_changes(verdict="INVALID", reasons=["late"]), "slope", "the lag grew")[0] == "invalid"
+    probed = summary(sustained=False, warnings=["busy machine", "the lag grew"])
+    assert judge(probed, "slope", "the lag grew") == ("not sustained", "the lag grew", False)
+    assert judge(probed, "slope", "it may have grown", True) == ("not sustained", "it may have grown", True)
+    assert judge(probed.with_changes(verdict="INVALID", reasons=["late"]), "slope", "the lag grew")[0] == "invalid"
 
 
 def test_without_a_rule_the_objectives_alone_decide() -> None:
@@ -308,8 +308,8 @@ def test_a_finished_search_is_shown_and_not_run_again(tmp_path: Path) -> None:
     wanted = capacity_search(tmp_path)
     file = CapacityFile.open(tmp_path, wanted.settings())
     file.set_guess(1000)
-    for found in (row(909), row(1000, "not sustained"), row(909, purpose="confirm", total_p50=3.0, total_p99=7.0)):
-        file.add(found)
+    for probe in (row(909), row(1000, "not sustained"), row(909, purpose="confirm", total_p50=3.0, total_p99=7.0)):
+        file.add(probe)
     file.finish(Answer("found", 909, 1000, True))
     before = (tmp_path / "capacity.json").read_bytes()
     shown: list[Any] = []
@@ -344,8 +344,8 @@ def test_a_search_is_validated_where_its_probes_are(
     tmp_path: Path, rows: tuple[bool | None, ...], validated: bool | None
 ) -> None:
     file = CapacityFile.open(tmp_path, capacity_search(tmp_path).settings())
-    for found in rows:
-        file.add(row(1000, validated=found))
+    for probe in rows:
+        file.add(row(1000, validated=probe))
     assert json.loads((tmp_path / "capacity.json").read_text())["validated"] is validated
 
 

@@ -298,8 +298,16 @@ def losing(
     """An engine that keeps up with its input, up to an overload, and publishes no result for a share of it."""
     for t in range(-10, 120):
         appended = (t + 100) * RATE
-        taken = round(appended - start - RATE * overload * (t + 10))
-        yield LoadObservation(t, RATE, appended, appended, taken if consumed else None, round(taken * (1 - share)), 0.0)
+        consumed_records = round(appended - start - RATE * overload * (t + 10))
+        yield LoadObservation(
+            t,
+            RATE,
+            appended,
+            appended,
+            consumed_records if consumed else None,
+            round(consumed_records * (1 - share)),
+            0.0,
+        )
 
 
 @pytest.mark.parametrize("share", [0.02, 0.05, 0.3])

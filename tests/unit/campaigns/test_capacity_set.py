@@ -89,12 +89,12 @@ def test_the_searches_are_put_together(capacity_search: CapacitySearch, script: 
         "1,000 records/s sustained, median of 3 searches, 95 % interval 950 to 1,040 (confirmed, validated)",
     )
     page = (out / "report.html").read_text()
-    for said in (
+    for sentence in (
         "median of 3 searches",
         "950 records/s sustained, 1,050 not (confirmed, validated)",
         "./3/report.html",
     ):
-        assert said in page
+        assert sentence in page
     assert (out / "2" / "report.html").is_file()
     assert exit_code(content) == 0
 
@@ -183,11 +183,11 @@ def test_searches_do_not_round_alike() -> None:
     seeded = random.Random(3)
     off: dict[bool, list[float]] = {True: [], False: []}
     for _ in range(50):
-        for shifted, found in off.items():
+        for shifted, capacities in off.items():
             medians = [
                 statistics.median(best_of(20_000, 20_000 * bias, n * GOLDEN % 1 if shifted else 0.0) for n in range(3))
                 for bias in (seeded.uniform(0.8, 1.2), seeded.uniform(0.8, 1.2))
             ]
-            found.append(max(medians) / min(medians) - 1)
+            capacities.append(max(medians) / min(medians) - 1)
     assert max(off[False]) > 0.08
     assert max(off[True]) < 0.05

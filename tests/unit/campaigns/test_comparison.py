@@ -15,6 +15,7 @@ from streamgauge import identity
 from streamgauge.campaigns.comparison import IGNORED, compare
 from streamgauge.campaigns.repetition import write_set
 from streamgauge.errors import UsageError
+from streamgauge.model.comparison import Comparison
 from streamgauge.rundir import RunDir
 from streamgauge.stored import write_json
 
@@ -32,36 +33,36 @@ def base(tmp_path: Path) -> Path:
 
 
 def test_a_tenth_slower(base: Path, tmp_path: Path) -> None:
-    found = compare(base, write_repetitions(tmp_path / "b", (278, 277, 278, 279, 278)))
-    assert found["word"] == "slower"
-    assert found["ratio"] == pytest.approx(278 / 253, abs=1e-4)
-    low, high = found["interval"]
+    comparison = compare(base, write_repetitions(tmp_path / "b", (278, 277, 278, 279, 278)))
+    assert comparison.word == "slower"
+    assert comparison.ratio == pytest.approx(278 / 253, abs=1e-4)
+    low, high = comparison.interval
     assert low <= 1.1 <= high
-    assert found["a"]["values"] == [252, 253, 253, 254, 253]
-    assert found["b"]["median"] == 278
-    assert found["runs_needed"] is None
-    assert json.loads(json.dumps(found)) == found
+    assert comparison.a.values == [252, 253, 253, 254, 253]
+    assert comparison.b.median == 278
+    assert comparison.runs_needed is None
+    assert Comparison.model_validate_json(json.dumps(comparison.as_json())) == comparison
 
 
 def test_the_other_way_round_is_faster(base: Path, tmp_path: Path) -> None:
-    assert compare(write_repetitions(tmp_path / "b", (278, 277, 278, 279, 278)), base)["word"] == "faster"
+    assert compare(write_repetitions(tmp_path / "b", (278, 277, 278, 279, 278)), base).word == "faster"
 
 
 def test_equal_sets_are_the_same(base: Path, tmp_path: Path) -> None:
-    assert compare(base, write_repetitions(tmp_path / "b", (253, 254, 252, 253, 253)))["word"] == "same"
+    assert compare(base, write_repetitions(tmp_path / "b", (253, 254, 252, 253, 253))).word == "same"
 
 
 def test_single_runs_never_tell(tmp_path: Path) -> None:
-    found = compare(write_run(tmp_path / "a", 100.0).path, write_run(tmp_path / "b", 300.0).path)
-    assert (found["word"], found["ratio"], found["runs_needed"]) == ("cannot tell", 3.0, 3)
+    comparison = compare(write_run(tmp_path / "a", 100.0).path, write_run(tmp_path / "b", 300.0).path)
+    assert (comparison.word, comparison.ratio, comparison.runs_needed) == ("cannot tell", 3.0, 3)
 
 
 def test_the_latest_latency_on_both_sides_where_one_lacks_the_total(tmp_path: Path) -> None:
     a = write_run(tmp_path / "a", 100.0, latency_ms={"total": {"p50": 100.0}, "latest": {"p50": 80.0}})
     b = write_run(tmp_path / "b", None, latency_ms={"total": {"p50": None}, "latest": {"p50": 90.0}})
-    found = compare(a.path, b.path)
-    assert found["measure"] == "latest_p50_ms"
-    assert (found["a"]["values"], found["b"]["values"]) == ([80.0], [90.0])
+    comparison = compare(a.path, b.path)
+    assert comparison.measure == "latest_p50_ms"
+    assert (comparison.a.values, comparison.b.values) == ([80.0], [90.0])
 
 
 @pytest.mark.parametrize(
@@ -81,22 +82,22 @@ def test_unusable_runs_are_refused_by_name(base: Path, tmp_path: Path, look: dic
 
 
 def test_overload_is_noted(base: Path, tmp_path: Path) -> None:
-    found = compare(base, write_run(tmp_path / "b", 900.0, state="overloaded").path)
-    assert "overloaded" in found["notes"][0]
+    comparison = compare(base, write_run(tmp_path / "b", 900.0, state="overloaded").path)
+    assert "overloaded" in comparison.notes[0]
 
 
 def test_every_differing_key_is_named_with_both_values(base: Path, tmp_path: Path) -> None:
     changes = {"scenario.load.rate_per_s": 41, "scenario.seed": 12, "machine.cpu": "Other", "scenario.partitions": 3}
     with pytest.raises(UsageError) as refused:
         compare(base, write_run(tmp_path / "b", 253.0, changes=changes).path)
-    said = refused.value.message()
+    message = refused.value.message()
     for words in (
         "scenario.load.rate_per_s: 40 and 41",
         "scenario.seed: 11 and 12",
         "machine.cpu: 'AMD EPYC' and 'Other'",
         "scenario.partitions: 2 and 3",
     ):
-        assert words in said
+        assert words in message
     assert refused.value.exit_code == 2
 
 
@@ -148,7 +149,7 @@ def test_the_runs_of_one_side_are_of_one_engine(base: Path, tmp_path: Path) -> N
     ],
 )
 def test_what_may_differ(base: Path, tmp_path: Path, changes: dict[str, Any]) -> None:
-    assert compare(base, write_run(tmp_path / "b", 253.0, changes=changes).path)["word"] == "cannot tell"
+    assert compare(base, write_run(tmp_path / "b", 253.0, changes=changes).path).word == "cannot tell"
 
 
 def test_what_is_neither(base: Path, tmp_path: Path) -> None:
@@ -160,9 +161,9 @@ def test_another_script_in_the_stages_place_is_compared_and_named(tmp_path: Path
     mine = {"name": "my.py", "sha256": "1a2b3c4" + "0" * 57, "reference": None}
     a = write_run(tmp_path / "a", 10.0)
     b = write_run(tmp_path / "b", 12.0, script=mine, validated=False)
-    found = compare(a.path, b.path)
-    assert found["notes"] == [
+    comparison = compare(a.path, b.path)
+    assert comparison.notes == [
         "A ran the workload itself, B the script my.py (1a2b3c4)",
         "B is unvalidated: nothing says whether its answers are right",
     ]
-    assert compare(b.path, b.path)["notes"][0].startswith("A is unvalidated")
+    assert compare(b.path, b.path).notes[0].startswith("A is unvalidated")

@@ -24,8 +24,8 @@ def drained(per_s: Iterable[float], backlog: int = 1_000_000) -> DrainReferee:
 
 
 def test_the_drain_s_rate_leaves_out_the_slow_start() -> None:
-    found = drained([0, 0, *[1000] * 5, *[5000] * 30]).rate_per_s()
-    assert found == pytest.approx(5000, rel=0.02)
+    rate_per_s = drained([0, 0, *[1000] * 5, *[5000] * 30]).rate_per_s()
+    assert rate_per_s == pytest.approx(5000, rel=0.02)
 
 
 def test_the_drain_of_long_batches_is_seen_in_steps() -> None:
@@ -33,8 +33,8 @@ def test_the_drain_of_long_batches_is_seen_in_steps() -> None:
     batches = [0] * 10 + [100_000, *[0] * 4] * 6
     watching = DrainReferee(one_to_one=False, watch_s=30.0, give_up_s=60.0)
     done = 0
-    for t, taken in enumerate(batches):
-        done += taken
+    for t, consumed in enumerate(batches):
+        done += consumed
         if watching.look(LoadObservation(t, 4000, 3_000_000, 3_000_000, done, 0, 0.0)) is not None:
             break
     assert watching.rate_per_s() == pytest.approx(20_000)
@@ -58,9 +58,9 @@ def drain_losing(
     decision, t = None, 0
     while decision is None and t < 60:
         appended = backlog + 400 * t
-        taken = min(per_s * t, appended)
+        consumed = min(per_s * t, appended)
         decision = watching.look(
-            LoadObservation(t, 400, appended, appended, taken if known else None, round(taken * (1 - share)), 0.0)
+            LoadObservation(t, 400, appended, appended, consumed if known else None, round(consumed * (1 - share)), 0.0)
         )
         t += 1
     return watching, decision
@@ -109,8 +109,10 @@ def test_nothing_is_checked_where_marks_of_transactions_count_as_output() -> Non
     """Half-way through the drain a transaction is seen: from then on what was consumed tells."""
     watching, decision, t = DrainReferee(one_to_one=True, watch_s=12.0, give_up_s=60.0), None, 0
     while decision is None and t < 60:
-        taken = min(50_000 * t, 300_000)
-        decision = watching.look(LoadObservation(t, 400, 300_000, 300_000, taken, taken + 100 if t < 3 else None, 0.0))
+        consumed = min(50_000 * t, 300_000)
+        decision = watching.look(
+            LoadObservation(t, 400, 300_000, 300_000, consumed, consumed + 100 if t < 3 else None, 0.0)
+        )
         t += 1
     assert decision is not None and decision.action == "hopeless"
 

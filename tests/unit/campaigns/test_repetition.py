@@ -127,6 +127,6 @@ def test_the_terminal_lists_what_was_repeated(tmp_path: Path, capsys: pytest.Cap
     write_run(tmp_path / "2-invalid", 333.3, verdict="INVALID")
     write_run(tmp_path / "2", 110.0)
     _print_repetitions(write_set(tmp_path, 2), to_stderr=False)
-    said = capsys.readouterr().out
-    assert re.search(r"2-invalid +INVALID +steady +333\.3", said)
-    assert "run 2 was repeated: 2-invalid is INVALID: why" in said
+    output = capsys.readouterr().out
+    assert re.search(r"2-invalid +INVALID +steady +333\.3", output)
+    assert "run 2 was repeated: 2-invalid is INVALID: why" in output

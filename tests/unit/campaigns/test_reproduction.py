@@ -74,8 +74,8 @@ class Script:
         reasons = [] if verdict == "VALID" else ["why"]
         if planned.experiment.purpose == "capacity":
             return AttemptResult(Verdict(verdict), reasons, capacity=capacity())
-        found = summary(verdict=verdict, sustained=False, latency_ms={"total": {"p50": 4.0}})
-        return AttemptResult(Verdict(verdict), reasons, summary=found)
+        measured = summary(verdict=verdict, sustained=False, latency_ms={"total": {"p50": 4.0}})
+        return AttemptResult(Verdict(verdict), reasons, summary=measured)
 
 
 @pytest.fixture(autouse=True)
@@ -317,7 +317,7 @@ def test_it_does_not_go_on_elsewhere(
 ) -> None:
     reproduce(campaign(), Onlooker(), Script("FAILED"))
     here = machine.describe()
-    monkeypatch.setattr(machine, "describe", lambda: {**here, "cores": here["cores"] + 1})
+    monkeypatch.setattr(machine, "describe", lambda: here.with_changes(cores=here.cores + 1))
     with pytest.raises(UsageError, match=r"another machine\.cores"):
         reproduce(campaign(), Onlooker(), Script())
 
@@ -375,10 +375,10 @@ def search(
 def test_a_search_that_cannot_be_trusted(
     search: Callable[..., AttemptResult], campaign: Callable[..., ReproductionRequest]
 ) -> None:
-    found = search(lambda capacity_search: None)
-    assert (found.verdict, found.reasons) == (Verdict.INVALID, ["the clock stepped"])
-    assert found.capacity is not None
-    assert found.capacity.outcome == "invalid"
+    outcome = search(lambda capacity_search: None)
+    assert (outcome.verdict, outcome.reasons) == (Verdict.INVALID, ["the clock stepped"])
+    assert outcome.capacity is not None
+    assert outcome.capacity.outcome == "invalid"
     assert (campaign().out / "runs" / "throughput-tumbling-built-in-spark" / "report.html").is_file()
 
 
@@ -386,8 +386,8 @@ def test_a_search_whose_engine_fails_is_a_finding(search: Callable[..., AttemptR
     def fail(capacity_search: CapacitySearch) -> None:
         raise EngineFailed("the system under test failed at 100 records/s", got="it died")
 
-    found = search(fail)
-    assert found.verdict is Verdict.FAILED
-    assert found.reasons == ["the system under test failed at 100 records/s: it died"]
-    assert found.capacity is not None
-    assert found.capacity.outcome is None
+    outcome = search(fail)
+    assert outcome.verdict is Verdict.FAILED
+    assert outcome.reasons == ["the system under test failed at 100 records/s: it died"]
+    assert outcome.capacity is not None
+    assert outcome.capacity.outcome is None

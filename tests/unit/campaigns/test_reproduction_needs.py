@@ -31,10 +31,10 @@ def test_every_missing_package_is_named_with_what_installs_it(
 ) -> None:
     monkeypatch.setattr(Echo, "traits", replace(Echo.traits, extras={"no-such-package": "echo"}))
     monkeypatch.setattr(Spark, "traits", replace(Spark.traits, extras={"nor-this": "more", "pytest": "dev"}))
-    with pytest.raises(EnvironmentProblem) as told:
+    with pytest.raises(EnvironmentProblem) as refused:
         reproduce(asked, Onlooker())
-    assert told.value.exit_code == 5
-    assert told.value.message() == (
+    assert refused.value.exit_code == 5
+    assert refused.value.message() == (
         "nothing was run: echo, spark cannot run here\n"
         "  got: echo lacks the Python package no-such-package; spark lacks the Python package nor-this\n"
         "  try: pip install 'streamgauge[echo,more]'"

@@ -79,12 +79,12 @@ def test_the_time_of_all_runs_is_estimated(campaign: Callable[..., ReproductionR
 def test_the_median_run_counts_and_all_are_kept(campaign: Callable[..., ReproductionRequest]) -> None:
     onlooker = Onlooker()
     content = reproduce(campaign(), onlooker, Written(30.0, 10.0, 20.0))
-    found = rows(content)[INGEST]
-    assert (found["state"], found["verdict"], found["runs"]) == ("done", "VALID", 3)
-    assert found["directory"] == f"runs/{INGEST}-echo/3"
-    assert [(one["run"], one["p50_ms"]["total"]) for one in found["attempts"]] == [(1, 30.0), (2, 10.0), (3, 20.0)]
-    assert found["summary"]["latency_ms"]["total"]["p50"] == 20.0
-    assert [one["directory"] for one in found["summary"]["repetitions"]] == ["1", "2", "3"]
+    experiment = rows(content)[INGEST]
+    assert (experiment["state"], experiment["verdict"], experiment["runs"]) == ("done", "VALID", 3)
+    assert experiment["directory"] == f"runs/{INGEST}-echo/3"
+    assert [(one["run"], one["p50_ms"]["total"]) for one in experiment["attempts"]] == [(1, 30.0), (2, 10.0), (3, 20.0)]
+    assert experiment["summary"]["latency_ms"]["total"]["p50"] == 20.0
+    assert [one["directory"] for one in experiment["summary"]["repetitions"]] == ["1", "2", "3"]
     assert onlooker.begun[1] == f"1 of 1: {INGEST} on echo, run 2 of 3"
     assert exit_code(content) == 0
 
@@ -94,14 +94,14 @@ def test_each_invalid_run_is_repeated_once(campaign: Callable[..., ReproductionR
     content = reproduce(campaign(), onlooker, runner)
     name = f"runs/{INGEST}-echo"
     assert runner.done == [f"{name}/1", f"{name}/1-2", f"{name}/2", f"{name}/3", f"{name}/3-2"]
-    found = rows(content)[INGEST]
-    assert [one["run"] for one in found["attempts"]] == [1, 1, 2, 3, 3]
-    assert (found["state"], found["verdict"]) == ("done", "INVALID")
-    assert found["summary"]["verdict"] == "INVALID"
-    assert found["summary"]["reasons"] == ["run 3-2: why"]
-    assert found["directory"] == f"{name}/2", "of the two VALID ones the lower"
-    assert [one["rate_output"] for one in found["attempts"]] == [39.5] * 5, "also of those that were repeated"
-    listed = {one["directory"]: one["invalid_attempts"] for one in found["summary"]["repetitions"]}
+    experiment = rows(content)[INGEST]
+    assert [one["run"] for one in experiment["attempts"]] == [1, 1, 2, 3, 3]
+    assert (experiment["state"], experiment["verdict"]) == ("done", "INVALID")
+    assert experiment["summary"]["verdict"] == "INVALID"
+    assert experiment["summary"]["reasons"] == ["run 3-2: why"]
+    assert experiment["directory"] == f"{name}/2", "of the two VALID ones the lower"
+    assert [one["rate_output"] for one in experiment["attempts"]] == [39.5] * 5, "also of those that were repeated"
+    listed = {one["directory"]: one["invalid_attempts"] for one in experiment["summary"]["repetitions"]}
     assert {name: [one["directory"] for one in attempts] for name, attempts in listed.items()} == {
         "1-2": ["1"],
         "2": [],
@@ -136,9 +136,9 @@ def test_a_file_of_an_earlier_version_is_gone_on_with(campaign: Callable[..., Re
     with pytest.raises(Interrupted):
         reproduce(asked, Onlooker(), Written(30.0, "Ctrl-C"))
     content = json.loads((asked.out / NAME).read_text())
-    for found in content["experiments"]:
-        del found["runs"], found["verdict"]
-        for attempt in found["attempts"]:
+    for experiment in content["experiments"]:
+        del experiment["runs"], experiment["verdict"]
+        for attempt in experiment["attempts"]:
             del attempt["run"], attempt["p50_ms"]
     (asked.out / NAME).write_text(json.dumps(content))
     after = reproduce(asked, Onlooker(), Written(10.0))

@@ -81,8 +81,8 @@ def test_the_least_of_a_resource_is_found_exactly_while_it_is_small(least: int, 
 
 @given(st.lists(st.sampled_from(["sustained", "not sustained", "undecided", "invalid"]), max_size=200))
 def test_it_ends_whatever_the_probes_say(words: list[ProbeVerdict]) -> None:
-    said = iter(words)
-    answer, _ = search(Target(4000, 0.10), lambda step: next(said, "not sustained"), most=200)
+    answers = iter(words)
+    answer, _ = search(Target(4000, 0.10), lambda step: next(answers, "not sustained"), most=200)
     assert answer.best is None or answer.beyond is None or answer.best < answer.beyond
 
 

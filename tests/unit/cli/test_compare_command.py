@@ -40,7 +40,11 @@ def test_says_the_word_first_and_every_value(sides: tuple[str, str]) -> None:
 
 def test_json_alone_on_stdout(sides: tuple[str, str]) -> None:
     asked = compare(*sides, "--json")
-    assert json.loads(asked.stdout)["word"] == "slower"
+    content = json.loads(asked.stdout)
+    assert content["word"] == "slower"
+    keys = ["format", "measure", "word", "ratio", "interval", "seed", "runs_needed", "notes", "a", "b"]
+    assert list(content) == keys
+    assert list(content["a"]) == list(content["b"]) == ["path", "engine", "runs", "values", "median"]
     assert "slower" in asked.stderr
 
 
@@ -74,11 +78,11 @@ def test_both_are_repeated_from_their_manifests(
             write_set(request.out, runs)
 
     monkeypatch.setattr(repetition, "run_interleaved", note)
-    found = compare(*sides, "--run", "--runs", "3", "--out", str(tmp_path / "c"))
-    assert found.exit_code == 0, found.output
+    comparison = compare(*sides, "--run", "--runs", "3", "--out", str(tmp_path / "c"))
+    assert comparison.exit_code == 0, comparison.output
     assert [request.out for request in asked] == [tmp_path / "c" / "a", tmp_path / "c" / "b"]
     assert {request.scenario.engine for request in asked} == {"echo"}
-    assert found.stdout.strip().startswith("same")
+    assert comparison.stdout.strip().startswith("same")
 
 
 def test_unequal_scenarios_are_refused_before_they_are_run(sides: tuple[str, str], tmp_path: Path) -> None:

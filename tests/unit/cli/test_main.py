@@ -47,13 +47,13 @@ def with_bug(raised: str) -> str:
 def test_a_bug_ends_with_70_and_its_traceback_is_in_a_file(tmp_path: Path, raised: str) -> None:
     state = tmp_path / "state"
     done = run_main("boom", code=with_bug(raised), env={"STREAMGAUGE_STATE": str(state)})
-    said = done.stderr.decode()
-    assert done.returncode == 70, said
+    message = done.stderr.decode()
+    assert done.returncode == 70, message
     (file,) = (state / "bugs").iterdir()
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert "Traceback" in file.read_text() and "lost" in file.read_text()
-    assert "Traceback" not in said
-    assert f"internal error: {raised.partition('(')[0]}" in said and str(file) in said and "try: " in said
+    assert "Traceback" not in message
+    assert f"internal error: {raised.partition('(')[0]}" in message and str(file) in message and "try: " in message
 
 
 def test_the_file_holds_no_secret_of_the_command_line(tmp_path: Path) -> None:
@@ -132,5 +132,5 @@ def test_without_home_and_password_entry_one_message_names_the_variables() -> No
     env = dict.fromkeys(("HOME", "STREAMGAUGE_STATE", "XDG_STATE_HOME", "STREAMGAUGE_CACHE", "XDG_CACHE_HOME"), "")
     done = run_main("clean", code=code, env=env)
     assert done.returncode == 5
-    said = done.stderr.decode()
-    assert "there is no home directory" in said and "STREAMGAUGE_STATE" in said
+    message = done.stderr.decode()
+    assert "there is no home directory" in message and "STREAMGAUGE_STATE" in message

@@ -27,7 +27,7 @@ def unready(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(jars, "missing", missing)
 
 
-def said(command: str, columns: int, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def output_lines(command: str, columns: int, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     monkeypatch.setenv("COLUMNS", str(columns))
     result = CliRunner().invoke(app, [command], catch_exceptions=False)
     return result.stdout.splitlines()
@@ -37,17 +37,17 @@ def below(lines: list[str], start: str) -> str:
     """The line that starts so, with those that go on below it, in one."""
     place = next(place for place, line in enumerate(lines) if line.startswith(start))
     indent = len(lines[place]) - len(lines[place].lstrip())
-    found = [lines[place]]
+    block = [lines[place]]
     for line in lines[place + 1 :]:
         if len(line) - len(line.lstrip()) <= indent + 3:
             break
-        found.append(line)
-    return " ".join(" ".join(found).split())
+        block.append(line)
+    return " ".join(" ".join(block).split())
 
 
 @pytest.mark.usefixtures("unready")
 def test_doctor_says_what_an_engine_lacks_and_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    lines = said("doctor", 80, monkeypatch)
+    lines = output_lines("doctor", 80, monkeypatch)
     count = len(jars.locked("kafka-tools"))
     size_mb = sum(artifact.size for artifact in jars.locked("kafka-tools")) / 1e6
     assert below(lines, "–        engine echo") == (
@@ -64,7 +64,7 @@ def test_doctor_says_what_an_engine_lacks_and_how_to_get_it(monkeypatch: pytest.
 
 @pytest.mark.usefixtures("unready")
 def test_list_says_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    lines = said("list", 90, monkeypatch)
+    lines = output_lines("list", 90, monkeypatch)
     assert "lacks the package no-such-package (pip install 'streamgauge[echo]')" in below(lines, "  echo ")
     long = [line for line in lines if len(line) > 90]
     assert not [line for line in long if len(line.split()) > 1], "only a single word may be longer"

@@ -35,8 +35,8 @@ def row(*verdicts: str, runs: Sequence[int] = (), **changes: Any) -> ExperimentR
     ]
     verdict = verdicts[-1] if verdicts else None
     one = {"name": "stages-ingest", "scenario": "s/n", "dimensions": {"stage": "ingest"}, "purpose": "run"}
-    found = {"engine": "echo", "state": "done", "reason": "", "runs": max(runs, default=1), "verdict": verdict}
-    content = {**one, **found, "attempts": attempts, "directory": None, "summary": None, "capacity": None, **changes}
+    fields = {"engine": "echo", "state": "done", "reason": "", "runs": max(runs, default=1), "verdict": verdict}
+    content = {**one, **fields, "attempts": attempts, "directory": None, "summary": None, "capacity": None, **changes}
     return ExperimentRow.model_validate(content)
 
 

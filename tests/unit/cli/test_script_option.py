@@ -54,9 +54,9 @@ def test_evaluate_takes_the_old_name(tmp_path: Path, script: Path) -> None:
 
 @pytest.mark.parametrize("command", ["run", "plan", "capacity", "evaluate"])
 def test_help_shows_the_new_name_alone(command: str) -> None:
-    said = CliRunner().invoke(app, [command, "--help"]).stdout
-    assert "--script" in said
-    assert "--job" not in said
+    output = CliRunner().invoke(app, [command, "--help"]).stdout
+    assert "--script" in output
+    assert "--job" not in output
 
 
 def test_scripts_that_import_the_old_module_still_work() -> None:

@@ -19,10 +19,10 @@ def stages(scenario: str = "ospbench/latency", *settings: str, **given: Any) -> 
 
 
 def test_one_request_for_each_stage(tmp_path: Path) -> None:
-    found = stages("ospbench/latency", "stage=all", "cores=1", out=tmp_path)
-    assert list(found.requests) == ["ingest", "parse", "join", "tumbling", "sliding"]
-    assert found.lacking == {}
-    for stage, request in found.requests.items():
+    requests = stages("ospbench/latency", "stage=all", "cores=1", out=tmp_path)
+    assert list(requests.requests) == ["ingest", "parse", "join", "tumbling", "sliding"]
+    assert requests.lacking == {}
+    for stage, request in requests.requests.items():
         assert request.scenario.chosen == stage
         assert request.scenario.engine_options["cores"] == 1
         assert request.out == tmp_path / stage
@@ -30,26 +30,26 @@ def test_one_request_for_each_stage(tmp_path: Path) -> None:
 
 
 def test_stages_that_the_engine_lacks_are_named() -> None:
-    found = stages("ospbench/latency", "stage=all", engine="echo")
-    assert list(found.requests) == ["ingest", "parse"]
-    assert set(found.lacking) == {"join", "tumbling", "sliding"}
-    assert all(found.lacking.values())
-    assert found.choice == "stage"
-    (out,) = {request.out.parent for request in found.requests.values()}
-    assert out == found.out
+    requests = stages("ospbench/latency", "stage=all", engine="echo")
+    assert list(requests.requests) == ["ingest", "parse"]
+    assert set(requests.lacking) == {"join", "tumbling", "sliding"}
+    assert all(requests.lacking.values())
+    assert requests.choice == "stage"
+    (out,) = {request.out.parent for request in requests.requests.values()}
+    assert out == requests.out
 
 
 def test_they_are_called_as_the_scenario_calls_them() -> None:
-    found = stages("streambench/performance", "program=all", engine="echo")
-    assert (found.choice, list(found.requests)) == ("program", ["identity", "sink"])
+    requests = stages("streambench/performance", "program=all", engine="echo")
+    assert (requests.choice, list(requests.requests)) == ("program", ["identity", "sink"])
     with pytest.raises(UsageError, match="one program"):
         stages("streambench/performance", "program=all", script=Path("my.py"))
 
 
 def test_a_single_stage_is_an_ordinary_run(tmp_path: Path) -> None:
-    found = stages("ospbench/latency", "stage=parse", out=tmp_path)
-    assert found.out is None
-    assert found.requests["parse"].out == tmp_path
+    requests = stages("ospbench/latency", "stage=parse", out=tmp_path)
+    assert requests.out is None
+    assert requests.requests["parse"].out == tmp_path
 
 
 def test_ways_to_ask_wrongly(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -71,5 +71,5 @@ def test_the_first_exit_code_that_applies() -> None:
 
 def test_a_line_for_each_stage() -> None:
     latencies = {"total": {"p50": 12.34, "p99": 1234.5}, "latest": {"p50": 9, "p99": None}}
-    said = line(summary(latency_ms=latencies))
-    assert said == "VALID, total p50 12.3, total p99 1,234.5, latest p50 9.0, latest p99 – ms"
+    text = line(summary(latency_ms=latencies))
+    assert text == "VALID, total p50 12.3, total p99 1,234.5, latest p50 9.0, latest p99 – ms"

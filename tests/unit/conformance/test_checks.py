@@ -110,11 +110,11 @@ def test_a_plan_is_checked() -> None:
 )
 def test_gaps_are_strict(workloads: set[str], gaps: dict[str, str], says: str | None) -> None:
     engine = with_traits(Traits(workloads=frozenset(workloads), delivery="exactly-once", gaps=gaps))
-    found = checks.check_every_workload_is_run_or_declared_a_gap(
+    problem = checks.check_every_workload_is_run_or_declared_a_gap(
         planned(engine=engine, workloads=frozenset({"a", "b"}))
     )
-    assert (found is None) == (says is None)
-    assert says is None or says in (found or "")
+    assert (problem is None) == (says is None)
+    assert says is None or says in (problem or "")
 
 
 def test_transactions_are_checked_once_for_each_kind_of_result() -> None:

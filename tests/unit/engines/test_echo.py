@@ -110,22 +110,24 @@ def test_the_seed_decides_who_waits() -> None:
     assert first != other
 
 
-def taken_under(cap_per_s: int, there: Callable[[float, int], int], seconds: float, step_s: float = 0.01) -> list[int]:
+def consumed_under(
+    cap_per_s: int, there: Callable[[float, int], int], seconds: float, step_s: float = 0.01
+) -> list[int]:
     """How many were taken by the end of each step; ``there(now, taken)`` says how many could be."""
-    pace, taken, counts = Pace(cap_per_s, 100.0), 0, []
+    pace, consumed, counts = Pace(cap_per_s, 100.0), 0, []
     for step in range(round(seconds / step_s)):
         now = 100.0 + step * step_s
         allowed = pace.allowed(now)
         if allowed > 0:
-            count = min(allowed, there(now - 100.0, taken))
+            count = min(allowed, there(now - 100.0, consumed))
             pace.took(count, allowed, now)
-            taken += count
-        counts.append(taken)
+            consumed += count
+        counts.append(consumed)
     return counts
 
 
 def test_a_backlog_is_taken_at_the_cap_and_evenly() -> None:
-    counts = taken_under(5000, lambda now, taken: 10**9, seconds=20)
+    counts = consumed_under(5000, lambda now, consumed: 10**9, seconds=20)
     assert abs(counts[-1] - 100_000) <= 100
     each_second = [counts[at + 100] - counts[at] for at in range(0, 1800, 100)]
     assert max(each_second) - min(each_second) <= 100
@@ -133,16 +135,16 @@ def test_a_backlog_is_taken_at_the_cap_and_evenly() -> None:
 
 def test_a_fetch_that_comes_late_costs_nothing() -> None:
     """The client has nothing for 80 ms now and then, although the topic has."""
-    counts = taken_under(5000, lambda now, taken: 0 if now % 1 < 0.08 else 10**9, seconds=20)
+    counts = consumed_under(5000, lambda now, consumed: 0 if now % 1 < 0.08 else 10**9, seconds=20)
     assert abs(counts[-1] - 100_000) <= 500
 
 
 def test_a_quiet_spell_earns_no_burst() -> None:
-    counts = taken_under(1000, lambda now, taken: 0 if now < 10 else 10**9, seconds=12)
+    counts = consumed_under(1000, lambda now, consumed: 0 if now < 10 else 10**9, seconds=12)
     assert counts[999] == 0
     assert counts[1001] <= 1000 * CREDIT_S + 50
     assert counts[-1] <= 2000 + 1000 * CREDIT_S + 50
 
 
 def test_without_a_cap_everything_is_taken() -> None:
-    assert taken_under(0, lambda now, taken: 10**9, seconds=1)[-1] == 100 * MOST_AT_ONCE
+    assert consumed_under(0, lambda now, consumed: 10**9, seconds=1)[-1] == 100 * MOST_AT_ONCE

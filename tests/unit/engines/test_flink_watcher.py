@@ -32,11 +32,11 @@ class Answers:
 
 @pytest.fixture
 def answers() -> Iterator[Answers]:
-    found = Answers()
+    canned = Answers()
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            answer = found.next(self.path)
+            answer = canned.next(self.path)
             content = json.dumps(answer).encode()
             self.send_response(503 if answer is None else 200)
             self.send_header("Content-Length", str(len(content)))
@@ -47,10 +47,10 @@ def answers() -> Iterator[Answers]:
             pass
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        found.address = f"127.0.0.1:{server.server_address[1]}"
+        canned.address = f"127.0.0.1:{server.server_address[1]}"
         thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
-        yield found
+        yield canned
         server.shutdown()
         thread.join()
 
@@ -164,8 +164,8 @@ def test_one_interruption_is_said_once(usable: Answers, capsys: pytest.CaptureFi
         failures((9, "third"), (2, "second"), (1, "first")),
     )
     watch(Cluster(usable.address), JOB, NoPause(6))
-    said = [json.loads(line)["message"] for line in capsys.readouterr().out.splitlines()]
-    assert said == ["the job was interrupted: first", "the job was interrupted: third"]
+    messages = [json.loads(line)["message"] for line in capsys.readouterr().out.splitlines()]
+    assert messages == ["the job was interrupted: first", "the job was interrupted: third"]
 
 
 def test_it_says_how_many_records_of_all_partitions_were_read(
@@ -181,8 +181,8 @@ def test_it_says_how_many_records_of_all_partitions_were_read(
     )
     usable.say("/jobs/j/vertices/v/metrics", ALL_HELD[:3], ALL_HELD)
     watch(Cluster(usable.address), JOB, NoPause(5))
-    said = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert said == [{"event": "progress", "consumed": 0}, {"event": "progress", "consumed": 10 + 11 + 12 + 13}]
+    events = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert events == [{"event": "progress", "consumed": 0}, {"event": "progress", "consumed": 10 + 11 + 12 + 13}]
 
 
 def test_it_asks_for_many_partitions_in_questions_that_flink_takes(answers: Answers) -> None:

@@ -28,43 +28,45 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def found(project: Path, *, engine: str = "engine", jar: str = "library-1.jar") -> Path:
+def classes_path(project: Path, *, engine: str = "engine", jar: str = "library-1.jar") -> Path:
     return java.classes(engine, project / "engine", [project / jar])
 
 
 def test_classes_are_in_the_cache_under_the_engines_name(project: Path) -> None:
-    assert found(project).parent == project / "cache" / "classes"
-    assert found(project).name.startswith("engine-")
-    assert found(project) == found(project)
-    assert found(project, engine="other").name.startswith("other-")
-    assert not found(project).exists()
+    assert classes_path(project).parent == project / "cache" / "classes"
+    assert classes_path(project).name.startswith("engine-")
+    assert classes_path(project) == classes_path(project)
+    assert classes_path(project, engine="other").name.startswith("other-")
+    assert not classes_path(project).exists()
 
 
 @pytest.mark.parametrize("name", ["shared/a/Job.java", "engine/a/b/Main.java", "library-1.jar"])
 def test_whatever_goes_into_them_changes_their_place(project: Path, name: str) -> None:
-    before = found(project)
+    before = classes_path(project)
     (project / name).write_text("class Y { }")
-    assert found(project) != before
+    assert classes_path(project) != before
 
 
 def test_a_renamed_source_or_another_jar_changes_their_place(project: Path) -> None:
-    before = found(project)
-    assert found(project, jar="library-2.jar") != before
+    before = classes_path(project)
+    assert classes_path(project, jar="library-2.jar") != before
     (project / "engine/a/b/Main.java").rename(project / "engine/a/b/Other.java")
-    assert found(project) != before
+    assert classes_path(project) != before
 
 
 def test_another_compiler_changes_their_place(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    before = found(project)
+    before = classes_path(project)
     monkeypatch.setattr(java, "_compiler", lambda: Path("ecj-9.jar"))
-    assert found(project) != before
+    assert classes_path(project) != before
 
 
 def test_what_is_there_is_not_compiled_again(project: Path) -> None:
-    found(project).mkdir(parents=True)
-    said: list[str] = []
-    assert java.compile_java("engine", project / "engine", [project / "library-1.jar"], said.append) == found(project)
-    assert said == []
+    classes_path(project).mkdir(parents=True)
+    messages: list[str] = []
+    assert java.compile_java(
+        "engine", project / "engine", [project / "library-1.jar"], messages.append
+    ) == classes_path(project)
+    assert messages == []
 
 
 def test_a_missing_compiler_is_named_with_the_command_that_gets_it(project: Path) -> None:

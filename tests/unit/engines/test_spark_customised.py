@@ -36,8 +36,8 @@ def timers(spark: Any) -> list[int]:
 
 def test_a_join_leaves_no_state_and_no_timer() -> None:
     spark = in_spark(None)
-    found = spark.test("p", pair("lane1", 100))
-    assert [json.loads(row.value)["speed"] for row in found] == [50]
+    output = spark.test("p", pair("lane1", 100))
+    assert [json.loads(row.value)["speed"] for row in output] == [50]
     assert spark.peekValueState("point", "p") is None and timers(spark) == []
 
 

@@ -205,7 +205,7 @@ def test_micro_batches_are_declared(options: dict[str, Any], interval_s: float, 
 
 
 @pytest.mark.parametrize(
-    ("ends", "taken"),
+    ("ends", "expected"),
     [
         (['{"flow":{"0":3,"1":4}}', {"speed": {"0": 5}}], 12),
         # A query that joins its source with itself reads it twice: what both readers have is taken.
@@ -216,9 +216,9 @@ def test_micro_batches_are_declared(options: dict[str, Any], interval_s: float, 
         ([], None),
     ],
 )
-def test_consumed_is_what_every_source_has_of_our_topics(ends: list[Any], taken: int | None) -> None:
+def test_consumed_is_what_every_source_has_of_our_topics(ends: list[Any], expected: int | None) -> None:
     query: Any = SimpleNamespace(lastProgress={"sources": [{"endOffset": end} for end in ends]})
-    assert consumed(query, ["flow", "speed"]) == taken
+    assert consumed(query, ["flow", "speed"]) == expected
     assert consumed(SimpleNamespace(lastProgress=None), ["flow"]) is None  # type: ignore[arg-type]
 
 

@@ -86,13 +86,13 @@ def test_an_incomplete_second_is_published_at_the_watermark() -> None:
 def test_changes_against_the_seconds_before() -> None:
     point = Point("p", Stage(BOUND_MS, (1, 2)))
     for second, (cars, kmh) in enumerate([(4, 50), (0, 40), (6, 100)]):
-        found = batch(
+        published = batch(
             point,
             pair(f"{second}", "lane1", cars, kmh, second * 1000) + pair(f"{second}", "lane2", cars, kmh, second * 1000),
         )
         if not second:
-            assert [found[0][name] for name in found[0] if "change" in name] == [None] * 4
-    assert found == [
+            assert [published[0][name] for name in published[0] if "change" in name] == [None] * 4
+    assert published == [
         {
             "id": "p",
             "window_end_ms": 3000,
@@ -110,8 +110,8 @@ def test_a_change_is_published_once_more_when_the_second_before_changed() -> Non
     batch(point, pair("t", "lane1", 3, 80, 900) + pair("t", "lane2", 3, 80, 910))
     batch(point, pair("u", "lane1", 6, 80, 1900) + pair("u", "lane2", 6, 80, 1910))
     batch(point, pair("v", "lane1", 6, 80, 990))
-    found = batch(point, watermark_ms=2000 + BOUND_MS)
-    assert [(result["window_end_ms"], result["flow_change_1"], result["n"]) for result in found] == [
+    published = batch(point, watermark_ms=2000 + BOUND_MS)
+    assert [(result["window_end_ms"], result["flow_change_1"], result["n"]) for result in published] == [
         (1000, None, 3),
         (2000, 0.0, 5),
     ]

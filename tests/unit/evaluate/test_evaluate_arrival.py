@@ -46,33 +46,33 @@ def measured(
 
 
 def test_a_broker_that_takes_everything() -> None:
-    found = measured(1.0)
-    assert found is not None
-    assert (found.reasons(), found.warnings()) == ([], [])
+    shortfall = measured(1.0)
+    assert shortfall is not None
+    assert (shortfall.reasons(), shortfall.warnings()) == ([], [])
 
 
 @pytest.mark.parametrize("share", [0.98, 0.5])
 def test_a_broker_that_falls_behind_is_named(share: float) -> None:
-    found = measured(share)
-    assert found is not None
-    [reason] = found.reasons()
+    shortfall = measured(share)
+    assert shortfall is not None
+    [reason] = shortfall.reasons()
     assert reason.startswith("the broker did not take the load: what was offered and had not arrived grew by ")
     assert f"{RATE * (1 - share):.1f} records/s" in reason
     assert reason.endswith("the limit is 1 % of the offered rate, 10.0")
-    assert found.warnings() == []
+    assert shortfall.warnings() == []
 
 
 def test_a_generator_that_falls_behind_is_not_the_broker_s_fault() -> None:
-    found = measured(1 / 1.05, slowed_by=0.05)
-    assert found is not None
-    [reason] = found.reasons()
+    shortfall = measured(1 / 1.05, slowed_by=0.05)
+    assert shortfall is not None
+    [reason] = shortfall.reasons()
     assert reason.startswith("the generator did not send the load")
 
 
 def test_what_is_not_certain_is_a_warning() -> None:
-    found = measured(1.0)
-    assert found is not None
-    doubtful = dataclasses.replace(found, slope=dataclasses.replace(found.slope, low=-5.0, high=25.0))
+    shortfall = measured(1.0)
+    assert shortfall is not None
+    doubtful = dataclasses.replace(shortfall, slope=dataclasses.replace(shortfall.slope, low=-5.0, high=25.0))
     assert doubtful.reasons() == []
     assert doubtful.warnings()[0].startswith("cannot tell whether the broker took the whole load")
 
@@ -93,8 +93,8 @@ def test_under_a_ramp_a_broker_s_clock_is_no_shortfall() -> None:
 def test_the_time_of_a_broker_s_fault_is_exempt() -> None:
     """It stands still from 4 s to 10 s of the load, and catches up for as long again."""
     stalled = range(4, 16)
-    found = measured(1.0, stalled=stalled)
-    assert found is not None and found.slope.high > 10, "without a fault it counts"
+    shortfall = measured(1.0, stalled=stalled)
+    assert shortfall is not None and shortfall.slope.high > 10, "without a fault it counts"
     fault = FaultRecord(
         fault="pause broker for 6s at 4s",
         verb="pause",
@@ -107,11 +107,11 @@ def test_the_time_of_a_broker_s_fault_is_exempt() -> None:
     )
     outcome = Outcome.blank().with_changes(faults=[fault])
     processes = manifest(processes=[{"role": "broker", "group": "broker"}])
-    found = measured(1.0, stalled=stalled, outcome=outcome, manifest=processes)
-    assert found is not None and (found.reasons(), found.warnings()) == ([], [])
+    shortfall = measured(1.0, stalled=stalled, outcome=outcome, manifest=processes)
+    assert shortfall is not None and (shortfall.reasons(), shortfall.warnings()) == ([], [])
     other = manifest(processes=[{"role": "broker", "group": "engine"}])
-    found = measured(1.0, stalled=stalled, outcome=outcome, manifest=other)
-    assert found is not None and found.slope.high > 10, "a fault of the engine excuses nothing"
+    shortfall = measured(1.0, stalled=stalled, outcome=outcome, manifest=other)
+    assert shortfall is not None and shortfall.slope.high > 10, "a fault of the engine excuses nothing"
 
 
 def test_without_a_schedule_nothing_falls_behind() -> None:

@@ -50,9 +50,9 @@ def periodic(
         for _ in range(1100 if second == 19 else 25)
     ]
     stamps = Stamps(NONE, NONE, 0, NONE)
-    found = burst.measure(known, moments, tally(*results), sent(plan, late_ms), stamps, "total")
-    assert isinstance(found, PeriodicBursts)
-    return found
+    bursts = burst.measure(known, moments, tally(*results), sent(plan, late_ms), stamps, "total")
+    assert isinstance(bursts, PeriodicBursts)
+    return bursts
 
 
 EVERY_TEN = LoadPlan(
@@ -88,8 +88,8 @@ def test_latency_around_a_burst() -> None:
 
 def test_the_width_of_a_burst_is_from_its_first_to_its_last_record() -> None:
     # 420 records within 200 ms: the last one is due 419/420 of that after the first.
-    found = periodic(EVERY_TEN, {1: 60.0, 2: 0.0})
-    assert [each.width_ms for each in found.bursts] == pytest.approx([259.52381, 199.52381, 199.52381], abs=1e-5)
+    bursts = periodic(EVERY_TEN, {1: 60.0, 2: 0.0})
+    assert [each.width_ms for each in bursts.bursts] == pytest.approx([259.52381, 199.52381, 199.52381], abs=1e-5)
 
 
 ELEVEN_BURSTS = LoadPlan(
@@ -125,9 +125,9 @@ ENGINE_START_NS = START_NS + round(2.25 * NS_PER_S)
 def single(results: Tally, *, first_output_ms: int | None, appended: int = 5000) -> SingleBurst:
     known, moments = facts_of(BACKLOG, engine_start_ns=ENGINE_START_NS)
     stamps = Stamps(NONE, NONE, 0, NONE, first_output_ms=first_output_ms, backlog_appended=appended)
-    found = burst.measure(known, moments, results, Lateness(NONE, NONE, NONE), stamps, "total")
-    assert isinstance(found, SingleBurst)
-    return found
+    bursts = burst.measure(known, moments, results, Lateness(NONE, NONE, NONE), stamps, "total")
+    assert isinstance(bursts, SingleBurst)
+    return bursts
 
 
 def at_ms(second: float) -> int:
@@ -140,23 +140,28 @@ def test_first_output_and_catch_up_count_from_the_engines_start() -> None:
         row(phase="warmup", in_burst=1, answered_ms=at_ms(6.5)),
         row(answered_ms=at_ms(9.0)),  # of the base rate: catching up does not wait for it
     )
-    found = single(results, first_output_ms=at_ms(3.5))
-    assert found.figures().as_json() == {"kind": "single", "records": 5000, "first_output_s": 1.25, "caught_up_s": 4.25}
-    assert found.reasons() == []
-    assert len(found.warnings()) == 1, "that the latencies hold a wait"
+    figures = single(results, first_output_ms=at_ms(3.5))
+    assert figures.figures().as_json() == {
+        "kind": "single",
+        "records": 5000,
+        "first_output_s": 1.25,
+        "caught_up_s": 4.25,
+    }
+    assert figures.reasons() == []
+    assert len(figures.warnings()) == 1, "that the latencies hold a wait"
 
 
 @pytest.mark.parametrize("fate", ["lost", "unfinished", "wrong"])
 def test_an_engine_that_leaves_some_of_the_backlog_has_not_caught_up(fate: str) -> None:
     results = tally(row(in_burst=1, answered_ms=at_ms(4.0)), row(in_burst=1, fate=fate, answered_ms=at_ms(4.0)))
-    found = single(results, first_output_ms=at_ms(3.5))
-    assert (found.first_output_s, found.caught_up_s) == (1.25, None)
-    assert "1 of the 2 results of the backlog had no right answer" in found.warnings()[1]
+    figures = single(results, first_output_ms=at_ms(3.5))
+    assert (figures.first_output_s, figures.caught_up_s) == (1.25, None)
+    assert "1 of the 2 results of the backlog had no right answer" in figures.warnings()[1]
 
 
 def test_no_output_at_all() -> None:
-    found = single(tally(row(in_burst=1, fate="lost")), first_output_ms=None)
-    assert (found.first_output_s, found.caught_up_s) == (None, None)
+    figures = single(tally(row(in_burst=1, fate="lost")), first_output_ms=None)
+    assert (figures.first_output_s, figures.caught_up_s) == (None, None)
 
 
 def test_a_backlog_that_was_not_there_makes_the_run_invalid() -> None:

@@ -28,9 +28,9 @@ CALIBRATION = Calibration.model_validate(CONTENT)
     ],
 )
 def test_marks(total_ms: float | None, latest_ms: float | None, rate: float | None, marked: list[str]) -> None:
-    said = warnings(CALIBRATION, total_p50_ms=total_ms, latest_p50_ms=latest_ms, rate_per_s=rate)
-    assert len(said) == len(marked)
-    assert all(mark in sentence for mark, sentence in zip(marked, said, strict=True))
+    messages = warnings(CALIBRATION, total_p50_ms=total_ms, latest_p50_ms=latest_ms, rate_per_s=rate)
+    assert len(messages) == len(marked)
+    assert all(mark in sentence for mark, sentence in zip(marked, messages, strict=True))
 
 
 def test_a_machine_without_calibration() -> None:

@@ -10,15 +10,16 @@ from streamgauge.evaluate.metrics import clock
 from streamgauge.evaluate.metrics.clock import Bound
 from streamgauge.evaluate.metrics.generator import Ledger
 from streamgauge.model import NS_PER_MS, NS_PER_S
+from streamgauge.model.samples import ClockSample
 
 
-def samples(*offsets_ms: float, bracket_ns: int = 0, first_s: int = 0) -> list[dict[str, int]]:
+def samples(*offsets_ms: float, bracket_ns: int = 0, first_s: int = 0) -> list[ClockSample]:
     return [
-        {
-            "t_ns": START_NS + (first_s + second) * NS_PER_S + round(ms * NS_PER_MS),
-            "mono_ns": second * NS_PER_S,
-            "bracket_ns": bracket_ns,
-        }
+        ClockSample(
+            t_ns=START_NS + (first_s + second) * NS_PER_S + round(ms * NS_PER_MS),
+            mono_ns=second * NS_PER_S,
+            bracket_ns=bracket_ns,
+        )
         for second, ms in enumerate(offsets_ms)
     ]
 

@@ -48,7 +48,7 @@ def test_a_latency_of_nothing_has_a_ratio() -> None:
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "runs", "said"),
+    ("low", "high", "runs", "expected"),
     [
         (1.051, 1.2, 5, "slower"),
         (1.05, 1.2, 5, "cannot tell"),
@@ -61,30 +61,30 @@ def test_a_latency_of_nothing_has_a_ratio() -> None:
         (1.051, 1.2, 3, "slower"),
     ],
 )
-def test_the_word(low: float, high: float, runs: int, said: str) -> None:
-    assert word(low, high, runs) == said
+def test_the_word(low: float, high: float, runs: int, expected: str) -> None:
+    assert word(low, high, runs) == expected
 
 
 def words(true_ratio: float, noise: float, pairs: int) -> Counter[str]:
     random = np.random.default_rng(20)
-    said: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for _ in range(pairs):
         a = (1000 * np.exp(random.normal(0, noise, 5))).tolist()
         b = (1000 * true_ratio * np.exp(random.normal(0, noise, 5))).tolist()
-        said[word(*ratio_interval(a, b), 5)] += 1
-    return said
+        counts[word(*ratio_interval(a, b), 5)] += 1
+    return counts
 
 
 @pytest.mark.parametrize("noise", [0.02, 0.05, 0.10])
 def test_equal_engines_are_practically_never_told_apart(noise: float) -> None:
-    said = words(1.0, noise, pairs=200)
-    assert said["slower"] + said["faster"] <= 0.02 * 200
+    counts = words(1.0, noise, pairs=200)
+    assert counts["slower"] + counts["faster"] <= 0.02 * 200
 
 
 def test_a_tenth_is_seen_through_little_noise() -> None:
-    said = words(1.1, 0.01, pairs=100)
-    assert said["slower"] >= 95
-    assert not said["faster"]
+    counts = words(1.1, 0.01, pairs=100)
+    assert counts["slower"] >= 95
+    assert not counts["faster"]
 
 
 def test_how_many_runs_would_tell() -> None:

@@ -11,6 +11,7 @@ import pytest
 from streamgauge.evaluate.facts import Moments
 from streamgauge.evaluate.metrics import consumed, processing, throughput
 from streamgauge.model import NS_PER_MS, NS_PER_S
+from streamgauge.model.samples import PositionsSample
 
 START_NS = 1_767_225_600 * NS_PER_S
 
@@ -18,17 +19,18 @@ START_NS = 1_767_225_600 * NS_PER_S
 class Run(SimpleNamespace):
     """A run directory that holds these positions."""
 
-    def samples(self, kind: str) -> list[dict[str, Any]]:
-        assert kind == "positions"
+    def samples(self, kind: type[PositionsSample]) -> list[PositionsSample]:
+        assert kind is PositionsSample
         return list(self.positions)
 
 
-def position(at_s: float, appended: int, taken: int | None) -> dict[str, Any]:
-    return {"t_ns": START_NS + round(at_s * NS_PER_S), "appended": {"records": appended}, "consumed": taken}
+def position(at_s: float, appended: int, consumed_records: int | None) -> PositionsSample:
+    t_ns = START_NS + round(at_s * NS_PER_S)
+    return PositionsSample(t_ns=t_ns, appended={"records": appended}, consumed=consumed_records)
 
 
 @pytest.mark.parametrize(
-    ("taken", "drain", "expected"),
+    ("last", "drain", "expected"),
     [
         (100, "quiet", {"matched": 100, "lost": 0, "unfinished": 0}),
         (150, "quiet", {"matched": 100, "lost": 0, "unfinished": 0}),
@@ -38,15 +40,15 @@ def position(at_s: float, appended: int, taken: int | None) -> dict[str, Any]:
     ],
 )
 def test_without_results_everything_must_be_consumed(
-    monkeypatch: pytest.MonkeyPatch, taken: int | None, drain: str, expected: dict[str, int]
+    monkeypatch: pytest.MonkeyPatch, last: int | None, drain: str, expected: dict[str, int]
 ) -> None:
     monkeypatch.setattr(throughput, "rows_recorded", lambda run, facts: {"records": 100})
-    run = Run(positions=[position(1, 100, 10), position(2, 100, taken)] if taken else [position(1, 100, None)])
+    run = Run(positions=[position(1, 100, 10), position(2, 100, last)] if last else [position(1, 100, None)])
     facts: Any = SimpleNamespace(outcome=SimpleNamespace(drain=drain))
     counts = consumed.results(run, facts)  # type: ignore[arg-type]
     assert {name: counts[name] for name in expected} == expected
     assert (counts["expected"], counts["wrong"], counts["unexpected"]) == (100, 0, 0)
-    assert consumed.is_reported(run) is (taken is not None)  # type: ignore[arg-type]
+    assert consumed.is_reported(run) is (last is not None)  # type: ignore[arg-type]
 
 
 def test_when_everything_was_consumed() -> None:
@@ -61,9 +63,9 @@ def test_how_fast_what_was_there_was_processed(monkeypatch: pytest.MonkeyPatch) 
     facts: Any = SimpleNamespace(outcome=outcome, plan=SimpleNamespace(shape="preloaded"))
     start_ms = START_NS // NS_PER_MS
     run: Any = None
-    found = processing.measure(run, facts, start_ms + 6000, start_ms + 15_000, 1000, start_ms + 16_000)
-    assert found is not None
-    assert found.figures() == {
+    figures = processing.measure(run, facts, start_ms + 6000, start_ms + 15_000, 1000, start_ms + 16_000)
+    assert figures is not None
+    assert figures.figures() == {
         "records": 1000,
         "bytes": 60_000,
         "startup_s": 5.0,
@@ -99,9 +101,9 @@ def test_records_without_a_result_are_processed_after_the_last_one(
     facts: Any = SimpleNamespace(outcome=outcome, plan=SimpleNamespace(shape="preloaded"))
     start_ms, run = START_NS // NS_PER_MS, None
     consumed_ms = None if consumed_s is None else start_ms + 1000 * consumed_s
-    found = processing.measure(run, facts, start_ms + 6000, start_ms + 15_000, answered, consumed_ms)  # type: ignore[arg-type]
-    assert found is not None and found.seconds == seconds
-    assert [warning in text for text in found.warnings()] == ([True] if warning else [])
+    figures = processing.measure(run, facts, start_ms + 6000, start_ms + 15_000, answered, consumed_ms)  # type: ignore[arg-type]
+    assert figures is not None and figures.seconds == seconds
+    assert [warning in text for text in figures.warnings()] == ([True] if warning else [])
 
 
 def test_dropped_inputs_leave_the_backlog_when_they_are_consumed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -43,14 +43,14 @@ def reasons(sent: Ledger, median_ms: float | None = None) -> list[str]:
 
 
 def test_lateness_of_each_record() -> None:
-    found = measured(ledger())
-    assert found.offered == 10_000
-    assert (found.late_ms.count, found.late_ms.max, found.late_ms.percentile(500)) == (10_000, 9.0, 4.5)
-    assert (found.sent, found.worst_second) == (10_000, 1000)
-    assert found.sent_per_second.tolist() == [1000] * 12 + [0] * 5
-    assert found.late_max_per_second == [9.0] * 12 + [None] * 5
+    figures = measured(ledger())
+    assert figures.offered == 10_000
+    assert (figures.late_ms.count, figures.late_ms.max, figures.late_ms.percentile(500)) == (10_000, 9.0, 4.5)
+    assert (figures.sent, figures.worst_second) == (10_000, 1000)
+    assert figures.sent_per_second.tolist() == [1000] * 12 + [0] * 5
+    assert figures.late_max_per_second == [9.0] * 12 + [None] * 5
     assert reasons(ledger()) == []
-    assert generator.warnings(found) == []
+    assert generator.warnings(figures) == []
 
 
 def test_a_record_too_late() -> None:
@@ -96,9 +96,9 @@ def test_a_run_that_was_cut_short_is_not_blamed_on_the_generator() -> None:
     moments = dataclasses.replace(moments, drain_end_ns=START_NS + 5 * NS_PER_S)
     sent = ledger()
     half = Ledger(*(getattr(sent, field.name)[:499] for field in dataclasses.fields(Ledger)))
-    found = generator.measure(half, Lateness.of(half, known, moments), known, moments, None)
-    assert found.offered == 4000
-    assert generator.reasons(found, moments) == []
+    figures = generator.measure(half, Lateness.of(half, known, moments), known, moments, None)
+    assert figures.offered == 4000
+    assert generator.reasons(figures, moments) == []
 
 
 def test_delivery_errors() -> None:

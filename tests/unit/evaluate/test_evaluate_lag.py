@@ -14,7 +14,7 @@ from streamgauge.evaluate.metrics.trend import Series, Slope
 
 
 def test_backlog_is_what_was_appended_and_not_yet_answered() -> None:
-    found = tally(
+    rows = tally(
         row(appended=0, answered=0),
         row(appended=0, answered=2, inputs=3),
         row(appended=1, answered=3, fate="wrong"),
@@ -22,19 +22,19 @@ def test_backlog_is_what_was_appended_and_not_yet_answered() -> None:
         row(appended=1, answered=3, fate="lost", inputs=10, open_at_end=10),
         row(appended=3, answered=1),  # stamped before it was asked for: in no backlog
     )
-    assert lag.backlog_per_second(found, 5).tolist() == [3, 4, 3, 2, 2]
-    assert lag.backlog_at_end(found) == 2
+    assert lag.backlog_per_second(rows, 5).tolist() == [3, 4, 3, 2, 2]
+    assert lag.backlog_at_end(rows) == 2
 
 
 def test_a_record_behind_several_results_is_in_the_backlog_once() -> None:
     """A window that slides over three seconds: each row needs 6 records, 2 of which are its own."""
-    found = tally(
+    rows = tally(
         row(appended=0, answered=1, inputs=2),
         row(appended=1, answered=2, inputs=4, new_inputs=2),
         row(appended=2, answered=3, inputs=6, new_inputs=2),
         row(appended=3, answered=4, inputs=6, new_inputs=2),
     )
-    assert lag.backlog_per_second(found, 5).tolist() == [2, 2, 2, 2, 0]
+    assert lag.backlog_per_second(rows, 5).tolist() == [2, 2, 2, 2, 0]
 
 
 def test_the_backlog_of_a_second_is_its_mean_over_time() -> None:
@@ -76,10 +76,10 @@ def test_too_short_for_a_slope() -> None:
 
 
 def test_a_series_leaves_out_seconds_without_a_value() -> None:
-    found = Series.of([9.0, None, 2.0, None, 4.0, 5.0, 6.0, 7.0], range(1, 20))
-    assert (found.seconds.tolist(), found.values.tolist()) == ([2, 4, 5, 6, 7], [2.0, 4.0, 5.0, 6.0, 7.0])
-    assert found.slope() == Slope(1.0, 1.0, 1.0)
-    assert [half.seconds.tolist() for half in found.halves()] == [[2, 4], [5, 6, 7]]
+    series = Series.of([9.0, None, 2.0, None, 4.0, 5.0, 6.0, 7.0], range(1, 20))
+    assert (series.seconds.tolist(), series.values.tolist()) == ([2, 4, 5, 6, 7], [2.0, 4.0, 5.0, 6.0, 7.0])
+    assert series.slope() == Slope(1.0, 1.0, 1.0)
+    assert [half.seconds.tolist() for half in series.halves()] == [[2, 4], [5, 6, 7]]
 
 
 def test_the_interval_is_wider_where_seconds_resemble_the_next() -> None:
@@ -89,9 +89,9 @@ def test_the_interval_is_wider_where_seconds_resemble_the_next() -> None:
     shuffled = np.random.default_rng(1).permutation(waves)
     widths = []
     for noise in (shuffled, waves):
-        found = Series.of((3.0 * seconds + noise).tolist(), range(60)).slope()
-        assert found is not None and found.low < 3.0 < found.high
-        widths.append(found.high - found.low)
+        slope = Series.of((3.0 * seconds + noise).tolist(), range(60)).slope()
+        assert slope is not None and slope.low < 3.0 < slope.high
+        widths.append(slope.high - slope.low)
     # Neighbours correlate by about 0.97: the square root of 1.97 / 0.03 is 8.
     assert widths[1] > 4 * widths[0]
 
@@ -134,9 +134,9 @@ def of_slope(slope: Slope | None, median_ms: float | None = 100.0) -> sustained.
     ],
 )
 def test_slope_rule(slope: Slope | None, median_ms: float | None, held: bool | None) -> None:
-    found = sustained.apply("slope", of_slope(slope, median_ms))
-    assert found.held is held
-    assert bool(found.why) is (held is not True)
+    finding = sustained.apply("slope", of_slope(slope, median_ms))
+    assert finding.held is held
+    assert bool(finding.why) is (held is not True)
 
 
 def test_no_rule_and_unknown_rule() -> None:
@@ -146,16 +146,16 @@ def test_no_rule_and_unknown_rule() -> None:
 
 
 def test_overload_and_doubt_are_told_apart() -> None:
-    def found(slope: Slope) -> sustained.Finding:
+    def finding(slope: Slope) -> sustained.Finding:
         return sustained.apply("slope", of_slope(slope))
 
-    assert found(Slope(0.012, 0.011, 0.013)) == sustained.Finding(
+    assert finding(Slope(0.012, 0.011, 0.013)) == sustained.Finding(
         False, "overloaded: the backlog grew by 1.2 % of the offered rate (at least 1.1 %); the limit is 1.0 %"
     )
     for doubtful in (Slope(0.001, -0.001, 0.013), Slope(0.012, 0.0099, 0.013)):
-        assert found(doubtful).held is None
-        assert "undecided: the backlog may have grown by up to 1.3 % of the offered rate" in found(doubtful).why
-    assert found(Slope(0.001, -0.001, 0.0099)) == sustained.Finding(True)
+        assert finding(doubtful).held is None
+        assert "undecided: the backlog may have grown by up to 1.3 % of the offered rate" in finding(doubtful).why
+    assert finding(Slope(0.001, -0.001, 0.0099)) == sustained.Finding(True)
 
 
 @pytest.mark.parametrize(("missing", "held"), [(0.0101, False), (0.01, True)])
@@ -164,6 +164,6 @@ def test_no_rate_is_sustained_whose_results_are_missing(rule: str, missing: floa
     calm = Series.of(np.full(80, 5.0), range(80))
     fifths = (5.0,) * 5
     evidence = sustained.Evidence(5.0, calm, calm, calm, missing, fifths_ms=fifths, drained_s=1.0)
-    found = sustained.apply(rule, evidence)
-    assert found.held is held
-    assert held or found.why.startswith("not sustained: 1.0 % of the expected results did not come out")
+    finding = sustained.apply(rule, evidence)
+    assert finding.held is held
+    assert held or finding.why.startswith("not sustained: 1.0 % of the expected results did not come out")

@@ -24,8 +24,8 @@ def of(*values: float) -> Distribution:
 
 @given(st.lists(st.integers(-1000, 100_000), min_size=1, max_size=300), st.sampled_from([500, 900, 990, 999]))
 def test_percentiles_are_those_of_numpy(values: list[int], permille: int) -> None:
-    found = of(*values).percentile(permille, above=0)
-    assert found == pytest.approx(np.percentile(values, permille / 10), abs=1e-6)
+    percentile = of(*values).percentile(permille, above=0)
+    assert percentile == pytest.approx(np.percentile(values, permille / 10), abs=1e-6)
 
 
 def test_counted_samples_are_the_same_as_single_ones() -> None:
@@ -48,8 +48,8 @@ def test_no_samples() -> None:
 
 
 def test_latencies_of_the_measured_interval_only() -> None:
-    found = distributions(tally(row(total=7, latest=4, average=5.5), row(phase="tail"), row(fate="wrong")))
-    assert {kind: d.values.tolist() for kind, d in found.items()} == {
+    by_kind = distributions(tally(row(total=7, latest=4, average=5.5), row(phase="tail"), row(fate="wrong")))
+    assert {kind: d.values.tolist() for kind, d in by_kind.items()} == {
         "total": [7.0],
         "latest": [4.0],
         "average": [5.5],
@@ -64,14 +64,14 @@ def censored(values: list[float], bounds: list[float]) -> Distribution:
 
 def test_missing_results_are_longer_than_all_others() -> None:
     """1,000 results of 1 … 1,000 ms, 100 of which never came: the run ended after each had taken 5 s."""
-    found = censored([float(n) for n in range(1, 901)], [5000.0] * 100).figures()
-    assert (found["count"], found["missing"]) == (900, 100)
-    assert found["p50"] == pytest.approx(500.5)
-    assert found["p90"] == pytest.approx(900.0), "just as many are missing as lie above it"
-    assert (found["p99"], found["p99_at_least"]) == (None, 5000.0)
-    assert (found["max"], found["max_at_least"]) == (None, 5000.0)
-    assert (found["mean"], found["mean_at_least"]) == (None, pytest.approx((900 * 450.5 + 100 * 5000) / 1000))
-    assert "p50_at_least" not in found and "p90_at_least" not in found
+    figures = censored([float(n) for n in range(1, 901)], [5000.0] * 100).figures()
+    assert (figures["count"], figures["missing"]) == (900, 100)
+    assert figures["p50"] == pytest.approx(500.5)
+    assert figures["p90"] == pytest.approx(900.0), "just as many are missing as lie above it"
+    assert (figures["p99"], figures["p99_at_least"]) == (None, 5000.0)
+    assert (figures["max"], figures["max_at_least"]) == (None, 5000.0)
+    assert (figures["mean"], figures["mean_at_least"]) == (None, pytest.approx((900 * 450.5 + 100 * 5000) / 1000))
+    assert "p50_at_least" not in figures and "p90_at_least" not in figures
 
 
 def test_one_more_missing_result_leaves_the_percentile_unknown() -> None:
@@ -82,8 +82,8 @@ def test_one_more_missing_result_leaves_the_percentile_unknown() -> None:
 
 def test_the_lower_bound_of_a_result_that_was_due_late_is_short() -> None:
     """Results that were due just before the end had taken 1 ms then: the bound must not claim more."""
-    found = censored([100.0] * 80, [1.0] * 20).figures()
-    assert (found["p50"], found["p90"], found["p90_at_least"]) == (100.0, None, 100.0)
+    figures = censored([100.0] * 80, [1.0] * 20).figures()
+    assert (figures["p50"], figures["p90"], figures["p90_at_least"]) == (100.0, None, 100.0)
     assert censored([100.0] * 40, [1.0] * 60).figures()["p50_at_least"] == 1.0
 
 
@@ -98,10 +98,10 @@ def test_a_lower_bound_never_exceeds_what_came_later(values: list[int], waits: l
 def test_missing_results_of_a_run_and_of_each_second() -> None:
     came = [row(second=1, total=10, latest=8) for _ in range(30)]
     silent = [row(second=2, total=60_000, latest=59_998, fate=fate) for fate in ("unfinished", "lost") * 20]
-    found = distributions(tally(*came, *silent, row(phase="tail", fate="unfinished")))
-    assert (found["total"].count, found["total"].missing) == (30, 40)
-    assert found["total"].figures()["p50_at_least"] == 60_000
-    assert found["latest"].figures()["p50_at_least"] == 59_998
+    by_kind = distributions(tally(*came, *silent, row(phase="tail", fate="unfinished")))
+    assert (by_kind["total"].count, by_kind["total"].missing) == (30, 40)
+    assert by_kind["total"].figures()["p50_at_least"] == 60_000
+    assert by_kind["latest"].figures()["p50_at_least"] == 59_998
     by_second = per_second(tally(*came, *silent), "total", 4)
     assert by_second["p50"] == [None, 10.0, None, None]
     assert by_second["max"] == [None, 10.0, None, None]
@@ -126,9 +126,9 @@ def test_percentiles_that_are_mostly_the_generators() -> None:
 
 def test_series_by_the_second_of_the_anchor() -> None:
     rows = [row(second=1, total=n, phase="warmup") for n in range(20)] + [row(second=3, total=70)]
-    found = per_second(tally(*rows), "total", 5)
-    assert found["p50"] == [None, 9.5, None, None, None]
-    assert found["max"] == [None, 19.0, None, 70.0, None]
+    series = per_second(tally(*rows), "total", 5)
+    assert series["p50"] == [None, 9.5, None, None, None]
+    assert series["max"] == [None, 19.0, None, 70.0, None]
 
 
 def test_warmup_advice() -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 
@@ -12,15 +10,16 @@ from streamgauge.evaluate.facts import Moments
 from streamgauge.evaluate.metrics import consumed
 from streamgauge.evaluate.metrics.trend import Series
 from streamgauge.model import NS_PER_S
+from streamgauge.model.samples import PositionsSample
 from streamgauge.model.summary import ScriptUsed
 
 START_NS = 1_767_225_600 * NS_PER_S
 MOMENTS = Moments(START_NS, START_NS + NS_PER_S, *(START_NS + second * NS_PER_S for second in (3, 4, 5)))
 
 
-def sample(at_s: float, appended: int, consumed: int | None) -> dict[str, Any]:
+def sample(at_s: float, appended: int, consumed: int | None) -> PositionsSample:
     inputs = {"flow": appended, "speed": appended, "output": 99}
-    return {"t_ns": START_NS + round(at_s * NS_PER_S), "appended": inputs, "consumed": consumed}
+    return PositionsSample(t_ns=START_NS + round(at_s * NS_PER_S), appended=inputs, consumed=consumed)
 
 
 def test_the_backlog_is_what_the_inputs_hold_and_the_engine_has_not_taken() -> None:
@@ -39,9 +38,9 @@ def test_the_backlog_is_what_the_inputs_hold_and_the_engine_has_not_taken() -> N
 def test_without_latencies_the_backlog_decides(growth: float, held: bool) -> None:
     seconds = np.arange(10)
     evidence = sustained.Evidence(median_ms=None, waiting=Series(seconds, growth / 100 * seconds))
-    found = sustained.by_backlog("ospbench", evidence)
-    assert found.held is held
-    assert "only the slope of the backlog" in found.notes[0]
+    finding = sustained.by_backlog("ospbench", evidence)
+    assert finding.held is held
+    assert "only the slope of the backlog" in finding.notes[0]
     assert sustained.by_backlog(None, evidence) == sustained.Finding(None)
 
 

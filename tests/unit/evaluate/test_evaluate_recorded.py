@@ -49,9 +49,9 @@ def test_missing_rows_are_refused(run: RunDir, stream: str) -> None:
         check(run)
     # Before Spark is asked for anything, and before there is a verdict.
     run.summary_path.unlink()
-    with pytest.raises(UsageError, match="do not agree") as told:
+    with pytest.raises(UsageError, match="do not agree") as refused:
         evaluate(lambda: pytest.fail("Spark is not needed"), run)
-    assert told.value.exit_code == 2
+    assert refused.value.exit_code == 2
     assert not run.summary_path.exists()
 
 

@@ -52,14 +52,14 @@ def seen(outputs_ms: Any, latencies: dict[int, float | None], backlog: dict[int,
     )
 
 
-def recovered(found: Seen, fault_s: float, *, first_s: float | None = None, until_s: float = 21.0) -> Recovery:
+def recovered(observed: Seen, fault_s: float, *, first_s: float | None = None, until_s: float = 21.0) -> Recovery:
     moments = facts(measured_s=MEASURED_S)[1]
-    return recover(found, moments, at(fault_s), at(fault_s if first_s is None else first_s), at(until_s))
+    return recover(observed, moments, at(fault_s), at(fault_s if first_s is None else first_s), at(until_s))
 
 
 def test_worked_by_hand() -> None:
     """The example of docs/reference/measurement.md#faults."""
-    found = recovered(
+    measured = recovered(
         seen(
             outputs((1, 8.45), (10.5, 26)),
             {8: 2000.0, 9: 1200.0, 10: 400.0, 11: 60.0},
@@ -67,74 +67,74 @@ def test_worked_by_hand() -> None:
         ),
         8.45,
     )
-    assert found.outage_s == pytest.approx(2.1)
-    assert found.gap_before_s == pytest.approx(0.1)
-    assert found.first_output_s == pytest.approx(2.05)
-    assert (found.latency_limit_ms, found.backlog_limit) == (50.0, 10.0)
-    assert found.latency_back_s == pytest.approx(3.55)
-    assert found.backlog_back_s == pytest.approx(3.55)
+    assert measured.outage_s == pytest.approx(2.1)
+    assert measured.gap_before_s == pytest.approx(0.1)
+    assert measured.first_output_s == pytest.approx(2.05)
+    assert (measured.latency_limit_ms, measured.backlog_limit) == (50.0, 10.0)
+    assert measured.latency_back_s == pytest.approx(3.55)
+    assert measured.backlog_back_s == pytest.approx(3.55)
 
 
 def test_one_second_inside_is_not_back_yet() -> None:
     latencies: dict[int, float | None] = {8: 900.0, 9: 900.0, 10: 900.0, 12: 51.0, 14: None}
-    found = recovered(seen(outputs((1, 8.45), (10.5, 26)), latencies, {11: 11, 13: 11}), 8.45)
-    assert found.latency_back_s == pytest.approx(15 - 8.45)
-    assert found.backlog_back_s == pytest.approx(15 - 8.45)
+    measured = recovered(seen(outputs((1, 8.45), (10.5, 26)), latencies, {11: 11, 13: 11}), 8.45)
+    assert measured.latency_back_s == pytest.approx(15 - 8.45)
+    assert measured.backlog_back_s == pytest.approx(15 - 8.45)
 
 
 def test_a_system_that_does_not_stop() -> None:
     """Micro-batches of half a second: a gap of half a second after the fault is nothing new."""
-    found = recovered(seen(outputs((1, 26), every_ms=500), {}, {}), 8.45)
-    assert (found.outage_s, found.gap_before_s) == (0.5, 0.5)
-    assert found.first_output_s == pytest.approx(0.05)
-    assert (found.latency_back_s, found.backlog_back_s) == (0.0, 0.0)
+    measured = recovered(seen(outputs((1, 26), every_ms=500), {}, {}), 8.45)
+    assert (measured.outage_s, measured.gap_before_s) == (0.5, 0.5)
+    assert measured.first_output_s == pytest.approx(0.05)
+    assert (measured.latency_back_s, measured.backlog_back_s) == (0.0, 0.0)
 
 
 def test_a_part_of_a_system_that_does_not_stop() -> None:
     """Other workers go on, but what the dead one had to do waits: latency and backlog tell, the output does not."""
     late: dict[int, float | None] = {second: 9000.0 - 1000 * (second - 8) for second in range(8, 15)}
-    found = recovered(seen(outputs((1, 26)), late, dict.fromkeys(range(8, 15), 99)), 8.45)
-    assert found.outage_s == pytest.approx(0.1)
-    assert found.latency_back_s == pytest.approx(15 - 8.45)
-    assert found.backlog_back_s == pytest.approx(16 - 8.45)
+    measured = recovered(seen(outputs((1, 26)), late, dict.fromkeys(range(8, 15), 99)), 8.45)
+    assert measured.outage_s == pytest.approx(0.1)
+    assert measured.latency_back_s == pytest.approx(15 - 8.45)
+    assert measured.backlog_back_s == pytest.approx(16 - 8.45)
 
 
 def test_a_part_that_is_back_within_the_second() -> None:
-    found = recovered(seen(outputs((1, 26)), {8: 900.0}, {}), 8.45)
-    assert (found.latency_back_s, found.backlog_back_s) == (pytest.approx(9 - 8.45), 0.0)
+    measured = recovered(seen(outputs((1, 26)), {8: 900.0}, {}), 8.45)
+    assert (measured.latency_back_s, measured.backlog_back_s) == (pytest.approx(9 - 8.45), 0.0)
 
 
 def test_an_outage_that_begins_a_while_after_the_fault() -> None:
     """The rest of the system worked on until it noticed; what was inside its limits before the outage is not back."""
-    found = recovered(seen(outputs((1, 11.05), (15.5, 26)), {11: 4000.0, 15: 400.0}, {11: 99, 15: 20}), 8.45)
-    assert found.outage_s == pytest.approx(4.5)
-    assert found.first_output_s == pytest.approx(15.5 - 8.45)
-    assert found.latency_back_s == pytest.approx(16 - 8.45)
-    assert found.backlog_back_s == pytest.approx(17 - 8.45)
+    measured = recovered(seen(outputs((1, 11.05), (15.5, 26)), {11: 4000.0, 15: 400.0}, {11: 99, 15: 20}), 8.45)
+    assert measured.outage_s == pytest.approx(4.5)
+    assert measured.first_output_s == pytest.approx(15.5 - 8.45)
+    assert measured.latency_back_s == pytest.approx(16 - 8.45)
+    assert measured.backlog_back_s == pytest.approx(17 - 8.45)
 
 
 def test_nothing_came_any_more() -> None:
-    found = recovered(seen(outputs((1, 8.45)), dict.fromkeys(range(8, 27)), dict.fromkeys(range(8, 27), 500)), 8.45)
-    assert found.outage_s == pytest.approx(27 - 8.4)
-    assert (found.first_output_s, found.latency_back_s, found.backlog_back_s) == (None, None, None)
+    measured = recovered(seen(outputs((1, 8.45)), dict.fromkeys(range(8, 27)), dict.fromkeys(range(8, 27), 500)), 8.45)
+    assert measured.outage_s == pytest.approx(27 - 8.4)
+    assert (measured.first_output_s, measured.latency_back_s, measured.backlog_back_s) == (None, None, None)
 
 
 def test_output_that_comes_back_too_late_to_be_inside_again() -> None:
-    found = recovered(seen(outputs((1, 8.45), (19.5, 26)), dict.fromkeys(range(8, 20), 900.0), {}), 8.45)
-    assert found.first_output_s == pytest.approx(19.5 - 8.45)
-    assert found.latency_back_s is None
+    measured = recovered(seen(outputs((1, 8.45), (19.5, 26)), dict.fromkeys(range(8, 20), 900.0), {}), 8.45)
+    assert measured.first_output_s == pytest.approx(19.5 - 8.45)
+    assert measured.latency_back_s is None
 
 
 def test_too_little_before_the_fault_to_compare_with() -> None:
-    found = recovered(seen(outputs((1, 5.05), (7.0, 26)), {}, {}), 5.05)
-    assert found.outage_s == pytest.approx(2.0)
-    assert (found.latency_limit_ms, found.latency_back_s) == (None, None)
-    assert (found.backlog_limit, found.backlog_back_s) == (None, None)
+    measured = recovered(seen(outputs((1, 5.05), (7.0, 26)), {}, {}), 5.05)
+    assert measured.outage_s == pytest.approx(2.0)
+    assert (measured.latency_limit_ms, measured.latency_back_s) == (None, None)
+    assert (measured.backlog_limit, measured.backlog_back_s) == (None, None)
 
 
 def test_each_fault_answers_until_the_next_one_and_all_are_measured_by_the_time_before_the_first() -> None:
-    found = seen(outputs((1, 8.45), (10.0, 14.05), (14.5, 26)), {8: 900.0, 9: 900.0, 14: 80.0}, {})
-    first, second = recovered(found, 8.45, until_s=14.05), recovered(found, 14.05, first_s=8.45)
+    observed = seen(outputs((1, 8.45), (10.0, 14.05), (14.5, 26)), {8: 900.0, 9: 900.0, 14: 80.0}, {})
+    first, second = recovered(observed, 8.45, until_s=14.05), recovered(observed, 14.05, first_s=8.45)
     assert (first.outage_s, second.outage_s) == (pytest.approx(1.6), pytest.approx(0.5))
     assert (first.gap_before_s, second.gap_before_s) == (pytest.approx(0.1), pytest.approx(0.1))
     assert (first.latency_limit_ms, second.latency_limit_ms) == (50.0, 50.0)
@@ -149,7 +149,7 @@ def of_partitions(*partitions_ms: Any) -> Seen:
 
 def test_the_output_of_one_partition_does_not_hide_the_outage_of_another() -> None:
     """The example of docs/reference/measurement.md#faults with four partitions."""
-    found = recovered(
+    measured = recovered(
         of_partitions(
             outputs((1, 26)),
             outputs((1, 8.45), (10.5, 26)),
@@ -158,33 +158,33 @@ def test_the_output_of_one_partition_does_not_hide_the_outage_of_another() -> No
         ),
         8.45,
     )
-    assert (found.outage_s, found.gap_before_s) == (pytest.approx(0.1), pytest.approx(0.1))
-    assert found.first_output_s == pytest.approx(0.05)
+    assert (measured.outage_s, measured.gap_before_s) == (pytest.approx(0.1), pytest.approx(0.1))
+    assert measured.first_output_s == pytest.approx(0.05)
     # The third is silent from 8.4 s to the end of the load at 22 s; the fourth has one output before the fault.
-    assert (found.outage_worst_s, found.gap_before_worst_s) == (pytest.approx(13.6), pytest.approx(0.1))
-    assert (found.partitions, found.partitions_judged) == (4, 3)
-    assert (found.partitions_affected, found.partitions_silent) == (2, 1)
+    assert (measured.outage_worst_s, measured.gap_before_worst_s) == (pytest.approx(13.6), pytest.approx(0.1))
+    assert (measured.partitions, measured.partitions_judged) == (4, 3)
+    assert (measured.partitions_affected, measured.partitions_silent) == (2, 1)
 
 
 def test_a_partition_is_measured_by_its_own_gaps() -> None:
     """One output in three seconds before and after the fault is no outage, although it is the longest gap of all."""
-    found = recovered(of_partitions(outputs((1, 26), every_ms=3000), outputs((1, 8.45), (10.5, 26))), 8.45)
-    assert (found.partitions_affected, found.partitions_silent) == (1, 0)
-    assert (found.outage_worst_s, found.gap_before_worst_s) == (pytest.approx(2.1), pytest.approx(0.1))
+    measured = recovered(of_partitions(outputs((1, 26), every_ms=3000), outputs((1, 8.45), (10.5, 26))), 8.45)
+    assert (measured.partitions_affected, measured.partitions_silent) == (1, 0)
+    assert (measured.outage_worst_s, measured.gap_before_worst_s) == (pytest.approx(2.1), pytest.approx(0.1))
     unhurt = recovered(of_partitions(outputs((1, 26), every_ms=3000), outputs((1, 26))), 8.45)
     assert (unhurt.partitions_affected, unhurt.outage_worst_s) == (0, pytest.approx(3.0))
 
 
 def test_the_quiet_time_of_the_drain_is_no_outage() -> None:
     """The load ends at 22 s, the last output comes before; five quiet seconds follow, after a fault without effect."""
-    found = recovered(of_partitions(outputs((1, 21.95)), outputs((1, 21.95))), 8.45)
-    assert (found.partitions_affected, found.partitions_silent) == (0, 0)
+    measured = recovered(of_partitions(outputs((1, 21.95)), outputs((1, 21.95))), 8.45)
+    assert (measured.partitions_affected, measured.partitions_silent) == (0, 0)
 
 
 def test_partitions_without_output_before_the_fault_are_not_judged() -> None:
-    found = recovered(of_partitions(outputs((9, 26)), outputs((9, 9))), 8.45)
-    assert (found.partitions, found.partitions_judged, found.partitions_affected) == (2, 0, 0)
-    assert (found.outage_worst_s, found.gap_before_worst_s) == (None, None)
+    measured = recovered(of_partitions(outputs((9, 26)), outputs((9, 9))), 8.45)
+    assert (measured.partitions, measured.partitions_judged, measured.partitions_affected) == (2, 0, 0)
+    assert (measured.outage_worst_s, measured.gap_before_worst_s) == (None, None)
 
 
 def test_a_warning_names_the_partitions_that_stay_silent() -> None:
@@ -215,11 +215,11 @@ def test_gaps() -> None:
     st.integers(1000, 20_000),
 )
 def test_an_outage_is_no_shorter_than_the_gap_that_spans_the_fault(moments: list[int], fault_ms: int) -> None:
-    found = np.array(moments)
-    gap = longest_gap_after(found, fault_ms, 21_000, 27_000)
-    later = found[found > fault_ms]
+    outputs_ms = np.array(moments)
+    gap = longest_gap_after(outputs_ms, fault_ms, 21_000, 27_000)
+    later = outputs_ms[outputs_ms > fault_ms]
     following = later[0] if len(later) else 27_000
-    earlier = found[found <= fault_ms]
+    earlier = outputs_ms[outputs_ms <= fault_ms]
     assert gap.length_ms >= following - (earlier[-1] if len(earlier) else fault_ms)
     assert gap.end_ms is None or gap.end_ms > fault_ms
 
@@ -248,11 +248,11 @@ def with_faults(*records: dict[str, Any]) -> Facts:
 
 def test_results_that_the_first_fault_delayed_are_no_former_ones() -> None:
     """Of second 5 one result was answered in second 8, after the fault in second 6."""
-    found = with_faults(record())
-    assert found.moments is not None
+    with_fault = with_faults(record())
+    assert with_fault.moments is not None
     rows = [row(second=second, answered=second, total=10 * second) for second in range(1, 8)]
     rows.append(row(second=5, answered=8, total=3000))
-    of = Seen.of(found, found.moments, tally(*rows), "total", [outputs((1, 26))], np.zeros(27, np.int64))
+    of = Seen.of(with_fault, with_fault.moments, tally(*rows), "total", [outputs((1, 26))], np.zeros(27, np.int64))
     assert of.settled_s == 5
     assert of.latencies_ms[:8] == [None, 10, 20, 30, 40, pytest.approx(50 + 0.99 * 2950), 60, 70]
 
@@ -280,17 +280,17 @@ def test_what_makes_a_run_invalid(changes: dict[str, Any], reasons: list[str]) -
 
 
 def test_a_fault_without_effect_has_no_figures() -> None:
-    found = with_faults(record(), record(took_effect=False, acted_ns=None, ended_ns=None, why_not="it was gone"))
+    with_two = with_faults(record(), record(took_effect=False, acted_ns=None, ended_ns=None, why_not="it was gone"))
     of = seen(outputs((1, 6), (8.1, 26)), {}, {})
-    first, second = recovery.measure(found, found.moments, of)
+    first, second = recovery.measure(with_two, with_two.moments, of)
     assert (first.planned_s, first.acted_s, first.ended_s) == (5.0, 5.001, 7.003)
     assert first.outage_s == 2.2 and first.latency == "total"
     assert second.why_not == "it was gone" and second.outage_s is None and second.acted_s is None
 
 
 def test_a_run_whose_load_never_started() -> None:
-    found = with_faults(record(planned_ns=None, acted_ns=None, ended_ns=None, took_effect=False, why_not="over"))
-    (only,) = recovery.measure(found, None, None)
+    unstarted = with_faults(record(planned_ns=None, acted_ns=None, ended_ns=None, took_effect=False, why_not="over"))
+    (only,) = recovery.measure(unstarted, None, None)
     assert (only.planned_s, only.outage_s, only.took_effect) == (None, None, False)
 
 

@@ -28,24 +28,33 @@ def latencies(p50_ms: float, samples: int = 30) -> dict[str, Distribution]:
     return {kind: Distribution.of(values, np.ones(samples, np.int64)) for kind in ("total", "latest")}
 
 
-def said(p50_ms: float, *, visible: bool = False, unknown: tuple[str, ...] = (), samples: int = 30) -> list[str]:
-    found = resolution.measure(BOUND, VISIBLE_MS if visible else None)
-    return resolution.warnings(found, latencies(p50_ms, samples), unknown, "broker")
+def warnings_for(
+    p50_ms: float, *, visible: bool = False, unknown: tuple[str, ...] = (), samples: int = 30
+) -> list[str]:
+    resolutions = resolution.measure(BOUND, VISIBLE_MS if visible else None)
+    return resolution.warnings(resolutions, latencies(p50_ms, samples), unknown, "broker")
 
 
 def test_the_broker_stamps_what_comes_out() -> None:
-    found = resolution.measure(BOUND, None)
-    assert found["total"].clock == pytest.approx(3.7)
-    assert found["generator_share"].clock == pytest.approx(3.7)
-    assert found["latest"] == found["average"] == Resolution(stamp=1.0, visible_p50=0.0, visible_max=0.0, clock=0.0)
+    resolutions = resolution.measure(BOUND, None)
+    assert resolutions["total"].clock == pytest.approx(3.7)
+    assert resolutions["generator_share"].clock == pytest.approx(3.7)
+    assert (
+        resolutions["latest"]
+        == resolutions["average"]
+        == Resolution(stamp=1.0, visible_p50=0.0, visible_max=0.0, clock=0.0)
+    )
 
 
 def test_results_that_become_visible_are_stamped_by_the_clock_of_the_load() -> None:
-    found = resolution.measure(BOUND, VISIBLE_MS)
-    assert found["total"] == Resolution(visible_p50=20.6, visible_max=25.3, clock=0.0)
-    assert found["latest"].clock == found["average"].clock == pytest.approx(3.7)
-    assert found["latest"].visible_max == 25.3
-    assert (found["generator_share"].visible_max, found["generator_share"].clock) == (0.0, pytest.approx(3.7))
+    resolutions = resolution.measure(BOUND, VISIBLE_MS)
+    assert resolutions["total"] == Resolution(visible_p50=20.6, visible_max=25.3, clock=0.0)
+    assert resolutions["latest"].clock == resolutions["average"].clock == pytest.approx(3.7)
+    assert resolutions["latest"].visible_max == 25.3
+    assert (resolutions["generator_share"].visible_max, resolutions["generator_share"].clock) == (
+        0.0,
+        pytest.approx(3.7),
+    )
 
 
 def test_the_example_of_the_docs() -> None:
@@ -53,28 +62,28 @@ def test_the_example_of_the_docs() -> None:
     first, count, sent_ns, acked_ns = (np.array([value], np.int64) for value in (0, 1, 10_200_000, 12_900_000))
     bound = transport_bound(Ledger(first, count, sent_ns, first, acked_ns, first), np.array([11], np.int64))
     assert bound is not None and (bound.low_ms, bound.high_ms) == (pytest.approx(-1.9), pytest.approx(1.8))
-    (warning,) = said(18.0)
+    (warning,) = warnings_for(18.0)
     assert warning == (
         "the offset between the clocks of broker and load worker is known only to within 3.7 ms, more than 20 % of the "
         "median total latency (18.0 ms)"
     )
-    assert said(20.0) == []
+    assert warnings_for(20.0) == []
 
 
 def test_the_warning_is_of_the_latency_between_two_clocks() -> None:
-    (of_latest,) = said(18.0, visible=True)
+    (of_latest,) = warnings_for(18.0, visible=True)
     assert "median latest latency" in of_latest
 
 
 def test_no_warning_of_a_median_that_is_not_shown() -> None:
-    assert said(18.0, unknown=("total",)) == []
-    assert said(18.0, samples=15) == []
+    assert warnings_for(18.0, unknown=("total",)) == []
+    assert warnings_for(18.0, samples=15) == []
 
 
 def test_without_acknowledgements_the_clocks_are_not_known() -> None:
-    found = resolution.measure(None, None)
-    assert (found["total"].clock, found["latest"].clock) == (None, 0.0)
-    assert resolution.warnings(found, latencies(1.0), (), "broker") == []
+    resolutions = resolution.measure(None, None)
+    assert (resolutions["total"].clock, resolutions["latest"].clock) == (None, 0.0)
+    assert resolution.warnings(resolutions, latencies(1.0), (), "broker") == []
 
 
 @pytest.mark.parametrize(("total_ms", "warned"), [(9, True), (10, False)])
@@ -86,7 +95,7 @@ def test_the_summary_of_a_run(tmp_path: Path, total_ms: int, warned: bool) -> No
     summary = evaluation._evaluate(run, Facts.read(run), tally(*rows), recorded=True)
     assert summary.resolution_ms["total"] == {"stamp": 1.0, "visible_p50": 0.0, "visible_max": 0.0, "clock": 1.971}
     assert summary.resolution_ms["latest"]["clock"] == 0.0
-    assert any("known only to within 2.0 ms" in said for said in summary.warnings) == warned
+    assert any("known only to within 2.0 ms" in warning for warning in summary.warnings) == warned
 
 
 @pytest.mark.parametrize("shape", ["constant", "unlimited"])
@@ -97,9 +106,9 @@ def test_the_total_of_a_load_without_a_schedule_is_marked(tmp_path: Path, shape:
     change(run.manifest_path, scenario={**scenario, "load": {**scenario["load"], "shape": shape}})
     summary = evaluation._evaluate(run, Facts.read(run), tally(row()), recorded=True)
     assert summary.closed_loop == (shape == "unlimited")
-    assert any(said.startswith("closed loop: ") for said in summary.warnings) == (shape == "unlimited")
+    assert any(warning.startswith("closed loop: ") for warning in summary.warnings) == (shape == "unlimited")
 
 
 def test_a_summary_has_it_rounded() -> None:
-    found = resolution.figures(resolution.measure(Bound(-1.23456, 2.0), None))
-    assert found["total"] == {"stamp": 1.0, "visible_p50": 0.0, "visible_max": 0.0, "clock": 3.235}
+    figures = resolution.figures(resolution.measure(Bound(-1.23456, 2.0), None))
+    assert figures["total"] == {"stamp": 1.0, "visible_p50": 0.0, "visible_max": 0.0, "clock": 3.235}

@@ -21,6 +21,7 @@ from streamgauge.evaluate.verdict import decide, exit_code, failures, recounting
 from streamgauge.jvm.spark import connect, jvm_argv
 from streamgauge.model import Verdict
 from streamgauge.model.outcome import EndedProcess, Outcome
+from streamgauge.model.samples import MachineSample, ResourceSample
 from streamgauge.run.outcome import never_started
 from streamgauge.rundir import RunDir
 from streamgauge.stored import write_json
@@ -58,10 +59,10 @@ def wrong_rows(*before_fault: bool) -> Tally:
     return tally(row(), *(row(fate="wrong", wrong_before_fault=before) for before in before_fault))
 
 
-def judged_wrong(found: Tally, *, recounts: bool = True) -> tuple[list[str], list[str]]:
+def judged_wrong(rows: Tally, *, recounts: bool = True) -> tuple[list[str], list[str]]:
     """Reasons and warnings."""
-    counts = results(found)
-    recounted = wrong_after_fault(found) if recounts else 0
+    counts = results(rows)
+    recounted = wrong_after_fault(rows) if recounts else 0
     return failures(counts, "at-least-once", [], recounted), recounting_warnings(counts, recounted)
 
 
@@ -78,9 +79,9 @@ def test_an_input_counted_twice_after_a_fault_is_reported_where_the_engine_decla
 
 def test_wrong_results_before_the_fault_or_without_one_are_failures_in_any_case() -> None:
     assert judged_wrong(wrong_rows(True, True)) == (["2 of 3 results are wrong"], [])
-    why, said = judged_wrong(wrong_rows(True, False, False))
+    why, warnings = judged_wrong(wrong_rows(True, False, False))
     assert why == ["3 of 4 results are wrong, 1 of them before the first fault"]
-    assert said[0].startswith("2 of 4 results are wrong after a fault")
+    assert warnings[0].startswith("2 of 4 results are wrong after a fault")
 
 
 @pytest.mark.parametrize(
@@ -188,11 +189,11 @@ def test_importing_the_evaluation_does_not_import_spark() -> None:
 
 
 def test_resources_of_groups_and_machine() -> None:
-    def sample(second: int, role: str, cpu_s: float, rss_mb: float, heap_mb: float | None) -> dict[str, Any]:
+    def sample(second: int, role: str, cpu_s: float, rss_mb: float, heap_mb: float | None) -> ResourceSample:
         used = {"cpu_s": cpu_s, "rss_mb": rss_mb, "heap_used_mb": heap_mb, "gc_ms": None}
-        return {"t_ns": second * 10**9, "role": role, "group": "engine", **used}
+        return ResourceSample(t_ns=second * 10**9, role=role, group="engine", **used)
 
-    found = resources.by_group(
+    by_group = resources.by_group(
         [
             sample(1, "a", 10.0, 100, None),
             sample(1, "b", 1.0, 50, 30),
@@ -200,9 +201,9 @@ def test_resources_of_groups_and_machine() -> None:
             sample(3, "b", 2.0, 70, 20),
         ]
     )
-    assert found == {"engine": {"cpu_mean": 2.0, "rss_max_mb": 160, "heap_max_mb": 30, "gc_ms": None}}
+    assert by_group == {"engine": {"cpu_mean": 2.0, "rss_max_mb": 160, "heap_max_mb": 30, "gc_ms": None}}
     # One is killed after two of four seconds and another takes over: never more than one core, nor both memories.
-    found = resources.by_group(
+    by_group = resources.by_group(
         [
             *(sample(second, "a", float(second), 100, None) for second in (1, 2, 3)),
             *(
@@ -211,10 +212,11 @@ def test_resources_of_groups_and_machine() -> None:
             ),
         ]
     )
-    assert (found["engine"]["cpu_mean"], found["engine"]["rss_max_mb"]) == (1.0, 110)
-    calm = {"cpu_busy": 0.9, "steal": 0.05, "psi_cpu_some": 0.2}
-    assert resources.machine_warnings([calm, dict.fromkeys(calm)]) == []
-    assert len(resources.machine_warnings([{"cpu_busy": 0.95, "steal": 0.06, "psi_cpu_some": 0.3}])) == 3
+    assert (by_group["engine"]["cpu_mean"], by_group["engine"]["rss_max_mb"]) == (1.0, 110)
+    calm = MachineSample(t_ns=1, cpu_busy=0.9, steal=0.05, psi_cpu_some=0.2)
+    assert resources.machine_warnings([calm, MachineSample(t_ns=2)]) == []
+    busy = MachineSample(t_ns=1, cpu_busy=0.95, steal=0.06, psi_cpu_some=0.3)
+    assert len(resources.machine_warnings([busy])) == 3
 
 
 def test_the_evaluators_processes(tmp_path: Path) -> None:

@@ -19,15 +19,16 @@ from streamgauge.evaluate.facts import Facts
 from streamgauge.evaluate.tally import Tally
 from streamgauge.evaluate.visible import NEVER, OFFSETS_MAX, Visible, output_stamps_ms, unused_places
 from streamgauge.model import NS_PER_MS
+from streamgauge.model.samples import VisibleSample
 from streamgauge.model.summary import Summary
 from streamgauge.rundir import RunDir
 
 START_MS = START_NS // NS_PER_MS
 
 
-def line(partition: int, end: int, at_ms: float, doubt_ms: float = 20.0) -> dict[str, int]:
+def line(partition: int, end: int, at_ms: float, doubt_ms: float = 20.0) -> VisibleSample:
     t_ns = START_NS + round(at_ms * NS_PER_MS)
-    return {"t_ns": t_ns, "since_ns": t_ns - round(doubt_ms * NS_PER_MS), "partition": partition, "end": end}
+    return VisibleSample(t_ns=t_ns, since_ns=t_ns - round(doubt_ms * NS_PER_MS), partition=partition, end=end)
 
 
 LINES = [
@@ -40,12 +41,12 @@ LINES = [
 
 @pytest.fixture
 def visible(tmp_path: Path) -> Any:
-    def read(lines: list[dict[str, int]], *, transactional: bool = True) -> Visible | None:
+    def read(lines: list[VisibleSample], *, transactional: bool = True) -> Visible | None:
         run = RunDir.create(tmp_path / "run")
-        run.append_samples("visible", lines)
-        made, _ = facts()
-        engine = made.manifest.engine.with_changes(transactional=transactional)
-        return Visible.read(run, replace(made, manifest=made.manifest.with_changes(engine=engine)))
+        run.append_samples(*lines)
+        known, _ = facts()
+        engine = known.manifest.engine.with_changes(transactional=transactional)
+        return Visible.read(run, replace(known, manifest=known.manifest.with_changes(engine=engine)))
 
     return read
 
@@ -56,16 +57,16 @@ def stamps(visible: Visible, partition: int, *offsets: int) -> list[int | None]:
 
 
 def test_a_row_is_visible_with_the_first_end_beyond_it(visible: Any) -> None:
-    found = visible(LINES)
-    assert stamps(found, 0, 0, 1, 2, 3, 4, 5, 6, 8, 9) == [100, 100, 100, 200, 200, 200, 350, 350, 350]
-    assert stamps(found, 1, 0, 3, 4) == [150, 150, 150]
+    visible_output = visible(LINES)
+    assert stamps(visible_output, 0, 0, 1, 2, 3, 4, 5, 6, 8, 9) == [100, 100, 100, 200, 200, 200, 350, 350, 350]
+    assert stamps(visible_output, 1, 0, 3, 4) == [150, 150, 150]
 
 
 def test_what_lies_beyond_the_last_end_was_never_visible(visible: Any) -> None:
-    found = visible(LINES)
-    assert stamps(found, 0, 10, 11) == [None, None]
-    assert stamps(found, 1, 5, 10**12) == [None, None], "what another partition showed says nothing"
-    assert stamps(found, 2, 0) == [None]
+    visible_output = visible(LINES)
+    assert stamps(visible_output, 0, 10, 11) == [None, None]
+    assert stamps(visible_output, 1, 5, 10**12) == [None, None], "what another partition showed says nothing"
+    assert stamps(visible_output, 2, 0) == [None]
 
 
 def test_a_run_that_nobody_watched(visible: Any) -> None:
@@ -92,11 +93,11 @@ def test_rows_of_the_recorded_output(visible: Any) -> None:
 def test_resolution_is_that_of_the_results(visible: Any) -> None:
     """980 results within 20 ms, 20 within 60: each counts, however few looks showed them. 10 more in the warm-up."""
     lines = [line(0, 10, 50, doubt_ms=900), line(0, 500, 1100), line(1, 490, 1100), line(0, 520, 1300, doubt_ms=60)]
-    found, (_, moments) = visible(lines), facts()
-    assert found.resolution_ms(moments) == {"p50": 20.0, "p99": 60.0, "max": 60.0}
-    assert found.warnings(moments) == []
-    (said,) = found.warnings(replace(moments, measured_start_ns=START_NS))
-    assert "900 ms at worst, for 10 of 1010 not to 100 ms" in said
+    visible_output, (_, moments) = visible(lines), facts()
+    assert visible_output.resolution_ms(moments) == {"p50": 20.0, "p99": 60.0, "max": 60.0}
+    assert visible_output.warnings(moments) == []
+    (warning,) = visible_output.warnings(replace(moments, measured_start_ns=START_NS))
+    assert "900 ms at worst, for 10 of 1010 not to 100 ms" in warning
 
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "format-1"
@@ -145,11 +146,9 @@ def test_undeclared_transactions_are_stamped_when_visible(with_marks: Any) -> No
     outcome = run.outcome()
     ends = {int(partition): 2 * end for partition, end in outcome.ends["output"].items()}
     t_ns = outcome.drain_end_ns - 1_500 * NS_PER_MS
-    run.append_samples(
-        "visible", [{"t_ns": t_ns, "since_ns": t_ns - 7, "partition": p, "end": end} for p, end in ends.items()]
-    )
+    run.append_samples(*(VisibleSample(t_ns=t_ns, since_ns=t_ns - 7, partition=p, end=end) for p, end in ends.items()))
     summary = summary_of(run)
-    assert any("results count from when their transaction was committed" in said for said in summary.warnings)
+    assert any("results count from when their transaction was committed" in warning for warning in summary.warnings)
     assert not any("transactions" in reason for reason in summary.reasons)
     assert summary.visible_resolution_ms["max"] == 0.0
     seconds = pq.read_table(run.measures("seconds")).column("output").to_pylist()
@@ -160,12 +159,12 @@ def test_a_program_without_transactions_keeps_the_broker_s_stamps(tmp_path: Path
     """It was watched, and its output has no gap."""
     shutil.copytree(GOLDEN, tmp_path / "run")
     run = RunDir.open(tmp_path / "run")
-    run.append_samples("visible", [line(0, 10**6, 0), line(1, 10**6, 0)])
+    run.append_samples(line(0, 10**6, 0), line(1, 10**6, 0))
     assert unused_places(run, Facts.read(run)) == 0
     assert Visible.read(run, Facts.read(run)) is None
     summary = summary_of(run)
     assert "visible_resolution_ms" not in summary.as_json()
-    assert not any("transaction" in said for said in [*summary.warnings, *summary.reasons])
+    assert not any("transaction" in message for message in [*summary.warnings, *summary.reasons])
 
 
 def test_the_mark_behind_the_last_record_is_found(tmp_path: Path) -> None:
@@ -189,6 +188,6 @@ def test_a_transaction_that_is_never_committed_is_a_warning(tmp_path: Path) -> N
 
 
 def test_a_run_without_output_has_no_resolution(visible: Any) -> None:
-    found, (_, moments) = visible([]), facts()
-    assert found.resolution_ms(moments) == {"p50": None, "p99": None, "max": None}
-    assert found.warnings(moments) == []
+    visible_output, (_, moments) = visible([]), facts()
+    assert visible_output.resolution_ms(moments) == {"p50": None, "p99": None, "max": None}
+    assert visible_output.warnings(moments) == []

@@ -33,7 +33,7 @@ SUMMARY: dict[str, Any] = {
 
 
 def judged(text: str, summary: dict[str, Any] = SUMMARY) -> dict[str, Any]:
-    return slo.judge(slo.parse(text), summary)
+    return slo.judge(slo.parse(text), summary).as_json()
 
 
 @pytest.mark.parametrize(
@@ -79,8 +79,8 @@ def test_judged_in_the_unit_it_was_written_in(text: str, value: float, limit: fl
     ],
 )
 def test_what_the_run_does_not_have_is_missed(text: str) -> None:
-    found = judged(text)
-    assert (found["value"], found["passed"]) == (None, False)
+    judgement = judged(text)
+    assert (judgement["value"], judgement["passed"]) == (None, False)
 
 
 def test_zeros_of_a_run_of_which_nothing_was_checked_hold_nothing() -> None:
@@ -137,8 +137,8 @@ def judged_run(tmp_path: Path) -> RunDir:
 
 def test_a_figure_that_missing_results_leave_unknown_is_missed_with_its_bound() -> None:
     censored = SUMMARY | {"latency_ms": {"total": {"p99": None, "p99_at_least": 60_000.0}}}
-    found = judged("latency.p99 < 2s", censored)
-    assert (found["value"], found["at_least"], found["passed"]) == (None, 60, False)
+    judgement = judged("latency.p99 < 2s", censored)
+    assert (judgement["value"], judgement["at_least"], judgement["passed"]) == (None, 60, False)
     assert not judged("latency.p99 > 2s", censored)["passed"], "a bound is no value"
 
 

@@ -38,7 +38,7 @@ def results(total_ms: Callable[[int], int]) -> Tally:
 @pytest.fixture
 def judged(tmp_path: Path) -> Callable[..., Summary]:
     def judge(
-        found: Tally, *, shape: str = "constant", outcome: dict[str, Any] | None = None, **manifest: Any
+        rows: Tally, *, shape: str = "constant", outcome: dict[str, Any] | None = None, **manifest: Any
     ) -> Summary:
         shutil.copytree(GOLDEN, tmp_path / "run")
         run = RunDir.open(tmp_path / "run")
@@ -49,7 +49,7 @@ def judged(tmp_path: Path) -> Callable[..., Summary]:
         change(run.outcome_path, **(outcome or {}))
         facts = Facts.read(run)
         facts = dataclasses.replace(facts, plan=dataclasses.replace(facts.plan, shape=shape))
-        return evaluation._evaluate(run, facts, found, recorded=True)
+        return evaluation._evaluate(run, facts, rows, recorded=True)
 
     return judge
 
@@ -133,5 +133,7 @@ def test_results_that_come_in_bursts_are_known_by_what_the_engine_declares(
 
 
 def test_objectives_of_a_whole_run(judged: Any) -> None:
-    found = judged(results(lambda second: 100), scenario={"slo": ["latency.p50 <= 0.1s", "results.matched == 100 %"]})
-    assert [(entry.value, entry.passed) for entry in found.slo] == [(0.1, True), (100, True)]
+    evaluated = judged(
+        results(lambda second: 100), scenario={"slo": ["latency.p50 <= 0.1s", "results.matched == 100 %"]}
+    )
+    assert [(entry.value, entry.passed) for entry in evaluated.slo] == [(0.1, True), (100, True)]

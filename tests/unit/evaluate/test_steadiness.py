@@ -18,38 +18,38 @@ def series(values: np.ndarray) -> Series:
 def test_a_latency_that_falls_is_drifting() -> None:
     """From 167 to 98 ms in 30 s, as a cold engine does it."""
     noise = np.random.default_rng(1).normal(0, 4, 30)
-    found = steadiness.judge(series(np.linspace(167, 98, 30) + noise))
-    assert found.state == "drifting"
-    assert found.sentence.startswith("the median latency fell by 5")
-    assert found.sentence.endswith("the run had not settled")
+    judgement = steadiness.judge(series(np.linspace(167, 98, 30) + noise))
+    assert judgement.state == "drifting"
+    assert judgement.sentence.startswith("the median latency fell by 5")
+    assert judgement.sentence.endswith("the run had not settled")
 
 
 def test_a_small_change_is_told_and_does_not_matter() -> None:
-    found = steadiness.judge(series(np.linspace(100, 110, 30)))
-    assert found.state == "steady"
-    assert found.sentence.startswith("the median latency rose by 10 % over the measured interval")
-    assert found.sentence.endswith("not enough to call it drift")
+    judgement = steadiness.judge(series(np.linspace(100, 110, 30)))
+    assert judgement.state == "steady"
+    assert judgement.sentence.startswith("the median latency rose by 10 % over the measured interval")
+    assert judgement.sentence.endswith("not enough to call it drift")
 
 
 def test_noise_is_no_drift() -> None:
-    found = steadiness.judge(series(100 + np.random.default_rng(2).normal(0, 30, 30)))
-    assert (found.state, found.sentence[:31]) == ("steady", "no drift of the median latency:")
+    judgement = steadiness.judge(series(100 + np.random.default_rng(2).normal(0, 30, 30)))
+    assert (judgement.state, judgement.sentence[:31]) == ("steady", "no drift of the median latency:")
 
 
 def test_less_than_the_stamps_resolve_is_no_drift() -> None:
-    found = steadiness.judge(series(np.array([1.0] * 15 + [2.0] * 15)))
-    assert found.state == "steady"
+    judgement = steadiness.judge(series(np.array([1.0] * 15 + [2.0] * 15)))
+    assert judgement.state == "steady"
 
 
 def test_too_short() -> None:
-    found = steadiness.judge(series(np.array([100.0, 200.0, 300.0, 400.0])))
-    assert (found.state, "only 4 whole seconds" in found.sentence) == ("steady", True)
+    judgement = steadiness.judge(series(np.array([100.0, 200.0, 300.0, 400.0])))
+    assert (judgement.state, "only 4 whole seconds" in judgement.sentence) == ("steady", True)
 
 
 def test_a_latency_below_the_stamps_resolution_has_no_absurd_percentage() -> None:
-    found = steadiness.judge(series(np.array([0.0, 3.0] * 10)))
-    assert found.state == "steady"
-    assert max(abs(int(figure)) for figure in re.findall(r"([+-]?\d+) %", found.sentence)) < 1000
+    judgement = steadiness.judge(series(np.array([0.0, 3.0] * 10)))
+    assert judgement.state == "steady"
+    assert max(abs(int(figure)) for figure in re.findall(r"([+-]?\d+) %", judgement.sentence)) < 1000
 
 
 @pytest.mark.parametrize("block", range(10))
@@ -63,18 +63,18 @@ def test_state_sentence_and_trend_agree(block: int) -> None:
         trend = random.choice([0.0, 0.0, 0.1, 0.3, 1.0, -0.1, -0.3, -0.6]) * np.linspace(0, 1, length)
         step = random.choice([0.0, 0.0, 0.5]) * (np.arange(length) > length / 2)
         medians = series(level * np.maximum(1 + trend + step + random.normal(0, random.uniform(0.01, 0.3), length), 0))
-        slope, found = medians.slope(), steadiness.judge(medians)
-        states.add(found.state)
+        slope, judgement = medians.slope(), steadiness.judge(medians)
+        states.add(judgement.state)
         assert slope is not None
-        said_drift = "had not settled" in found.sentence
-        assert said_drift is (found.state == "drifting")
-        if found.state == "drifting":
-            direction = {"rose": 1, "fell": -1}[re.findall(r"rose|fell", found.sentence)[0]]
+        reports_drift = "had not settled" in judgement.sentence
+        assert reports_drift is (judgement.state == "drifting")
+        if judgement.state == "drifting":
+            direction = {"rose": 1, "fell": -1}[re.findall(r"rose|fell", judgement.sentence)[0]]
             assert slope.per_s * direction > 0
             assert slope.low * direction > 0 and slope.high * direction > 0
-        if "no drift" in found.sentence:
+        if "no drift" in judgement.sentence:
             assert slope.low <= 0 <= slope.high
-        if "not enough to call it drift" in found.sentence:
+        if "not enough to call it drift" in judgement.sentence:
             assert not slope.low <= 0 <= slope.high
             level_ms = float(np.median(medians.values))
             near_ms, change_ms = min(abs(slope.low), abs(slope.high)) * length, abs(slope.per_s) * length

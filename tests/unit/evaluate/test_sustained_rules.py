@@ -39,9 +39,9 @@ def stepping(seconds: int = SECONDS) -> np.ndarray:
 
 
 def outlying(seconds: int = SECONDS) -> np.ndarray:
-    found = level(seconds)
-    found[seconds // 2] = 5000.0
-    return found
+    values = level(seconds)
+    values[seconds // 2] = 5000.0
+    return values
 
 
 def sawtooth(seconds: int = SECONDS) -> np.ndarray:
@@ -58,9 +58,9 @@ def test_only_drift_is_overload(rule: str) -> None:
     for healthy in (level(), outlying(), falling_behind(-0.02), falling_behind(0.002)):
         assert sustained.apply(rule, evidence(healthy)) == Finding(True)
     for share in (0.02, 0.05, 0.5):
-        found = sustained.apply(rule, evidence(falling_behind(share)))
-        assert found.held is False
-        assert found.why.startswith("overloaded: ")
+        finding = sustained.apply(rule, evidence(falling_behind(share)))
+        assert finding.held is False
+        assert finding.why.startswith("overloaded: ")
 
 
 @pytest.mark.parametrize("rule", ["slope", "sustainable"])
@@ -100,20 +100,20 @@ def test_halves_save_steps_that_the_bound_alone_would_accuse() -> None:
     by_bound = by_rule = 0
     for seed in range(200):
         noise = np.random.default_rng(seed).normal(0, 40, 10)
-        found = evidence(200.0 + noise + 300.0 * (np.arange(10) >= 5))
-        trend = found.medians.slope()
+        stepped = evidence(200.0 + noise + 300.0 * (np.arange(10) >= 5))
+        trend = stepped.medians.slope()
         assert trend is not None
         by_bound += trend.low >= sustained.LATENCY_RISE_MS_PER_S
-        by_rule += sustained.apply("sustainable", found).held is False
+        by_rule += sustained.apply("sustainable", stepped).held is False
     assert 0 < by_rule < by_bound / 2
 
 
 def test_sustainable_cannot_always_tell() -> None:
     noisy = 2000 + np.random.default_rng(3).normal(0, 500, 12)
-    found = sustained.apply("sustainable", evidence(noisy))
-    assert found.held is None
-    assert "undecided: the latency may have risen, by" in found.why
-    assert found.why.endswith("a longer --for tells")
+    finding = sustained.apply("sustainable", evidence(noisy))
+    assert finding.held is None
+    assert "undecided: the latency may have risen, by" in finding.why
+    assert finding.why.endswith("a longer --for tells")
     short = sustained.apply("sustainable", evidence(level(4)))
     assert (short.held, "5 whole seconds are needed" in short.why) == (None, True)
 
@@ -143,9 +143,9 @@ def test_ospbench_holds() -> None:
     ],
 )
 def test_each_limit_of_ospbench(change: dict[str, object], why: str) -> None:
-    found = sustained.apply("ospbench", dataclasses.replace(GOOD, **change))  # type: ignore[arg-type]
-    assert found.held is False
-    assert found.why.startswith("overloaded: ") and why in found.why
+    finding = sustained.apply("ospbench", dataclasses.replace(GOOD, **change))  # type: ignore[arg-type]
+    assert finding.held is False
+    assert finding.why.startswith("overloaded: ") and why in finding.why
 
 
 def test_ospbench_tells_all_that_is_broken_and_what_it_lacks() -> None:
@@ -160,10 +160,10 @@ def test_ospbench_tells_all_that_is_broken_and_what_it_lacks() -> None:
 @pytest.mark.parametrize(("growth", "held"), [(99.0, True), (100.0, False), (-500.0, True)])
 def test_scalability_compares_the_first_and_the_last_half_minute(growth: float, held: bool) -> None:
     backlog = np.concatenate([np.full(30, 1000.0), np.full(20, 9000.0), np.full(30, 1000.0 + growth)])
-    found = sustained.apply("scalability", evidence(level(80), backlog))
-    assert found.held is held
-    assert found.notes == ()
-    assert bool(found.why) is not held
+    finding = sustained.apply("scalability", evidence(level(80), backlog))
+    assert finding.held is held
+    assert finding.notes == ()
+    assert bool(finding.why) is not held
 
 
 def test_scalability_needs_a_minute_and_warns_of_micro_batches() -> None:

@@ -96,8 +96,8 @@ def test_a_missing_jar_names_the_next_command(lock: Lock, cache: Path) -> None:
 
 def test_nothing_is_asked_when_all_is_there(lock: Lock, monkeypatch: pytest.MonkeyPatch) -> None:
     jars.fetch(["first"], lock=lock)
-    with socket.create_server(("127.0.0.1", 0)) as nobody:
-        monkeypatch.setenv("STREAMGAUGE_MAVEN_REPOSITORY", f"http://127.0.0.1:{nobody.getsockname()[1]}")
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        monkeypatch.setenv("STREAMGAUGE_MAVEN_REPOSITORY", f"http://127.0.0.1:{server.getsockname()[1]}")
     states: list[str] = []
     jars.fetch(["first"], lambda progress: states.append(progress.state), lock=lock)
     assert states == ["cached", "cached"]
@@ -179,8 +179,8 @@ def test_a_jar_that_the_repository_lacks(repository: Repository, lock: Lock, cac
 
 
 def test_a_refused_connection_hides_the_password(lock: Lock, cache: Path) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as nobody:
-        port = nobody.getsockname()[1]
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
     with pytest.raises(EnvironmentProblem, match="could not be downloaded") as caught:
         jars.fetch(["first"], repository=f"http://user:s3cret@127.0.0.1:{port}/m2", lock=lock)
     assert os.strerror(errno.ECONNREFUSED) in str(caught.value.got)

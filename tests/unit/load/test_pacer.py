@@ -34,16 +34,16 @@ def alone(plan: LoadPlan) -> Share:
 
 def walk(pacer: Pacer, clock: Clock, delays_ns: list[int]) -> list[tuple[int, range]]:
     """Take every slice; each wait oversleeps, and each hand-over takes, the next of the delays, then none."""
-    taken = []
+    records = []
     delays = iter(delays_ns)
     while not pacer.done:
         if idle_ns := pacer.idle_ns():
             clock.now_ns += idle_ns + next(delays, 0)
         slice_ = pacer.take()
         if slice_:
-            taken.append((clock.now_ns, slice_))
+            records.append((clock.now_ns, slice_))
             clock.now_ns += next(delays, 0)
-    return taken
+    return records
 
 
 plans = st.builds(plan_of, st.integers(1, 20_000), st.floats(0.01, 0.5))
@@ -70,7 +70,7 @@ def test_after_a_stall_all_that_is_owed_leaves_before_any_further_wait(plan: Loa
     while not pacer.done:
         clock.now_ns += pacer.idle_ns() + next(stalls, 0)
         owed = min(plan.records, plan.count_before(clock.now_ns - START_NS + 1))
-        while pacer.taken < owed:
+        while pacer.taken_records < owed:
             assert pacer.idle_ns() == 0
             assert pacer.take()
 
@@ -118,10 +118,10 @@ def test_a_caller_may_take_less_than_is_due() -> None:
 
 @settings(deadline=None)
 @given(plans, st.integers(-NS_PER_S, NS_PER_S), st.integers(0, 300))
-def test_a_plan_that_is_cut_off_leaves_out_what_is_due_later(plan: LoadPlan, end_ns: int, taken: int) -> None:
+def test_a_plan_that_is_cut_off_leaves_out_what_is_due_later(plan: LoadPlan, end_ns: int, already_taken: int) -> None:
     clock = Clock(START_NS + NS_PER_S)
     pacer = Pacer(alone(plan), START_NS, clock)
-    already = len(pacer.take(limit=taken))
+    already = len(pacer.take(limit=already_taken))
     pacer.end_at(START_NS + end_ns)
     walk(pacer, clock, [])
-    assert pacer.taken == max(already, plan.count_before(end_ns))
+    assert pacer.taken_records == max(already, plan.count_before(end_ns))

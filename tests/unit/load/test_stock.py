@@ -26,7 +26,7 @@ def share_of(records: int, block: int, index: int = 0, of: int = 1) -> Share:
 def test_every_record_leaves_once_in_order(records: int, block: int, wishes: list[int], ahead: bool) -> None:
     dataset = Traffic(1, 5)
     stock = Stock(dataset, share_of(records, block))
-    taken: dict[str, list[tuple[int, bytes, bytes]]] = {"flow": [], "speed": []}
+    sent: dict[str, list[tuple[int, bytes, bytes]]] = {"flow": [], "speed": []}
     first, turn = 0, 0
     while first < records:
         if ahead:
@@ -36,10 +36,10 @@ def test_every_record_leaves_once_in_order(records: int, block: int, wishes: lis
         slice_ = stock.cut(end)
         assert sorted(n_seq for part in slice_.values() for n_seq in part.n_seq) == list(range(first, end))
         for stream, part in slice_.items():
-            taken[stream] += zip(*part[:3], strict=True)
+            sent[stream] += zip(*part[:3], strict=True)
         first, turn = end, turn + 1
     whole = dataset.build(0, records)
-    assert taken == {stream: list(zip(*part[:3], strict=True)) for stream, part in whole.items()}
+    assert sent == {stream: list(zip(*part[:3], strict=True)) for stream, part in whole.items()}
     assert stock.reach(records) == 0
 
 

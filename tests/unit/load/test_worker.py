@@ -77,7 +77,7 @@ def test_a_broker_that_never_answers(settings_file: Callable[..., Path], silent_
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("changes", "message"),
     [
         ({"plan": None}, "expected: plan"),
         ({"plan": {"rate": 1}}, "unexpected keyword argument 'rate'"),
@@ -86,8 +86,8 @@ def test_a_broker_that_never_answers(settings_file: Callable[..., Path], silent_
         ({"worker": {"index": 2, "of": 2}}, "there is no such load worker"),
     ],
 )
-def test_wrong_settings(settings_file: Callable[..., Path], changes: dict[str, Any], said: str) -> None:
-    assert said in failure(settings_file(**changes))
+def test_wrong_settings(settings_file: Callable[..., Path], changes: dict[str, Any], message: str) -> None:
+    assert message in failure(settings_file(**changes))
 
 
 def test_settings_that_are_not_there(tmp_path: Path) -> None:

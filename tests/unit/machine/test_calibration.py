@@ -52,24 +52,24 @@ def echo() -> Scenario:
 
 def test_floor_and_ceiling(echo: Scenario) -> None:
     machine = Machine(10_000)
-    found = calibration.calibrate(echo, machine.run)
+    result = calibration.calibrate(echo, machine.run)
     assert machine.asked == [echo.load.rate_per_s, 2000, 4000, 8000, 16_000]
-    assert found.floor_ms.as_json() == {"total": {"p50": 4.0, "p99": 9.0}, "latest": {"p50": 2.0, "p99": None}}
-    assert found.ceiling_per_s == 7999.5
-    assert found.ceiling_because == "16,000/s: not sustained"
+    assert result.floor_ms.as_json() == {"total": {"p50": 4.0, "p99": 9.0}, "latest": {"p50": 2.0, "p99": None}}
+    assert result.ceiling_per_s == 7999.5
+    assert result.ceiling_because == "16,000/s: not sustained"
 
 
 def test_a_stall_is_no_ceiling_but_two_are(echo: Scenario) -> None:
     machine = Machine(3000, beyond={"verdict": "INVALID", "reasons": ["late"]}, stalls=1)
-    found = calibration.calibrate(echo, machine.run)
+    result = calibration.calibrate(echo, machine.run)
     assert machine.asked == [echo.load.rate_per_s] * 2 + [2000, 4000, 4000]
-    assert found.ceiling_per_s == 1999.5
-    assert "INVALID: late" in found.ceiling_because
-    assert [(attempt["rate_per_s"], attempt["reasons"]) for attempt in found.repeated] == [
+    assert result.ceiling_per_s == 1999.5
+    assert "INVALID: late" in result.ceiling_because
+    assert [(attempt.rate_per_s, attempt.reasons) for attempt in result.repeated] == [
         (echo.load.rate_per_s, ["late"]),
         (4000, ["late"]),
     ]
-    assert (found.repeated[0]["total_p50"], found.repeated[1]["rate_output"]) == (4.0, 3999.5)
+    assert (result.repeated[0].total_p50, result.repeated[1].rate_output) == (4.0, 3999.5)
 
 
 def test_a_machine_without_room_ends_the_search(echo: Scenario) -> None:
@@ -80,8 +80,8 @@ def test_a_machine_without_room_ends_the_search(echo: Scenario) -> None:
             raise EnvironmentProblem("too little disk for this run")
         return machine.run(scenario)
 
-    found = calibration.calibrate(echo, run)
-    assert (found.ceiling_per_s, found.ceiling_because) == (3999.5, "8,000/s: too little disk for this run")
+    result = calibration.calibrate(echo, run)
+    assert (result.ceiling_per_s, result.ceiling_because) == (3999.5, "8,000/s: too little disk for this run")
 
 
 @pytest.mark.parametrize(("verdict", "error"), [("INVALID", InvalidMeasurement), ("FAILED", EngineFailed)])

@@ -11,15 +11,15 @@ from streamgauge.machine import description as machine
 
 
 def test_describes_this_machine():
-    found = machine.describe()
-    assert set(found) == {
+    description = machine.describe()
+    assert set(description.as_json()) == {
         *("system", "kernel", "cpu", "governor", "cores", "memory_mb", "container", "load_at_start"),
     }
-    assert found["system"] in ("Linux", "Darwin")
-    assert found["cpu"]
-    assert 1 <= found["cores"] <= os.cpu_count()
-    assert 0 < found["memory_mb"] <= psutil.virtual_memory().total // 2**20
-    assert found["load_at_start"] >= 0
+    assert description.system in ("Linux", "Darwin")
+    assert description.cpu
+    assert 1 <= description.cores <= os.cpu_count()
+    assert 0 < description.memory_mb <= psutil.virtual_memory().total // 2**20
+    assert description.load_at_start >= 0
 
 
 def test_available_memory_is_part_of_all():

@@ -26,10 +26,10 @@ def checkout(tmp_path: Path) -> Path:
 def test_commit_and_changes_of_the_checkout(checkout: Path) -> None:
     clean = provenance.git_state(checkout)
     assert clean is not None
-    assert len(clean["commit"]) == 40 and clean["dirty"] is False
+    assert len(clean.commit) == 40 and clean.dirty is False
     (checkout / "__init__.py").write_text("changed")
     provenance.git_state.cache_clear()
-    assert provenance.git_state(checkout) == {**clean, "dirty": True}
+    assert provenance.git_state(checkout) == clean.with_changes(dirty=True)
 
 
 def test_an_installed_package_has_no_commit_of_the_repository_around_it(checkout: Path) -> None:
@@ -50,9 +50,9 @@ def test_without_git_there_is_none(checkout: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_date_and_packages() -> None:
-    found = provenance.describe()
-    assert datetime.fromisoformat(found["date"]).utcoffset() is not None
-    assert found["packages"]["pyspark"] == "4.2.0"
+    description = provenance.describe()
+    assert datetime.fromisoformat(description.date).utcoffset() is not None
+    assert description.packages["pyspark"] == "4.2.0"
 
 
 @pytest.mark.parametrize(

@@ -45,9 +45,12 @@ def test_a_directory_in_use_is_refused_until_its_holder_is_killed(tmp_path, stat
         assert holder.stdout.readline() == "held\n"
         (tmp_path / "link").symlink_to(target)
         for path in (target, tmp_path / "link", Path(os.path.relpath(target))):
-            with pytest.raises(UsageError, match=f"process {holder.pid} holds it") as told, directory_lock.hold(path):
+            with (
+                pytest.raises(UsageError, match=f"process {holder.pid} holds it") as refused,
+                directory_lock.hold(path),
+            ):
                 pass
-            assert told.value.exit_code == 2
+            assert refused.value.exit_code == 2
         with directory_lock.hold(tmp_path / "another"):
             pass
         directory_lock.remove_stale()

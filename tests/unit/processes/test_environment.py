@@ -30,8 +30,8 @@ KEPT = {"PATH": "/bin", "JAVA_HOME": "/java", "PYTHONPATH": "src", "HOME": "/hom
 
 def test_only_what_changes_a_measurement_is_removed() -> None:
     assert environment.removed({**CHANGING, **KEPT}) == sorted(CHANGING)
-    found = environment.chosen({**CHANGING, **KEPT})
-    assert {name: value for name, value in found.items() if name != "LC_ALL"} == KEPT
+    passed_on = environment.chosen({**CHANGING, **KEPT})
+    assert {name: value for name, value in passed_on.items() if name != "LC_ALL"} == KEPT
 
 
 @pytest.mark.parametrize("keeps", [False, True])
@@ -41,10 +41,10 @@ def test_a_child_gets_the_chosen_environment_and_a_program_of_the_user_its_own(s
             monkeypatch.setenv(name, value)
     code = "say('ready', env=dict(os.environ)); time.sleep(600)"
     supervisor.start(python(code, env={"SPARK_HOME": "ours"}, keeps_environment=keeps))
-    found = supervisor.wait_event("engine", "ready", 60)["env"]
-    assert found["SPARK_HOME"] == "ours", "what the plan sets is kept"
+    variables = supervisor.wait_event("engine", "ready", 60)["env"]
+    assert variables["SPARK_HOME"] == "ours", "what the plan sets is kept"
     expected = {name for name in CHANGING if not name.startswith("PYTHON")} if keeps else set()
-    assert set(CHANGING) & set(found) == expected
+    assert set(CHANGING) & set(variables) == expected
 
 
 def test_the_guardian_gets_it_too(logs, tmp_path, monkeypatch) -> None:
@@ -59,10 +59,10 @@ def test_the_guardian_gets_it_too(logs, tmp_path, monkeypatch) -> None:
 
 
 def test_java_is_probed_without_the_options(monkeypatch) -> None:
-    found = find_java()
+    java = find_java()
     monkeypatch.setenv("JAVA_TOOL_OPTIONS", "-XX:+NoSuchOptionAtAll")
     find_java.cache_clear()
-    assert find_java() == found
+    assert find_java() == java
 
 
 def test_one_warning_names_what_was_removed_and_no_value(tmp_path) -> None:
@@ -79,5 +79,5 @@ def test_the_live_view_names_them_at_the_start(monkeypatch, capsys) -> None:
     monkeypatch.setenv("_JAVA_OPTIONS", "-Dsecret=1")
     with LiveView():
         pass
-    said = capsys.readouterr().err
-    assert "_JAVA_OPTIONS" in said and "-Dsecret" not in said
+    output = capsys.readouterr().err
+    assert "_JAVA_OPTIONS" in output and "-Dsecret" not in output

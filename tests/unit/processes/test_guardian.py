@@ -76,12 +76,12 @@ def start(tmp_path):
         argv = [sys.executable, "-c", COMMAND_LINE, str(HERE), str(tmp_path), json.dumps(more)]
         process = subprocess.Popen(argv, stdout=subprocess.PIPE, text=True)
         started.append(process)
-        said = json.loads(process.stdout.readline())
+        event = json.loads(process.stdout.readline())
         (journal,) = journals()
         record = read_journal(journal)
-        work_dir = Path(said["work_dir"])
+        work_dir = Path(event["work_dir"])
         assert work_dir.is_dir()
-        return CommandLine(process, identities(said["pids"]), record.guardian, work_dir, journal)
+        return CommandLine(process, identities(event["pids"]), record.guardian, work_dir, journal)
 
     yield start
     for process in started:
@@ -143,10 +143,10 @@ def test_clean_after_the_guardian_was_killed_too(start):
     cli.process.kill()
     cli.process.wait()
     assert cli.left_behind()
-    said = run_clean()
+    output = run_clean()
     assert cli.left_behind() == []
     # One of the five ended by itself when its standard input did, unless it was found before that.
-    assert re.fullmatch(rf"cleaned: killed-run: ended [45] processes, removed {cli.work_dir}\n", said)
+    assert re.fullmatch(rf"cleaned: killed-run: ended [45] processes, removed {cli.work_dir}\n", output)
     assert run_clean() == "nothing to clean\n"
 
 

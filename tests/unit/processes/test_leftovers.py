@@ -52,17 +52,17 @@ def write(monkeypatch):
 
 class Heard:
     def __init__(self) -> None:
-        self.said: list[str] = []
+        self.messages: list[str] = []
         self.warned: list[str] = []
 
     def clear(self) -> None:
-        leftovers.clear(self.said.append, self.warned.append)
+        leftovers.clear(self.messages.append, self.warned.append)
 
 
 def own() -> Identity:
-    found = proctable.identity(os.getpid())
-    assert found is not None
-    return found
+    identity = proctable.identity(os.getpid())
+    assert identity is not None
+    return identity
 
 
 def test_a_killed_run_is_cleaned_up(write, sleeper):
@@ -70,7 +70,7 @@ def test_a_killed_run_is_cleaned_up(write, sleeper):
     assert leftovers.interference() == {DEAD: f"processes of the killed run killed were still there: {sleeper.pid}"}
     heard = Heard()
     heard.clear()
-    assert heard.said == ["cleaned: killed: ended 1 processes"]
+    assert heard.messages == ["cleaned: killed: ended 1 processes"]
     assert heard.warned == []
     assert all_gone([sleeper])
     assert journals() == []
@@ -83,7 +83,7 @@ def test_an_active_run_is_not_touched_and_named(write, sleeper):
     write("other-evaluator", active)
     heard = Heard()
     heard.clear()
-    assert heard.said == heard.warned == []
+    assert heard.messages == heard.warned == []
     assert not all_gone([sleeper])
     sentence = f"another run was active on this machine: other, other-evaluator (process {active.pid})"
     assert leftovers.interference() == {active: sentence}
@@ -115,7 +115,7 @@ def test_what_is_not_ours_to_judge_is_named_once(write, monkeypatch):
     heard = Heard()
     heard.clear()
     heard.clear()
-    assert heard.said == [
+    assert heard.messages == [
         "not touched: far belongs to the machine elsewhere",
         f"not touched: {journal_dir() / 'nonsense.jsonl'} is no journal of this version",
     ]
@@ -153,7 +153,7 @@ def test_a_guardian_at_work_is_waited_for(write, sleeper, monkeypatch):
     heard = Heard()
     heard.clear()
     assert len(waited[0]) == 1
-    assert "cleaned: ending: ended 1 processes" in heard.said
+    assert "cleaned: ending: ended 1 processes" in heard.messages
     assert all_gone([sleeper])
 
 
@@ -167,18 +167,18 @@ def test_a_dead_guardian_is_replaced(supervisor: Supervisor):
     await_true(lambda: all_gone([first]))
     supervisor.check()
     second = read_journal(path).guardian
-    said = f"the guardian process {first.pid} died; process {second.pid} has taken its place"
-    assert supervisor.warnings == [said]
+    message = f"the guardian process {first.pid} died; process {second.pid} has taken its place"
+    assert supervisor.warnings == [message]
     assert proctable.is_alive(second)
     supervisor.check()
-    assert supervisor.warnings == [said]
+    assert supervisor.warnings == [message]
     supervisor.close()
     assert all_gone([running.identity, second])
 
 
 def test_a_guardian_that_cannot_be_replaced_is_reported_once(logs, tmp_path, monkeypatch):
-    said: list[str] = []
-    with Supervisor("test-run", logs, temp_root=tmp_path, warn=said.append) as supervisor:
+    messages: list[str] = []
+    with Supervisor("test-run", logs, temp_root=tmp_path, warn=messages.append) as supervisor:
         (path,) = journals()
         os.kill(read_journal(path).guardian.pid, signal.SIGKILL)
 
@@ -186,10 +186,10 @@ def test_a_guardian_that_cannot_be_replaced_is_reported_once(logs, tmp_path, mon
             raise OSError(12, "Cannot allocate memory")
 
         monkeypatch.setattr("streamgauge.processes.guardian.start", refuse)
-        await_true(lambda: supervisor.check() or bool(said))
+        await_true(lambda: supervisor.check() or bool(messages))
         supervisor.check()
-        assert supervisor.warnings == said
-    (only,) = said
+        assert supervisor.warnings == messages
+    (only,) = messages
     assert "Cannot allocate memory" in only
     assert "streamgauge clean" in only
 

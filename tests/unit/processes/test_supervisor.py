@@ -135,7 +135,7 @@ def test_failed_start_leaves_no_family(supervisor):
     with pytest.raises(EngineFailed):
         supervisor.start(spec, lambda _, event: seen.extend(event.get("pids", [])))
     assert len(seen) == 3
-    assert not any((found := proctable.read(pid)) and not found.zombie for pid in seen)
+    assert not any((process := proctable.read(pid)) and not process.zombie for pid in seen)
 
 
 def test_once_waits_for_the_end(supervisor, tmp_path):

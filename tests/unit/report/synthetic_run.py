@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 
 from run_files import change, write_manifest
 from streamgauge.model import NS_PER_MS, NS_PER_S
+from streamgauge.model.samples import ClockSample, MachineSample, ResourceSample
 from streamgauge.rundir import RunDir
 from streamgauge.stored import write_json
 
@@ -74,7 +75,7 @@ def write_faults(path: Path) -> RunDir:
     run = write_valid(path)
     asked = ("pause engine for 2s at 10s", "kill worker-2 at 50%", "kill worker-2 at 25s")
     effects: tuple[tuple[int, float | None], ...] = ((20, 22.0), (25, 25.1), (35, None))
-    deeds = [
+    actions = [
         {
             "fault": fault,
             "verb": fault.split()[0],
@@ -87,7 +88,7 @@ def write_faults(path: Path) -> RunDir:
         }
         for fault, (at_s, end_s) in zip(asked, effects, strict=True)
     ]
-    write_json(run.outcome_path, {**outcome(), "faults": deeds})
+    write_json(run.outcome_path, {**outcome(), "faults": actions})
     figures: tuple[dict[str, Any], ...] = (
         {"acted_s": 10.0, "ended_s": 12.0, "outage_s": 2.31, "gap_before_s": 0.47, "first_output_s": 2.12,
          "latency_limit_ms": 700.0, "latency_back_s": 3.0, "backlog_limit": 300.0, "backlog_back_s": 4.0,
@@ -98,8 +99,12 @@ def write_faults(path: Path) -> RunDir:
         {},
     )  # fmt: skip
     described = [
-        {**{key: deed[key] for key in ("fault", "verb", "role", "took_effect", "why_not")}, "latency": "total", **found}
-        for deed, found in zip(deeds, figures, strict=True)
+        {
+            **{key: action[key] for key in ("fault", "verb", "role", "took_effect", "why_not")},
+            "latency": "total",
+            **recovery,
+        }
+        for action, recovery in zip(actions, figures, strict=True)
     ]
     change(run.summary_path, faults=described)
     return run
@@ -283,26 +288,23 @@ def write_samples(run: RunDir, from_s: int, to_s: int) -> None:
     random = np.random.default_rng(11)
     roles = {"broker": (0.12, 310, 140.0), "engine": (0.9, 1240, 520.0), "load": (0.25, 95, None)}
     used = dict.fromkeys(roles, 0.0)
-    resources: list[dict[str, Any]] = []
-    machine: list[dict[str, Any]] = []
-    clock: list[dict[str, Any]] = []
     for second in range(from_s, to_s):
         t_ns = START_NS + second * NS_PER_S + int(random.integers(0, 3 * NS_PER_MS))
         for role, (cores, rss_mb, heap_mb) in roles.items():
             used[role] += cores * random.uniform(0.8, 1.2) * (1.6 if second < from_s + 8 else 1.0)
             collected = (second - from_s) // (17 if role == "broker" else 7) if heap_mb else None
-            resources.append(
-                {
-                    "t_ns": t_ns,
-                    "role": role,
-                    "group": role,
-                    "cpu_s": round(used[role], 3),
-                    "rss_mb": rss_mb * min(1.0, 0.5 + (second - from_s) / 20),
-                    "heap_used_mb": heap_mb * (0.4 + (second % 7) / 12) if heap_mb else None,
-                    "heap_committed_mb": heap_mb,
-                    "gc_count": collected,
-                    "gc_ms": None if collected is None else collected * 14,
-                }
+            run.append_samples(
+                ResourceSample(
+                    t_ns=t_ns,
+                    role=role,
+                    group=role,
+                    cpu_s=round(used[role], 3),
+                    rss_mb=rss_mb * min(1.0, 0.5 + (second - from_s) / 20),
+                    heap_used_mb=heap_mb * (0.4 + (second % 7) / 12) if heap_mb else None,
+                    heap_committed_mb=heap_mb,
+                    gc_count=collected,
+                    gc_ms=None if collected is None else collected * 14,
+                )
             )
         pressure = {f"psi_{what}_some": random.uniform(0, most) for what, most in (("cpu", 0.2), ("io", 0.02))}
         busy = {
@@ -310,12 +312,9 @@ def write_samples(run: RunDir, from_s: int, to_s: int) -> None:
             "steal": random.uniform(0, 0.02),
             "psi_memory_some": None,
         }
-        machine.append({"t_ns": t_ns, "load1": 1.2, **busy, **pressure})
+        run.append_samples(MachineSample(t_ns=t_ns, load1=1.2, **busy, **pressure))
         drift_ns = second * 12_000 + int(random.normal(0, 3000))
-        clock.append({"t_ns": t_ns, "mono_ns": t_ns - START_NS + drift_ns, "bracket_ns": 900})
-    run.append_samples("resources", resources)
-    run.append_samples("machine", machine)
-    run.append_samples("clock", clock)
+        run.append_samples(ClockSample(t_ns=t_ns, mono_ns=t_ns - START_NS + drift_ns, bracket_ns=900))
 
 
 def summary(total: np.ndarray) -> dict[str, Any]:

@@ -81,9 +81,9 @@ def row(out: Path, experiment: Experiment, engine: str = "spark", verdict: str =
     directory = f"runs/{experiment.name}-{engine}"
     content = about(experiment, engine) | {"state": "done", "directory": directory}
     if experiment.purpose == "capacity":
-        found = write_capacity(out / directory, experiment, engine)
+        capacity = write_capacity(out / directory, experiment, engine)
         attempts = [{"directory": directory, "verdict": verdict, "reasons": []}]
-        return content | {"attempts": attempts, "capacity": found}
+        return content | {"attempts": attempts, "capacity": capacity}
     run = write_run(out / directory, experiment, engine, verdict)
     summary = read_json(run.summary_path)
     attempts = [{"directory": directory, "verdict": verdict, "reasons": summary["reasons"]}]
@@ -162,7 +162,7 @@ def write_capacity(path: Path, experiment: Experiment, engine: str) -> dict[str,
                 "total_p99": 3 * p50,
             }
         )
-    found = {
+    content = {
         "format": 1,
         "scenario": experiment.scenario,
         "engine": engine,
@@ -182,5 +182,5 @@ def write_capacity(path: Path, experiment: Experiment, engine: str) -> dict[str,
         "seconds_saved": 0.0,
         "settings": {"stage": experiment.dimensions["stage"], "profile": "laptop"},
     }
-    write_json(path / "capacity.json", found)
-    return found
+    write_json(path / "capacity.json", content)
+    return content

@@ -38,10 +38,10 @@ def test_a_single_burst_is_marked_from_the_engines_start_on(tmp_path: Path, name
 
 
 def test_a_single_burst_in_words(tmp_path: Path) -> None:
-    said = text_of(write_bursts(tmp_path / "run", SINGLE))
-    assert "A backlog of 60,000 records was there before the engine was started." in said
-    assert "first output after 7.25 s" in said and "caught up after 12.50 s" in said
-    assert "not how fast the engine is" in said
+    text = text_of(write_bursts(tmp_path / "run", SINGLE))
+    assert "A backlog of 60,000 records was there before the engine was started." in text
+    assert "first output after 7.25 s" in text and "caught up after 12.50 s" in text
+    assert "not how fast the engine is" in text
 
 
 def test_an_engine_that_did_not_catch_up(tmp_path: Path) -> None:
@@ -53,10 +53,10 @@ def test_an_engine_that_did_not_catch_up(tmp_path: Path) -> None:
 def test_each_periodic_burst_is_marked_and_a_wide_one_in_another_colour(tmp_path: Path) -> None:
     run = write_bursts(tmp_path / "run")
     assert marks(run, "burst-latency") == [(19.825, "burst", "--ink"), (29.825, "wide burst", "--alarm")]
-    said = text_of(run)
-    assert "4,000 records within 0.175 s, every 10 s" in said
-    assert "1 of 2 bursts took too long to send" in said
-    assert "19.8 175 410 1,250 – 3" in said and "29.8 312 (wide) 410 1,250 – 3" in said
+    text = text_of(run)
+    assert "4,000 records within 0.175 s, every 10 s" in text
+    assert "1 of 2 bursts took too long to send" in text
+    assert "19.8 175 410 1,250 – 3" in text and "29.8 312 (wide) 410 1,250 – 3" in text
 
 
 def test_the_figures_show_rates_and_latency_of_each_second(tmp_path: Path) -> None:

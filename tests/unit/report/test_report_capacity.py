@@ -130,9 +130,9 @@ def test_without_a_probe_that_came_to_its_end_there_is_no_figure() -> None:
     ],
 )
 def test_every_way_to_end_has_its_words(changes: dict[str, Any], word: str, says: str) -> None:
-    found = headline(capacity(**changes))
-    assert found[0] == word
-    assert says in found[1]
+    words = headline(capacity(**changes))
+    assert words[0] == word
+    assert says in words[1]
     assert word in render(capacity(**changes))
 
 

@@ -12,6 +12,7 @@ from written_runs import manifest, summary
 from run_files import change
 from streamgauge.model import NS_PER_S
 from streamgauge.model.outcome import Outcome
+from streamgauge.model.samples import ClockSample, ResourceSample
 from streamgauge.report import figures
 from streamgauge.report.draw import logarithmic
 from streamgauge.report.source import Source, read
@@ -60,7 +61,8 @@ def test_distribution_of_wide_latencies_is_logarithmic_and_narrow_ones_are_not()
 
 def test_cpu_is_the_growth_of_cpu_time_and_unknown_where_a_process_went() -> None:
     samples = [
-        {"t_ns": t * NS_PER_S, "role": "engine", "cpu_s": used} for t, used in ((0, 1.0), (2, 4.0), (3, 0.5), (4, 0.75))
+        ResourceSample(t_ns=t * NS_PER_S, role="engine", group="engine", cpu_s=used)
+        for t, used in ((0, 1.0), (2, 4.0), (3, 0.5), (4, 0.75))
     ]
     drawn = figures.cpu(source(resources=samples))
     assert drawn is not None
@@ -69,8 +71,10 @@ def test_cpu_is_the_growth_of_cpu_time_and_unknown_where_a_process_went() -> Non
 
 def test_clock_steps_are_moves_against_the_monotonic_clock() -> None:
     readings = ((0, 0), (1_000_000_000, 1_000_000_000), (2_007_000_000, 2_000_000_000))
-    found = figures.clock_steps_ms(source(clock=[{"t_ns": t, "mono_ns": mono} for t, mono in readings]))
-    assert found == [(1.0, 0.0), (2.007, 7.0)]
+    steps_ms = figures.clock_steps_ms(
+        source(clock=[ClockSample(t_ns=t, mono_ns=mono, bracket_ns=0) for t, mono in readings])
+    )
+    assert steps_ms == [(1.0, 0.0), (2.007, 7.0)]
 
 
 def test_slope_goes_through_the_middle_of_the_measured_backlog(valid: RunDir) -> None:
@@ -108,7 +112,11 @@ def test_lateness_limits_are_those_of_the_verdict() -> None:
 
 
 def test_more_roles_than_colours_stay_apart() -> None:
-    samples = [{"t_ns": t * NS_PER_S, "role": f"worker-{n}", "rss_mb": n} for t in (0, 1) for n in range(20)]
+    samples = [
+        ResourceSample(t_ns=t * NS_PER_S, role=f"worker-{n}", group="engine", rss_mb=n)
+        for t in (0, 1)
+        for n in range(20)
+    ]
     drawn = figures.level(source(resources=samples), "rss_mb", "memory (MB)")
     assert drawn is not None
     assert len({(trace["line"]["color"], trace["line"]["dash"]) for trace in drawn["data"]}) == 20

@@ -45,9 +45,9 @@ def runs(tmp_path: Path) -> Path:
 
 
 def figures(page: str) -> dict[str, Any]:
-    found = re.search(r'<script type="application/json" id="figures">(.*?)</script>', page, re.DOTALL)
-    assert found
-    content: dict[str, Any] = json.loads(found[1])
+    match = re.search(r'<script type="application/json" id="figures">(.*?)</script>', page, re.DOTALL)
+    assert match
+    content: dict[str, Any] = json.loads(match[1])
     return content
 
 

@@ -21,6 +21,7 @@ from run_files import change, content
 from streamgauge import report
 from streamgauge.cli.report import report as report_command
 from streamgauge.errors import UsageError
+from streamgauge.model.samples import ResourceSample
 from streamgauge.report.page import as_script_data
 from streamgauge.rundir import RunDir
 from streamgauge.stored import write_json
@@ -63,8 +64,8 @@ class Page(HTMLParser):
 
     @property
     def figures(self) -> dict[str, Any]:
-        found: dict[str, Any] = json.loads(self.scripts[0])
-        return found
+        figures: dict[str, Any] = json.loads(self.scripts[0])
+        return figures
 
 
 def change_summary(run: RunDir, **changes: Any) -> None:
@@ -210,9 +211,9 @@ def test_every_latency_has_its_resolution(valid: RunDir) -> None:
     assert " 1 stamp + 1.1 clock bound " in text
     assert " 1 stamp + 20.6 visibility polling (25.3 at worst) " in text
     assert " 1 stamp + – visibility polling (– at worst) + – clock bound " in text
-    found = content(valid.summary_path)
-    del found["resolution_ms"]
-    write_json(valid.summary_path, found)
+    summary = content(valid.summary_path)
+    del summary["resolution_ms"]
+    write_json(valid.summary_path, summary)
     assert "clock bound" not in Page(valid).text, "a run of an earlier version"
 
 
@@ -267,9 +268,9 @@ CLOSED = {"input", "output", "VALID", "FAILED", "steady", "at-least-once"}
 def poisoned(value: Any) -> Any:
     """The same content with every string, and a key of every object that may have others, hostile."""
     if isinstance(value, dict):
-        found = {key: poisoned(item) for key, item in value.items()}
-        exact = "rate_per_s" in found or "topic" in found
-        return found if exact or not found else found | {HOSTILE: next(iter(found.values()))}
+        changed = {key: poisoned(item) for key, item in value.items()}
+        exact = "rate_per_s" in changed or "topic" in changed
+        return changed if exact or not changed else changed | {HOSTILE: next(iter(changed.values()))}
     if isinstance(value, list):
         return [poisoned(item) for item in value]
     return HOSTILE if isinstance(value, str) and value not in CLOSED else value
@@ -279,16 +280,16 @@ def test_hostile_strings_stay_text(failed: RunDir, valid: RunDir) -> None:
     for run in (valid, failed):
         tags = [tag for tag, _ in Page(run).tags]
         slo = {"slo": HOSTILE, "value": None, "limit": 1.0, "unit": HOSTILE, "passed": False, HOSTILE: HOSTILE}
-        said = {"warnings": [HOSTILE], "reasons": [HOSTILE], "slo": [slo]}
+        texts = {"warnings": [HOSTILE], "reasons": [HOSTILE], "slo": [slo]}
         for path, changes in (
             (run.manifest_path, {}),
             (run.outcome_path, {"load_error": HOSTILE}),
-            (run.summary_path, said),
+            (run.summary_path, texts),
         ):
             write_json(path, poisoned(content(path)) | changes)
-        resources = [{**sample, "role": HOSTILE} for sample in run.samples("resources")]
+        resources = [sample.with_changes(role=HOSTILE) for sample in run.samples(ResourceSample)]
         (run.path / "samples" / "resources.jsonl").unlink()
-        run.append_samples("resources", resources)
+        run.append_samples(*resources)
         page = Page(run)
         assert "img" not in tags and "img" not in {tag for tag, _ in page.tags}
         assert not [attrs for _, attrs in page.tags if any(name.startswith("on") for name in attrs)]
@@ -347,8 +348,8 @@ def test_command_refuses_what_is_no_run(tmp_path: Path) -> None:
 def test_import_is_light() -> None:
     heavy = "{'pyspark', 'plotly', 'pyarrow', 'jinja2', 'numpy'}"
     code = f"import sys, streamgauge.report; print(sorted({heavy} & set(sys.modules)))"
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert found.stdout.strip() == "[]"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
 
 
 def test_write_imports_no_spark(valid: RunDir) -> None:
@@ -357,8 +358,8 @@ def test_write_imports_no_spark(valid: RunDir) -> None:
         f"from streamgauge.rundir import RunDir; write(RunDir.open(Path({str(valid.path)!r}))); "
         "print([name for name in sys.modules if name == 'pyspark' or name.startswith('streamgauge.engines')])"
     )
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert found.stdout.strip() == "[]"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
 
 
 def test_provenance_is_shown_collapsed_once(valid: RunDir) -> None:

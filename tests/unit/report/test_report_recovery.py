@@ -46,18 +46,18 @@ def test_bursts_and_faults_in_one_figure(tmp_path: Path) -> None:
 
 
 def test_the_table(tmp_path: Path) -> None:
-    said = text_of(write_faults(tmp_path / "run"))
-    assert "3 faults" in said
+    text = text_of(write_faults(tmp_path / "run"))
+    assert "3 faults" in text
     assert (
         "pause engine for 2s at 10s from 10.00 s to 12.00 s 2.31 0.470 3.40 (0.900) 2 of 3, "
-        "1 silent to the end, 1 not judged 2.12 3.00 4.00" in said
+        "1 silent to the end, 1 not judged 2.12 3.00 4.00" in text
     )
     assert (
         "kill worker-2 at 50% from 15.00 s to 15.10 s 0.47 0.470 cannot be told cannot be told "
-        "0.21 not in this run cannot be told" in said
+        "0.21 not in this run cannot be told" in text
     )
-    assert "kill worker-2 at 25s none: worker-2 was not running" in said
-    assert "0 lost, 0 duplicates" in said
+    assert "kill worker-2 at 25s none: worker-2 was not running" in text
+    assert "0 lost, 0 duplicates" in text
 
 
 @pytest.mark.parametrize("kind", ["valid", "failed"])

@@ -28,8 +28,8 @@ SEARCH = experiment("ospbench/throughput", "tumbling", purpose="capacity")
 
 def context(out: Path, draw: Callable[..., Any], rows: list[dict[str, Any]]) -> Context:
     exhibit = next(exhibit for exhibit in OSPBENCH.exhibits if exhibit.draw is draw)
-    found = read_reproduction(write_reproduction(out, "ospbench", OSPBENCH, rows))
-    return Context("e", OSPBENCH, exhibit, found)
+    reproduction = read_reproduction(write_reproduction(out, "ospbench", OSPBENCH, rows))
+    return Context("e", OSPBENCH, exhibit, reproduction)
 
 
 def ingest(out: Path, medians_ms: Mapping[str, float], verdicts: Mapping[str, str] | None = None) -> Context:

@@ -51,8 +51,8 @@ def context(
 ) -> Context:
     exhibit = Exhibit("Fig. 1", "An exhibit", draw, tuple(experiments), tuple(marks))
     study = Study("A study", "nowhere", latency, (exhibit,))
-    found = [row(out, one) for one in experiments] if rows is None else rows
-    return Context("e", study, exhibit, read_reproduction(write_reproduction(out, "ospbench", study, found)))
+    chosen_rows = [row(out, one) for one in experiments] if rows is None else rows
+    return Context("e", study, exhibit, read_reproduction(write_reproduction(out, "ospbench", study, chosen_rows)))
 
 
 def set_latencies(
@@ -68,12 +68,12 @@ def plot(panels: Sequence[Panel], name: str) -> Plot:
 
 
 def test_percentiles_are_those_of_all_samples() -> None:
-    found = Distribution(np.array([1.0, 2.0, 10.0]), np.array([50, 40, 11]))
+    distribution = Distribution(np.array([1.0, 2.0, 10.0]), np.array([50, 40, 11]))
     # 101 samples: places 0 to 100; place 25 is 1, place 50 is 2, place 90 is 10, and 10 samples lie above it.
-    assert [found.percentile(p) for p in (0, 25, 50, 89, 90)] == [1.0, 1.0, 2.0, 2.0, 10.0]
-    assert found.percentile(89.5) == pytest.approx(6.0)
-    assert found.percentile(91) is None
-    assert found.level(91) == 10.0
+    assert [distribution.percentile(p) for p in (0, 25, 50, 89, 90)] == [1.0, 1.0, 2.0, 2.0, 10.0]
+    assert distribution.percentile(89.5) == pytest.approx(6.0)
+    assert distribution.percentile(91) is None
+    assert distribution.level(91) == 10.0
     assert Distribution(np.zeros(0), np.zeros(0, int)).percentile(50) is None
 
 
@@ -103,9 +103,9 @@ def test_violins_and_the_papers_medians_share_a_row(tmp_path: Path) -> None:
 
 
 def test_the_outline_is_widest_where_the_results_are(tmp_path: Path) -> None:
-    found = context(tmp_path, latency_by_stage, [INGEST])
+    drawing = context(tmp_path, latency_by_stage, [INGEST])
     set_latencies(tmp_path, INGEST, [100] * 800 + [110] * 100 + [160] * 100)
-    drawn = plot(latency_by_stage(found), "e-stages")
+    drawn = plot(latency_by_stage(drawing), "e-stages")
     outline = drawn.figure["data"][0]
     assert outline["x"][int(np.argmax(outline["y"]))] == pytest.approx(100, abs=3)
     assert max(outline["y"]) == pytest.approx(0.42)
@@ -114,19 +114,19 @@ def test_the_outline_is_widest_where_the_results_are(tmp_path: Path) -> None:
 
 
 def test_the_table_leaves_out_what_too_few_samples_carry(tmp_path: Path) -> None:
-    found = context(tmp_path, latency_by_stage, [INGEST, PARSE])
+    drawing = context(tmp_path, latency_by_stage, [INGEST, PARSE])
     set_latencies(tmp_path, INGEST, range(1001))
     set_latencies(tmp_path, PARSE, range(1_100_001))
-    (table, *_) = latency_by_stage(found)[0].tables
+    (table, *_) = latency_by_stage(drawing)[0].tables
     assert list(table.head[4:]) == ["count", "p1", "p25", "p50", "p75", "p99", "p99.999", "p99 − p1"]
     assert table.rows[0].cells[4:] == ["1,001", "10.0", "250.0", "500.0", "750.0", "990.0", "–", "980.0"]
     assert table.rows[1].cells[10] == "1,099,989.0"
 
 
 def test_one_and_the_same_latency_is_drawn(tmp_path: Path) -> None:
-    found = context(tmp_path, latency_by_stage, [INGEST])
+    drawing = context(tmp_path, latency_by_stage, [INGEST])
     set_latencies(tmp_path, INGEST, [7] * 20)
-    outline = plot(latency_by_stage(found), "e-stages").figure["data"][0]
+    outline = plot(latency_by_stage(drawing), "e-stages").figure["data"][0]
     assert min(outline["x"]) < 7 < max(outline["x"])
 
 
@@ -136,12 +136,12 @@ def test_a_stage_costs_the_latency_with_it_minus_without_it(tmp_path: Path) -> N
         mark("Flink", "parse", "added.latency.average.p50", 172),
         mark("Flink", "parse", "latency.average.p50", 464),
     ]
-    found = context(tmp_path, stage_cost, [INGEST, PARSE, JOIN], marks, latency="average")
+    drawing = context(tmp_path, stage_cost, [INGEST, PARSE, JOIN], marks, latency="average")
     # Evenly spread over 0 to 1,000, over 100 to 1,300, over 50 to 2,050: p50 500, 700, 1,050; p95 950, 1,240, 1,950.
     set_latencies(tmp_path, INGEST, range(1001), kind="average")
     set_latencies(tmp_path, PARSE, np.linspace(100, 1300, 1001), kind="average")
     set_latencies(tmp_path, JOIN, np.linspace(50, 2050, 1001), kind="average")
-    panels = stage_cost(found)
+    panels = stage_cost(drawing)
     boxes = plot(panels, "e-cumulative").figure["data"]
     assert boxes[0]["median"] == [500, 700, 1050]
     assert (boxes[0]["lowerfence"], boxes[0]["upperfence"]) == ([50, 160, 150], [950, 1240, 1950])
@@ -197,13 +197,13 @@ def test_probes_stand_at_their_rates_with_the_papers_rates_at_the_foot(tmp_path:
 
 
 def test_where_less_is_harder_the_least_that_was_sustained_is_the_best(tmp_path: Path) -> None:
-    found = row(tmp_path, SEARCH)
-    found["capacity"] |= {"over": "cores", "harder": "less", "unit": "cores", "interval": [2, 1]}
+    searched = row(tmp_path, SEARCH)
+    searched["capacity"] |= {"over": "cores", "harder": "less", "unit": "cores", "interval": [2, 1]}
     for probe, (value, verdict) in zip(
-        found["capacity"]["probes"], [(4, "sustained"), (2, "sustained"), (1, "not sustained")], strict=True
+        searched["capacity"]["probes"], [(4, "sustained"), (2, "sustained"), (1, "not sustained")], strict=True
     ):
         probe |= {"value": value, "verdict": verdict}
-    panels = rate_sweep(context(tmp_path, rate_sweep, [SEARCH], rows=[found]))
+    panels = rate_sweep(context(tmp_path, rate_sweep, [SEARCH], rows=[searched]))
     drawn = plot(panels, "e-latency")
     assert "2 cores sustained, 1 not (confirmed), there p50 900 ms" in drawn.caption
     assert drawn.figure["data"][0]["x"] == [1, 2, 4]
@@ -282,15 +282,15 @@ def table_2(out: Path, rows: Sequence[dict[str, Any]]) -> dict[str, list[Any]]:
     exhibit = next(one for one in OSPBENCH.exhibits if one.draw is scores)
     reproduction = read_reproduction(write_reproduction(out, "ospbench", OSPBENCH, rows))
     (table,) = scores(Context("e", OSPBENCH, exhibit, reproduction))[0].tables
-    found = {"head": list(table.head)}
+    table_rows = {"head": list(table.head)}
     for one in table.rows:
-        found[f"{one.cells[0]}: {one.cells[1][0]}"] = list(one.cells[1:])
-    return found
+        table_rows[f"{one.cells[0]}: {one.cells[1][0]}"] = list(one.cells[1:])
+    return table_rows
 
 
-def with_p50(found: dict[str, Any], p50: float) -> dict[str, Any]:
-    found["summary"]["latency_ms"]["latest"]["p50"] = p50
-    return found
+def with_p50(experiment_row: dict[str, Any], p50: float) -> dict[str, Any]:
+    experiment_row["summary"]["latency_ms"]["latest"]["p50"] = p50
+    return experiment_row
 
 
 def test_scores_compare_the_systems_measured_here(tmp_path: Path) -> None:
@@ -303,18 +303,18 @@ def test_scores_compare_the_systems_measured_here(tmp_path: Path) -> None:
         with_p50(row(tmp_path, experiment(LATENCY, "parse", "real-time")), 7),
         row(tmp_path, SEARCH),
     ]
-    found = table_2(tmp_path, rows)
+    table_rows = table_2(tmp_path, rows)
     # The paper's scores of a system stand beside ours.
-    assert found["head"][2:6] == ["spark", "paper: Structured Streaming 2.4.1", "spark, real-time", "other"]
+    assert table_rows["head"][2:6] == ["spark", "paper: Structured Streaming 2.4.1", "spark, real-time", "other"]
     # Means over both stages: 150, 6 and 50 ms.
-    assert found["Latency: stateless stages"][1:5] == [["1", "150 ms"], "1", ["4", "6 ms"], ["1", "50 ms"]]
+    assert table_rows["Latency: stateless stages"][1:5] == [["1", "150 ms"], "1", ["4", "6 ms"], ["1", "50 ms"]]
     theirs = ("Flink 1.9.1", "Kafka Streams 2.1.0", "Spark Streaming 2.4.1")
-    assert found["head"][6:] == [f"paper: {engine}" for engine in theirs]
-    assert found["Latency: stateless stages"][5:] == ["4", "4", "1"]
-    assert found["Latency: customised stateful API"][2:] == ["2", "–", "–", "4", "4", "–"]
+    assert table_rows["head"][6:] == [f"paper: {engine}" for engine in theirs]
+    assert table_rows["Latency: stateless stages"][5:] == ["4", "4", "1"]
+    assert table_rows["Latency: customised stateful API"][2:] == ["2", "–", "–", "4", "4", "–"]
     # One system only: a value and no score. 16,000/s is sustained, but with a p99 of 2.7 s.
-    assert found["Sustainable throughput: unconstrained latency"][1:3] == [["no score", "16,000 records/s"], "4"]
-    assert found["Sustainable throughput: constrained latency"][1:3] == [["no score", "8,000 records/s"], "1"]
+    assert table_rows["Sustainable throughput: unconstrained latency"][1:3] == [["no score", "16,000 records/s"], "4"]
+    assert table_rows["Sustainable throughput: constrained latency"][1:3] == [["no score", "8,000 records/s"], "1"]
 
 
 def test_a_system_that_is_never_so_fast_scores_least(tmp_path: Path) -> None:
@@ -322,8 +322,8 @@ def test_a_system_that_is_never_so_fast_scores_least(tmp_path: Path) -> None:
     slow = row(tmp_path, SEARCH, "other")
     for probe in slow["capacity"]["probes"]:
         probe["total_p99"] = 2500.0
-    found = table_2(tmp_path, [row(tmp_path, SEARCH), slow])
-    (_, spark, _, other, *_) = found["Sustainable throughput: constrained latency"]
+    table_rows = table_2(tmp_path, [row(tmp_path, SEARCH), slow])
+    (_, spark, _, other, *_) = table_rows["Sustainable throughput: constrained latency"]
     assert (spark, other) == (["4", "8,000 records/s"], ["1", "none"])
 
 
@@ -348,9 +348,9 @@ def test_times_of_bursts_are_scored_in_seconds(tmp_path: Path) -> None:
     rows = [row(tmp_path, SINGLE), row(tmp_path, SINGLE, "other")]
     rows[0]["summary"]["burst"] = synthetic_study.SINGLE | {"first_output_s": 0.2, "caught_up_s": 30.0}
     rows[1]["summary"]["burst"] = synthetic_study.SINGLE | {"first_output_s": 0.5, "caught_up_s": 20.0}
-    found = table_2(tmp_path, rows)
-    assert found["Single burst: initial output"][1:4] == [["4", "0.20 s"], "2", ["2", "0.50 s"]]
-    assert found["Single burst: processing time"][1:4] == [["3", "30 s"], "4", ["4", "20 s"]]
+    table_rows = table_2(tmp_path, rows)
+    assert table_rows["Single burst: initial output"][1:4] == [["4", "0.20 s"], "2", ["2", "0.50 s"]]
+    assert table_rows["Single burst: processing time"][1:4] == [["3", "30 s"], "4", ["4", "20 s"]]
 
 
 def test_every_score_of_the_paper_has_its_factor() -> None:

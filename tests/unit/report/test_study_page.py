@@ -60,19 +60,19 @@ def words(page: str) -> str:
 
 
 def figures_of(page: str) -> dict[str, Any]:
-    found = re.search(r'<script type="application/json" id="figures">(.*?)</script>', page, flags=re.DOTALL)
-    assert found is not None
-    drawn: dict[str, Any] = json.loads(found[1])
+    match = re.search(r'<script type="application/json" id="figures">(.*?)</script>', page, flags=re.DOTALL)
+    assert match is not None
+    drawn: dict[str, Any] = json.loads(match[1])
     return drawn
 
 
 def test_fewer_runs_than_the_papers_are_scaled_too(tmp_path: Path) -> None:
-    said = words(page_of(write_study(tmp_path, "ospbench", SMALL), replace(SMALL, runs={"paper": 5})))
-    assert "partitions 2 instead of 20, runs 1 instead of 5" in said
+    text = words(page_of(write_study(tmp_path, "ospbench", SMALL), replace(SMALL, runs={"paper": 5})))
+    assert "partitions 2 instead of 20, runs 1 instead of 5" in text
 
 
 def test_the_head_says_what_was_run_on_what_and_what_was_scaled(tmp_path: Path) -> None:
-    said = words(page_of(write_study(tmp_path, "ospbench", SMALL)))
+    page_text = words(page_of(write_study(tmp_path, "ospbench", SMALL)))
     for text in (
         "A small study",
         "nowhere, 2026",
@@ -85,8 +85,8 @@ def test_the_head_says_what_was_run_on_what_and_what_was_scaled(tmp_path: Path) 
         "shorter than the paper&#39;s",
         "Read it with care.",
     ):
-        assert text in said
-    assert said.index("Table 1 Configuration") < said.index("Fig. 2 Latency")
+        assert text in page_text
+    assert page_text.index("Table 1 Configuration") < page_text.index("Fig. 2 Latency")
 
 
 def test_every_attempt_is_shown_and_linked(tmp_path: Path) -> None:
@@ -105,10 +105,10 @@ def test_every_attempt_is_shown_and_linked(tmp_path: Path) -> None:
 def test_what_has_no_result_leaves_a_gap_with_the_reason(tmp_path: Path) -> None:
     rows = [not_run(INGEST, "the engine <b>refuses</b> it"), synthetic_study.about(PARSE, "spark")]
     page = page_of(write_reproduction(tmp_path, "ospbench", SMALL, rows, state="unfinished"))
-    said = words(page)
-    assert "No result: spark · ingest · built-in: not run. the engine &lt;b&gt;refuses&lt;/b&gt; it" in said
-    assert "No result: spark · parse · built-in: pending. its turn has not come yet" in said
-    assert "unfinished: parts of the study have not been run yet" in said
+    text = words(page)
+    assert "No result: spark · ingest · built-in: not run. the engine &lt;b&gt;refuses&lt;/b&gt; it" in text
+    assert "No result: spark · parse · built-in: pending. its turn has not come yet" in text
+    assert "unfinished: parts of the study have not been run yet" in text
     assert figures_of(page) == {}
 
 
@@ -125,9 +125,9 @@ def test_an_overview_leaves_gaps_to_the_exhibits_that_it_rests_on(tmp_path: Path
 def test_what_was_left_out_or_removed_since_is_said(tmp_path: Path) -> None:
     out = write_reproduction(tmp_path, "ospbench", SMALL, [row(tmp_path, INGEST)])
     (tmp_path / "runs/latency-ingest-built-in-spark/manifest.json").unlink()
-    said = words(page_of(out))
-    assert "latency-parse-built-in: not part of this reproduction" in said
-    assert "VALID, and its directory runs/latency-ingest-built-in-spark cannot be read" in said
+    text = words(page_of(out))
+    assert "latency-parse-built-in: not part of this reproduction" in text
+    assert "VALID, and its directory runs/latency-ingest-built-in-spark cannot be read" in text
 
 
 def test_numbers_of_a_bad_run_are_grey_and_named(tmp_path: Path) -> None:
@@ -160,12 +160,12 @@ def test_configuration_stands_beside_the_papers(tmp_path: Path) -> None:
 
 
 def test_the_systems_own_settings_stand_one_by_one(tmp_path: Path) -> None:
-    found = row(tmp_path, INGEST, "flink")
-    path = tmp_path / found["directory"] / "manifest.json"
+    experiment_row = row(tmp_path, INGEST, "flink")
+    path = tmp_path / experiment_row["directory"] / "manifest.json"
     content = json.loads(path.read_text())
     content["engine"]["options"] = {"slots": 2, "conf": {"pipeline.auto-watermark-interval": "20 ms"}}
     path.write_text(json.dumps(content))
-    page = page_of(write_reproduction(tmp_path, "ospbench", SMALL, [found]))
+    page = page_of(write_reproduction(tmp_path, "ospbench", SMALL, [experiment_row]))
     assert "<td>slots</td><td>2</td><td>4</td>" in page
     assert "<td>pipeline.auto-watermark-interval</td><td>20 ms</td><td>50 ms</td>" in page
     assert "<td>conf</td>" not in page
@@ -224,11 +224,11 @@ def test_the_page_is_made_without_spark() -> None:
 @pytest.mark.parametrize("study", [OSPBENCH, STAGE_LATENCY], ids=["ospbench", "stage-latency"])
 def test_every_exhibit_of_a_real_study_is_drawn_for_two_engines(tmp_path: Path, study: Study) -> None:
     page = page_of(write_study(tmp_path, "x", study, ("spark", "other")), study)
-    said = words(page)
+    text = words(page)
     for exhibit in study.exhibits:
-        assert exhibit.name in said
-        assert all(mark.system in said for mark in exhibit.marks)
-    assert "No result" not in said
+        assert exhibit.name in text
+        assert all(mark.system in text for mark in exhibit.marks)
+    assert "No result" not in text
     assert set(figures_of(page)) == set(re.findall(r'id="figure-([^"]+)"', page))
     figures = {name.rsplit("-", 1)[0] for name in figures_of(page)}
     drawn = {f"exhibit-{n}" for n, exhibit in enumerate(study.exhibits, start=1) if exhibit.name.startswith("Fig.")}
@@ -254,23 +254,23 @@ def test_every_figure_has_all_three_engines(tmp_path: Path, study: Study) -> Non
 
 
 def test_the_median_run_is_shown_with_the_values_of_all(tmp_path: Path) -> None:
-    found = row(tmp_path, INGEST)
-    (attempt,) = found["attempts"]
-    found["runs"] = 3
-    found["attempts"] = [
+    experiment_row = row(tmp_path, INGEST)
+    (attempt,) = experiment_row["attempts"]
+    experiment_row["runs"] = 3
+    experiment_row["attempts"] = [
         attempt | {"run": 1, "p50_ms": {"latest": 90.0}},
         attempt | {"run": 2, "p50_ms": {"latest": None}, "verdict": "INVALID", "directory": "runs/x/2"},
         attempt | {"run": 2, "p50_ms": {"latest": 120.5}, "directory": "runs/x/2-2"},
         attempt | {"run": 3, "p50_ms": {"latest": 100.0}, "directory": "runs/x/3"},
     ]
-    page = page_of(write_reproduction(tmp_path, "ospbench", SMALL, [found]))
+    page = page_of(write_reproduction(tmp_path, "ospbench", SMALL, [experiment_row]))
     assert "p50 of every run: 90.0 / 120.5 / 100.0 ms" in page
     assert '<td class="n">90.0 / 120.5 / 100.0</td>' in page
     assert 'run 2: <a href="./runs/x/2-2/report.html">VALID</a>' in page
     assert "1 experiments: 1 VALID." in page, "an INVALID run that was repeated does not count"
-    found["attempts"][2] |= {"verdict": "INVALID", "reasons": ["why"]}
-    found["verdict"] = "INVALID"
-    bad = page_of(write_reproduction(tmp_path, "ospbench", SMALL, [found]))
+    experiment_row["attempts"][2] |= {"verdict": "INVALID", "reasons": ["why"]}
+    experiment_row["verdict"] = "INVALID"
+    bad = page_of(write_reproduction(tmp_path, "ospbench", SMALL, [experiment_row]))
     assert "1 experiments: 1 INVALID." in bad
     assert read_reproduction(tmp_path).experiments[0].why == "run 2: why"
 

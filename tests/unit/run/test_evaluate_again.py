@@ -17,9 +17,9 @@ def test_without_its_records_a_run_is_not_evaluated_again(tmp_path: Path) -> Non
     run = write_run(tmp_path / "run", 100.0)
     before = run.summary_path.read_bytes()
     run.recorded_path.rmdir()
-    with pytest.raises(UsageError, match="records of this run were deleted") as told:
+    with pytest.raises(UsageError, match="records of this run were deleted") as refused:
         evaluate_again(run, "local[*]", NullReporter())
-    assert "streamgauge report" in told.value.message()
+    assert "streamgauge report" in refused.value.message()
     assert run.summary_path.read_bytes() == before
 
 

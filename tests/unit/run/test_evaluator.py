@@ -102,9 +102,9 @@ def test_a_jvm_that_died_between_two_runs_is_noticed(bench):
 @pytest.mark.parametrize("misbehaviour", [DIES, FAILS])
 def test_what_fails_twice_is_given_up_and_says_how_to_go_on(bench, misbehaviour):
     made = bench(misbehaviour, bad=2)
-    with pytest.raises(EnvironmentProblem) as told:
+    with pytest.raises(EnvironmentProblem) as refused:
         made.evaluate()
-    assert f"streamgauge evaluate '{made.run.path}'" in told.value.message()
+    assert f"streamgauge evaluate '{made.run.path}'" in refused.value.message()
     assert made.requests() == ["evaluate", "evaluate"]
 
 

@@ -34,8 +34,8 @@ SPECS = [
 
 
 def scenario(*texts: str, measured_s: float = 30.0, **load: Any) -> Scenario:
-    found = scenarios.resolve("ospbench/latency", engine="echo", changes={"measured_s": str(measured_s)})
-    return replace(found, load=replace(found.load, **load), faults=tuple(parse(text) for text in texts))
+    resolved = scenarios.resolve("ospbench/latency", engine="echo", changes={"measured_s": str(measured_s)})
+    return replace(resolved, load=replace(resolved.load, **load), faults=tuple(parse(text) for text in texts))
 
 
 @pytest.mark.parametrize(
@@ -149,7 +149,7 @@ def test_the_clients_queue_has_room_for_the_longest_pause_of_the_broker(tmp_path
         for texts in ([], ["pause broker for 4.5s at 1s"], ["pause engine for 20s at 1s"])
     )
     settings = [Settings.read(written(plan.load[0], tmp_path)) for plan in drawn]
-    assert [found.pause_s for found in settings] == [0, 5, 0]
+    assert [setting.pause_s for setting in settings] == [0, 5, 0]
 
 
 def written(spec: ProcessSpec, folder: Path) -> Path:
@@ -175,8 +175,8 @@ class Acting:
     """Faults whose moments have just come, on the processes of a supervisor."""
 
     def __init__(self, supervisor: Supervisor, *texts: str) -> None:
-        self.said: list[str] = []
-        self.faults = Faults(scenario(*texts), supervisor, self.said.append)
+        self.messages: list[str] = []
+        self.faults = Faults(scenario(*texts), supervisor, self.messages.append)
         self.records: list[FaultRecord] = [record for _, record in self.faults._planned]
         self.start_ns = time.time_ns()
         self.faults.begin(self.start_ns)
@@ -196,7 +196,7 @@ def test_a_kill_ends_the_process_and_is_no_failure_of_it(supervisor: Supervisor)
     (record,) = acting.faults.end()
     assert all_gone([running.identity])
     assert acting.faults.killed() == {"engine-1"}
-    assert acting.said == ["fault: kill engine-1 at 0s"]
+    assert acting.messages == ["fault: kill engine-1 at 0s"]
     assert (record.fault, record.verb, record.role) == ("kill engine-1 at 0s", "kill", "engine-1")
     assert record.planned_ns == acting.start_ns
     assert record.planned_ns <= record.acted_ns <= record.ended_ns

@@ -58,9 +58,9 @@ def test_no_beat_with_an_engine_that_publishes_about_once_a_second(period_s: flo
         while now < second:
             now += EVERY_S * noise.uniform(1 - JITTER, 1 + JITTER)
             meter.look()
-        found = meter.take().by_output
-        assert found is not None
-        means.append(found.mean / RATE)
+        lag = meter.take().by_output
+        assert lag is not None
+        means.append(lag.mean / RATE)
         if second == 60:
             break
     slope = Series(np.arange(60), np.array(means)).slope()

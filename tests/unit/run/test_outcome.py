@@ -8,14 +8,15 @@ from streamgauge.run.outcome import Progress
 
 
 def test_the_engine_s_own_word_goes_before_what_it_committed() -> None:
-    heard = Progress()
-    assert heard.consumed is None
-    heard.committed = 5
-    assert heard.consumed == 5
-    heard.on_engine_event("engine", {"event": "progress", "consumed": 9})
-    assert heard.consumed == 9
-    heard.on_engine_event("engine", {"event": "progress", "consumed": "many"})
-    assert heard.consumed == 9
+    progress = Progress()
+    assert progress.consumed is None
+    progress.committed = 5
+    assert progress.consumed == 5
+    progress.on_engine_event("engine", {"event": "progress", "consumed": 9})
+    assert progress.consumed == 9
+    for nonsense in ("many", 7.5, True, -1):
+        progress.on_engine_event("engine", {"event": "progress", "consumed": nonsense})
+        assert progress.consumed == 9
 
 
 def test_the_moments_of_a_load() -> None:

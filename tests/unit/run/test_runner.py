@@ -11,6 +11,7 @@ import pytest
 
 from run_files import content
 from streamgauge.errors import EnvironmentProblem, Interrupted, PortTaken, UsageError
+from streamgauge.model.samples import ClockSample
 from streamgauge.model.summary import Summary
 from streamgauge.run import runner
 from streamgauge.run.plan import Request, RunPlan
@@ -90,7 +91,7 @@ def mistake_under_load(plan: RunPlan) -> dict[str, Any]:
 
 
 def port_taken(plan: RunPlan) -> dict[str, Any]:
-    RunDir(plan.request.out).append_samples("clock", [{"t_ns": 1}])
+    RunDir(plan.request.out).append_samples(ClockSample(t_ns=1, mono_ns=1, bracket_ns=1))
     raise PortTaken("another program took a port of this run", where="127.0.0.1:1")
 
 
@@ -155,7 +156,7 @@ def test_a_taken_port_is_tried_again_with_others(scripted, tmp_path):
 
     def keep(plan: RunPlan) -> dict[str, Any]:
         plans.append(plan)
-        assert RunDir(plan.request.out).samples("clock") == []
+        assert RunDir(plan.request.out).samples(ClockSample) == []
         return well(plan)
 
     run, summary = scripted.run(tmp_path / "run", lambda plan: plans.append(plan) or port_taken(plan), keep)

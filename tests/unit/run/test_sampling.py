@@ -45,18 +45,18 @@ def test_lines_are_as_documented(supervisor):
     assert sampler.sample(1) == []
     supervisor.start(python("say('ready'); time.sleep(600)", role="broker", group="broker"))
     (line,) = sampler.sample(5)
-    assert line["rss_mb"] > 1
-    assert line["cpu_s"] >= 0
-    del line["rss_mb"], line["cpu_s"]
+    assert line.rss_mb > 1
+    assert line.cpu_s >= 0
     nothing = {"heap_used_mb": None, "heap_committed_mb": None, "gc_count": None, "gc_ms": None}
-    assert line == {"t_ns": 5, "role": "broker", "group": "broker", **nothing}
+    used = {"cpu_s": line.cpu_s, "rss_mb": line.rss_mb}
+    assert line.as_json() == {"t_ns": 5, "role": "broker", "group": "broker", **used, **nothing}
 
 
 def test_cpu_time_outlives_the_child_that_used_it(supervisor):
     sampler = Sampler(supervisor.processes)
 
     def cpu_s() -> float:
-        return sampler.sample(0)[0]["cpu_s"]
+        return sampler.sample(0)[0].cpu_s
 
     supervisor.start(python(BUSY_CHILD))
     child = supervisor.wait_event("engine", "ready", DEADLINE_S)["child"]
@@ -84,10 +84,10 @@ say('waited'); time.sleep(600)
 """
     supervisor.start(python(BURN + code))
     supervisor.wait_event("engine", "burnt", DEADLINE_S)
-    before_s = sampler.sample(0)[0]["cpu_s"]
+    before_s = sampler.sample(0)[0].cpu_s
     supervisor.send("engine", "end it")
     supervisor.wait_event("engine", "waited", DEADLINE_S)
-    after_s = sampler.sample(0)[0]["cpu_s"]
+    after_s = sampler.sample(0)[0].cpu_s
     assert before_s <= after_s < before_s + 0.4
 
 
@@ -98,12 +98,12 @@ def test_dead_process_keeps_its_cpu_time(supervisor):
     os.kill(running.pid, signal.SIGKILL)
     await_true(lambda: running.exit_code is not None)
     (after,) = sampler.sample(1)
-    assert after["cpu_s"] >= before["cpu_s"] >= 0.2
-    assert after["rss_mb"] == 0
+    assert after.cpu_s >= before.cpu_s >= 0.2
+    assert after.rss_mb == 0
 
 
 def test_cores_are_those_that_the_processes_are_allowed(supervisor):
-    """Of a whole family, over all samples, without those that only reporter."""
+    """Of a whole family, over all samples, without those that only watch."""
     mine = sorted(os.sched_getaffinity(0))
     one, other = mine[0], mine[-1]
     bound = "os.sched_setaffinity(0, [{}])\nsay('ready'); sys.stdin.readline()"
@@ -157,14 +157,14 @@ def test_process_seen_before_it_was_listed_is_sampled(supervisor):
     running = supervisor.start(python("say('ready'); time.sleep(600)"))
     assert sampler.sample(0) == []
     listed = [running]
-    assert sampler.sample(1)[0]["rss_mb"] > 1
+    assert sampler.sample(1)[0].rss_mb > 1
 
 
 def test_machine_sample_is_as_documented():
     sampler = MachineSampler()
     sampler.sample(1)
-    await_true(lambda: (found := sampler.sample(2))["cpu_busy"] is not None and found["t_ns"] == 2)
-    line = machine_sample(3)
+    await_true(lambda: (sample := sampler.sample(2)).cpu_busy is not None and sample.t_ns == 2)
+    line = machine_sample(3).as_json()
     assert set(line) == {
         "t_ns", "load1", "cpu_busy", "steal", "psi_cpu_some", "psi_io_some", "psi_memory_some"
     }  # fmt: skip

@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 from streamgauge.errors import EnvironmentProblem
+from streamgauge.model.samples import VisibleSample
 from streamgauge.run.visibility import Visibility
 
 
@@ -26,8 +27,8 @@ class Broker:
         return answer
 
 
-def noted(*answers: Mapping[int, int] | None) -> list[dict[str, int]]:
-    lines: list[Any] = []
+def noted(*answers: Mapping[int, int] | None) -> list[VisibleSample]:
+    lines: list[VisibleSample] = []
     watching = Visibility(Broker(*answers).ends, lines.extend)
     for _ in answers:
         watching.look()
@@ -36,22 +37,22 @@ def noted(*answers: Mapping[int, int] | None) -> list[dict[str, int]]:
 
 def test_only_ends_that_moved_are_noted() -> None:
     lines = noted({0: 0, 1: 0}, {0: 3, 1: 0}, {0: 3, 1: 0}, {0: 3, 1: 2}, {0: 9, 1: 4})
-    assert [(line["partition"], line["end"]) for line in lines] == [(0, 3), (1, 2), (0, 9), (1, 4)]
+    assert [(line.partition, line.end) for line in lines] == [(0, 3), (1, 2), (0, 9), (1, 4)]
     for line in lines:
-        assert line["since_ns"] < line["t_ns"]
+        assert line.since_ns < line.t_ns
     # Partitions of one answer moved between the same two looks.
-    assert lines[2] == {**lines[3], "partition": 0, "end": 9}
+    assert lines[2] == lines[3].with_changes(partition=0, end=9)
 
 
 def test_the_look_before_says_since_when() -> None:
     """It was asked for before the answer of the look before came."""
     for before, after in pairwise(noted({0: 1}, {0: 2}, {0: 3})):
-        assert before["since_ns"] <= after["since_ns"] <= before["t_ns"] <= after["t_ns"]
+        assert before.since_ns <= after.since_ns <= before.t_ns <= after.t_ns
 
 
 def test_a_broker_that_does_not_answer_widens_the_doubt() -> None:
     before, after = noted({0: 1}, None, None, {0: 2})
-    assert after["since_ns"] <= before["t_ns"]
+    assert after.since_ns <= before.t_ns
 
 
 def test_it_looks_once_more_at_the_end() -> None:
@@ -64,7 +65,7 @@ def test_it_looks_once_more_at_the_end() -> None:
     ends[0] = 7
     watching.end()
     watching.end()
-    assert [line["end"] for line in lines] == [7]
+    assert [line.end for line in lines] == [7]
 
 
 def test_where_there_are_no_transactions_nobody_looks() -> None:

@@ -60,10 +60,10 @@ def test_every_experiment_of_a_figure_counts_for_the_scores() -> None:
 def test_numbers_of_ospbench(
     exhibit: str, system: str, stage: str, metric: str, variant: Variant, value: float
 ) -> None:
-    found = next(one for one in study("ospbench").exhibits if one.name == exhibit)
+    described = next(one for one in study("ospbench").exhibits if one.name == exhibit)
     marks = [
         mark
-        for mark in found.marks
+        for mark in described.marks
         if (mark.system, mark.metric, mark.dimensions) == (system, metric, dimensions(stage, variant))
     ]
     assert [mark.value for mark in marks] == [value]

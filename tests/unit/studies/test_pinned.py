@@ -85,6 +85,6 @@ def test_a_change_of_defaults_does_not_change_the_repeated_run(monkeypatch: pyte
 
     monkeypatch.setattr(scenarios, "profile_values", changed)
     monkeypatch.setattr(Spark, "options", OtherOptions)
-    found = scenarios.resolve("ospbench/latency")
-    assert (found.engine_options["realtime_batch_ms"], found.partitions) == (6000, 7)
+    resolved = scenarios.resolve("ospbench/latency")
+    assert (resolved.engine_options["realtime_batch_ms"], resolved.partitions) == (6000, 7)
     assert request_of_command(wanted.command, OUT).scenario == wanted.scenario

@@ -6,25 +6,25 @@ from streamgauge.studies import scenario as scenarios
 
 
 def test_the_laptop_is_the_default() -> None:
-    found = scenarios.resolve("ospbench/latency")
-    assert (found.profile, found.engine, found.chosen) == ("laptop", "spark", "ingest")
-    assert (found.load.rate_per_s, found.load.warmup_s, found.load.measured_s) == (400, 40.0, 30.0)
-    assert found.load.tail_s == pytest.approx(0.5)
-    assert found.scaled["measured_s"] == (30.0, 1500.0)
-    assert "rate_per_s" not in found.scaled
+    resolved = scenarios.resolve("ospbench/latency")
+    assert (resolved.profile, resolved.engine, resolved.chosen) == ("laptop", "spark", "ingest")
+    assert (resolved.load.rate_per_s, resolved.load.warmup_s, resolved.load.measured_s) == (400, 40.0, 30.0)
+    assert resolved.load.tail_s == pytest.approx(0.5)
+    assert resolved.scaled["measured_s"] == (30.0, 1500.0)
+    assert "rate_per_s" not in resolved.scaled
 
 
 def test_the_paper_keeps_its_parameters() -> None:
-    found = scenarios.resolve("ospbench/latency", profile="paper")
-    assert found.load.warmup_s + found.load.measured_s == 30 * 60
-    assert found.partitions == 20
+    resolved = scenarios.resolve("ospbench/latency", profile="paper")
+    assert resolved.load.warmup_s + resolved.load.measured_s == 30 * 60
+    assert resolved.partitions == 20
     assert scenarios.resolve("ospbench/latency", profile="paper", changes={"stage": "join"}).parameters == {
         "keys": "dataset",
         "out_of_order_ms": 50,
         "join_bound_ms": 1000,
     }
-    assert found.engine_options["cores"] == 20
-    assert found.scaled == {}
+    assert resolved.engine_options["cores"] == 20
+    assert resolved.scaled == {}
 
 
 def test_every_value_can_be_set() -> None:
@@ -48,17 +48,21 @@ def test_every_value_can_be_set() -> None:
     others = {"steps_per_s": "[100, 200]", "to_per_s": "50", "rising_warmup": "true", "records": "5"}
     assert {*changes, *others, "engine"} == set(scenarios.Values.model_fields)
     of_workload = {"stage": "parse", "keys": "zipf"}
-    found = scenarios.resolve("ospbench/latency", engine="echo", changes={**changes, **of_workload})
-    assert (found.chosen, found.load.rate_per_s, found.load.warmup_s, found.load.measured_s) == (
+    resolved = scenarios.resolve("ospbench/latency", engine="echo", changes={**changes, **of_workload})
+    assert (resolved.chosen, resolved.load.rate_per_s, resolved.load.warmup_s, resolved.load.measured_s) == (
         "parse",
         1000,
         3,
         7.5,
     )
-    assert (found.partitions, found.seed, found.broker_port, found.sustained) == (4, 9, 12345, None)
-    assert (found.load.shape, found.load.arrivals, found.load.burst_records) == ("periodic-burst", "poisson", 100)
-    assert (found.load.burst_s, found.load.burst_every_s, found.load.seed) == (0.5, 3.0, 9)
-    assert (found.parameters, found.generators, found.quiet_s) == ({"keys": "zipf"}, 2, 2.0)
+    assert (resolved.partitions, resolved.seed, resolved.broker_port, resolved.sustained) == (4, 9, 12345, None)
+    assert (resolved.load.shape, resolved.load.arrivals, resolved.load.burst_records) == (
+        "periodic-burst",
+        "poisson",
+        100,
+    )
+    assert (resolved.load.burst_s, resolved.load.burst_every_s, resolved.load.seed) == (0.5, 3.0, 9)
+    assert (resolved.parameters, resolved.generators, resolved.quiet_s) == ({"keys": "zipf"}, 2, 2.0)
     for shape, key in (("steps", "steps_per_s"), ("fluctuating", "to_per_s")):
         load = scenarios.resolve("ospbench/latency", changes={"shape": shape, key: others[key]}).load
         assert getattr(load, key) == ((100, 200) if shape == "steps" else 50)
@@ -79,7 +83,7 @@ def test_a_parameter_belongs_to_the_workloads_that_have_it() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("changes", "message"),
     [
         ({"shape": "ramp"}, "shape ramp needs to_per_s"),
         ({"shape": "periodic-burst", "burst_records": "5"}, "shape periodic-burst needs burst_every_s, burst_s"),
@@ -104,10 +108,10 @@ def test_a_parameter_belongs_to_the_workloads_that_have_it() -> None:
         ({"shape": "preloaded", "records": "5"}, "shape preloaded does not use measured_s, rate_per_s, warmup_s"),
     ],
 )
-def test_a_shape_has_the_values_that_it_needs_and_no_others(changes: dict[str, str], said: str) -> None:
+def test_a_shape_has_the_values_that_it_needs_and_no_others(changes: dict[str, str], message: str) -> None:
     with pytest.raises(UsageError) as problem:
         scenarios.resolve("ospbench/latency", changes=changes)
-    assert said in problem.value.message()
+    assert message in problem.value.message()
 
 
 def test_engine_options_and_any_spark_setting() -> None:
@@ -117,10 +121,10 @@ def test_engine_options_and_any_spark_setting() -> None:
         "spark.sql.shuffle.partitions": "7",
         "spark.ui.enabled": "true",
     }
-    found = scenarios.resolve("ospbench/latency", changes=changes)
-    assert found.engine_options["realtime"] is True
-    assert found.engine_options["cores"] == 3
-    assert found.engine_options["conf"] == {"spark.sql.shuffle.partitions": "7", "spark.ui.enabled": "true"}
+    resolved = scenarios.resolve("ospbench/latency", changes=changes)
+    assert resolved.engine_options["realtime"] is True
+    assert resolved.engine_options["cores"] == 3
+    assert resolved.engine_options["conf"] == {"spark.sql.shuffle.partitions": "7", "spark.ui.enabled": "true"}
 
 
 def test_all_problems_in_one_message() -> None:

@@ -107,10 +107,10 @@ def test_every_engine_of_a_table_takes_its_options(name: str, profile: str) -> N
     for engine in set(tables) & set(registry.names("engines")):
         described = scenarios.describe(name)
         for chosen in described.workloads:
-            found = scenarios.resolve(name, profile=profile, engine=engine, changes={described.choice: chosen})
+            scenario = scenarios.resolve(name, profile=profile, engine=engine, changes={described.choice: chosen})
             for key, value in tables[engine].items():
-                kept = found.engine_options["conf"].get(key) if "." in key else found.engine_options[key]
-                assert kept == (str(value) if "." in key else value)
+                value_set = scenario.engine_options["conf"].get(key) if "." in key else scenario.engine_options[key]
+                assert value_set == (str(value) if "." in key else value)
 
 
 def test_a_table_of_an_engine_that_is_not_installed_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -44,10 +44,10 @@ def test_what_is_no_axis(name: str) -> None:
 def test_a_value_is_set_as_the_command_line_sets_it(name: str, stage: str) -> None:
     scenario = resolved(stage=stage)
     axis = axis_of(name, scenario)
-    found = with_value(axis, scenario, 7)
-    assert value_on(axis, found) == 7
+    changed = with_value(axis, scenario, 7)
+    assert value_on(axis, changed) == 7
     asked: dict[str, Any] = {"engine": "spark", "slo": scenario.slo}
-    assert found == scenarios.resolve("ospbench/throughput", changes={"stage": stage, name: "7"}, **asked)
+    assert changed == scenarios.resolve("ospbench/throughput", changes={"stage": stage, name: "7"}, **asked)
 
 
 def test_a_value_out_of_bounds_is_refused() -> None:

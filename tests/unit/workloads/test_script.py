@@ -21,10 +21,10 @@ def file(tmp_path: Path) -> Path:
 
 def test_what_a_file_says_of_itself(file: Path) -> None:
     file.write_text(CHECKED + "key = ['id', 'window_end_ms']\nsettles_s = 2\n")
-    found = inspect(file)
-    assert (found.key, found.settles_s, found.name) == (("id", "window_end_ms"), 2.0, "my.py")
-    assert found.path == str(file)
-    assert found.sha256 == hashlib.sha256(file.read_bytes()).hexdigest()
+    inspected = inspect(file)
+    assert (inspected.key, inspected.settles_s, inspected.name) == (("id", "window_end_ms"), 2.0, "my.py")
+    assert inspected.path == str(file)
+    assert inspected.sha256 == hashlib.sha256(file.read_bytes()).hexdigest()
 
 
 def test_it_is_not_run(file: Path) -> None:

@@ -54,14 +54,14 @@ class Command(Engine):
                 hint="streamgauge run ospbench/latency --engine command -- python my_engine.py",
             )
         program, *arguments = job.program
-        found = shutil.which(program)
-        if found is None:
+        executable = shutil.which(program)
+        if executable is None:
             raise UsageError("the program was not found", got=program, expected="a file that can be executed")
         return (
             ProcessSpec(
                 role="engine",
                 group="engine",
-                argv=[str(Path(found).absolute()), *arguments, str(job.file)],
+                argv=[str(Path(executable).absolute()), *arguments, str(job.file)],
                 files=job_file(job),
                 ready=Ready("event", "ready", timeout_s=float(job.options["ready_timeout_s"])),
                 stop=Stop("terminate", grace_s=float(job.options["stop_timeout_s"])),

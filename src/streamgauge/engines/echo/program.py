@@ -145,7 +145,7 @@ def run(job: Mapping[str, Any]) -> None:
     emit("ready")
 
     waiting: list[tuple[float, int, Message]] = []
-    taken, last_word = 0, time.monotonic()
+    consumed, last_word = 0, time.monotonic()
     pace = Pace(int(job["options"]["cap_per_s"]), last_word)
     while not (asked_to_stop.is_set() and not waiting):
         now = time.monotonic()
@@ -162,10 +162,10 @@ def run(job: Mapping[str, Any]) -> None:
         for record in arrived:
             if record.error():
                 raise KafkaException(record.error())
-            taken += 1
+            consumed += 1
             headers = (record.headers() or ()) if codec.needs_headers else ()
             message = Message(record.key(), record.value(), headers)
-            heapq.heappush(waiting, (now + hold(message.value or b""), taken, message))
+            heapq.heappush(waiting, (now + hold(message.value or b""), consumed, message))
         while waiting and waiting[0][0] <= time.monotonic():
             message = heapq.heappop(waiting)[-1]
             if output is not None:
@@ -176,7 +176,7 @@ def run(job: Mapping[str, Any]) -> None:
             raise RuntimeError(f"a result could not be published: {failures[0]}")
         if now - last_word > PROGRESS_EVERY_S:
             last_word = now
-            emit("progress", consumed=taken)
+            emit("progress", consumed=consumed)
     producer.flush(10)
     consumer.close()
     emit("stopped")

@@ -96,8 +96,8 @@ def home() -> Path:
 
 def libraries() -> list[Path]:
     """The class path without our own classes."""
-    found = sorted(jar for jar in (home() / "lib").glob("*.jar") if jar.name.startswith(_NEEDED))
-    return [*found, *jars.locations("flink"), *java.libraries()]
+    own_jars = sorted(jar for jar in (home() / "lib").glob("*.jar") if jar.name.startswith(_NEEDED))
+    return [*own_jars, *jars.locations("flink"), *java.libraries()]
 
 
 def rest_address(job: Job) -> str:
@@ -159,7 +159,7 @@ def settings(job: Job) -> dict[str, str]:
     options = job.options
     rest, rpc = job.ports
     slots = options["slots"]
-    found: dict[str, object] = {
+    configuration: dict[str, object] = {
         "jobmanager.rpc.address": LOOPBACK,
         "jobmanager.rpc.port": rpc,
         "jobmanager.bind-host": LOOPBACK,
@@ -215,7 +215,7 @@ def settings(job: Job) -> dict[str, str]:
         "taskmanager.memory.jvm-overhead.min": f"{_OVERHEAD_MB}m",
         "taskmanager.memory.jvm-overhead.max": f"{_OVERHEAD_MB}m",
     }
-    return {**{key: as_text(value) for key, value in found.items()}, **options["conf"]}
+    return {**{key: as_text(value) for key, value in configuration.items()}, **options["conf"]}
 
 
 def outside_heap_mb(options: Mapping[str, Any]) -> int:

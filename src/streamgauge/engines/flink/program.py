@@ -79,13 +79,13 @@ class Cluster:
 
     def readers(self, job: str) -> Readers:
         """What tells how far the partitions of the inputs have been read, one metric for each that a task was given."""
-        found: Readers = {}
+        readers: Readers = {}
         for vertex in self.get(f"/jobs/{job}")["vertices"]:
             metrics = f"/jobs/{job}/vertices/{vertex['id']}/metrics"
             for metric in self.get(metrics):
                 if match := _PARTITION.search(metric["id"]):
-                    found[match.groups()] = (metrics, metric["id"])
-        return found
+                    readers[match.groups()] = (metrics, metric["id"])
+        return readers
 
     def consumed(self, readers: Readers) -> int | None:
         """Records read of all these partitions; None while one of them is not known."""
@@ -93,8 +93,10 @@ class Cluster:
         for metrics in {metrics for metrics, _ in readers.values()}:
             names = [name for where, name in readers.values() if where == metrics]
             for first in range(0, len(names), _METRICS_AT_ONCE):
-                asked = quote(",".join(names[first : first + _METRICS_AT_ONCE]), safe=",")
-                offsets.update({metric["id"]: int(metric["value"]) for metric in self.get(f"{metrics}?get={asked}")})
+                metric_names = quote(",".join(names[first : first + _METRICS_AT_ONCE]), safe=",")
+                offsets.update(
+                    {metric["id"]: int(metric["value"]) for metric in self.get(f"{metrics}?get={metric_names}")}
+                )
         # Each is the offset of the last record, or -1 before the first.
         return sum(offset + 1 for offset in offsets.values()) if len(offsets) == len(readers) else None
 
@@ -117,26 +119,26 @@ def await_ready(cluster: Cluster, job: Mapping[str, Any], asked_to_stop: threadi
     """
     task_managers = int(job["options"]["taskmanagers"])
     partitions = _partitions(job)
-    said = ""
+    last_state = ""
     while not asked_to_stop.wait(_START_LOOK_S):
         try:
-            seen = cluster.job()
-            if seen is None:
+            flink_job = cluster.job()
+            if flink_job is None:
                 continue
-            if failure := cluster.last_exception(seen.id):
+            if failure := cluster.last_exception(flink_job.id):
                 raise Failed(failure[1])
             registered = cluster.task_managers()
-            held = len(cluster.readers(seen.id)) if seen.all_run else 0
+            held = len(cluster.readers(flink_job.id)) if flink_job.all_run else 0
         except (OSError, http.client.HTTPException):
             continue  # it is not up yet; should it have ended, the lab knows
-        if seen.all_run and registered >= task_managers and held >= partitions:
+        if flink_job.all_run and registered >= task_managers and held >= partitions:
             return True
         state = (
-            f"job {seen.state}: {seen.running} of {seen.tasks} tasks run, {held} of {partitions} partitions are read, "
-            f"{registered} of {task_managers} TaskManagers are registered"
+            f"job {flink_job.state}: {flink_job.running} of {flink_job.tasks} tasks run, "
+            f"{held} of {partitions} partitions are read, {registered} of {task_managers} TaskManagers are registered"
         )
-        if state != said:
-            said = state
+        if state != last_state:
+            last_state = state
             sys.stderr.write(state + "\n")
     return False
 
@@ -155,25 +157,25 @@ def watch(cluster: Cluster, job: Mapping[str, Any], asked_to_stop: threading.Eve
     readers: Readers = {}
     while not asked_to_stop.wait(_LOOK_S):
         try:
-            seen = cluster.job()
-            failure = cluster.last_exception(seen.id) if seen else None
+            flink_job = cluster.job()
+            failure = cluster.last_exception(flink_job.id) if flink_job else None
         except ConnectionError:
             raise Failed("the JobManager is gone: nobody listens on its REST port") from None
         except (OSError, http.client.HTTPException):
             continue  # it may be paused, and go on
-        if seen is None or seen.state in ("FAILED", "FINISHED", "CANCELED", "SUSPENDED"):
+        if flink_job is None or flink_job.state in ("FAILED", "FINISHED", "CANCELED", "SUSPENDED"):
             reason = f": {failure[1]}" if failure else ""
-            raise Failed(f"the job is {seen.state if seen else 'gone'}{reason}")
+            raise Failed(f"the job is {flink_job.state if flink_job else 'gone'}{reason}")
         if failure and failure[0] > known:
             if not interrupted:
                 emit("warning", message=f"the job was interrupted: {failure[1]}")
             known, interrupted = failure[0], True
             readers = {}  # after it the partitions may be with other tasks
-        elif seen.all_run:
+        elif flink_job.all_run:
             interrupted = False
             with contextlib.suppress(OSError, http.client.HTTPException):
                 if len(readers) < _partitions(job):
-                    readers = cluster.readers(seen.id)
+                    readers = cluster.readers(flink_job.id)
                 elif (consumed := cluster.consumed(readers)) is not None:
                     emit("progress", consumed=consumed)
 

@@ -87,12 +87,12 @@ def _compile(engine: str, sources: Path, compiler: Sequence[Path | str], class_p
         errors="replace",
     )
     if done.returncode != 0:
-        said = (done.stdout + done.stderr).strip().splitlines()
+        output_lines = (done.stdout + done.stderr).strip().splitlines()
         raise EnvironmentProblem(
             f"the Java of engine {engine} does not compile",
             where=sources,
             got=f"{_compiler().stem} ended with code {done.returncode}",
-            log_tail="\n".join(said[-_OUTPUT_LINES:]),
+            log_tail="\n".join(output_lines[-_OUTPUT_LINES:]),
         )
 
 

@@ -48,12 +48,12 @@ def consumed(query: StreamingQuery, topics: Collection[str]) -> int | None:
 
     A user's query may read them more than once, and other things besides: a record is taken when every reader has it.
     """
-    taken: dict[tuple[str, str], int] = {}
+    offsets: dict[tuple[str, str], int] = {}
     for source in (query.lastProgress or {}).get("sources", ()):
         for topic, partitions in _ends(source["endOffset"]).items():
             for partition, offset in partitions.items() if topic in topics else ():
-                taken[topic, partition] = min(offset, taken.get((topic, partition), offset))
-    return sum(taken.values()) if taken else None
+                offsets[topic, partition] = min(offset, offsets.get((topic, partition), offset))
+    return sum(offsets.values()) if offsets else None
 
 
 def _ends(end: Any) -> Mapping[str, Mapping[str, int]]:
@@ -87,8 +87,8 @@ def run(connection: Path, job: Mapping[str, Any]) -> int:
             emit("progress", consumed=0)
             emit("ready")
         while query.isActive and not asked_to_stop.wait(_LOOK_S):
-            if (taken := consumed(query, job["inputs"].values())) is not None:
-                emit("progress", consumed=taken)
+            if (records := consumed(query, job["inputs"].values())) is not None:
+                emit("progress", consumed=records)
         if failure := query.exception():
             return fail(failure)
         query.stop()

@@ -60,14 +60,14 @@ def find(workload: str) -> Program:
     if own := _own(workload):
         return own
     for point in entry_points(group=GROUP, name=workload):
-        found: Program = registry.load(point, f"the program for {workload}")
-        return found
+        program: Program = registry.load(point, f"the program for {workload}")
+        return program
     raise registry.unknown("workload of the engine spark", workload, available(), hint="streamgauge list")
 
 
 def _own(workload: str) -> Program | None:
     family, _, name = workload.replace("-", "_").partition("/")
     module = families().get(family)
-    found: Program | None = getattr(module, name, None) if not name.startswith("_") else None
+    program: Program | None = getattr(module, name, None) if not name.startswith("_") else None
     # What a module imports is no program.
-    return found if module is not None and getattr(found, "__module__", None) == module.__name__ else None
+    return program if module is not None and getattr(program, "__module__", None) == module.__name__ else None

@@ -63,7 +63,7 @@ class Shortfall:
 
 
 def measure(
-    facts: Facts, moments: Moments, found: Generator, stamps: Stamps, transport_ahead_ms: float = 0.0
+    facts: Facts, moments: Moments, generator: Generator, stamps: Stamps, transport_ahead_ms: float = 0.0
 ) -> Shortfall | None:
     """None where there is no schedule to fall behind, or too little of the measured interval to judge."""
     if not facts.plan.scheduled or not moments.observed_s:
@@ -71,14 +71,14 @@ def measure(
     exempt = _under_transport_faults(facts, moments)
     seconds = [second for second in moments.measured_seconds() if second not in exempt]
     offered = _offered_level(facts, moments)
-    sent = np.cumsum(found.sent_per_second) - found.sent_per_second / 2
+    sent = np.cumsum(generator.sent_per_second) - generator.sent_per_second / 2
     # By the transport's clock, which stamps what arrived: under a rising load, an offset would look like growth.
     by_then = _offered_level(facts, moments, round(transport_ahead_ms * NS_PER_MS)) if transport_ahead_ms else offered
     slope = Series.of((by_then - stamps.appended_level).tolist(), seconds).slope()
     of_sending = Series.of((offered - sent).tolist(), seconds).slope()
     if slope is None or of_sending is None:
         return None
-    limit_per_s = SHORTFALL_SHARE * found.offered / moments.observed_s
+    limit_per_s = SHORTFALL_SHARE * generator.offered / moments.observed_s
     return Shortfall(slope, of_sending, limit_per_s, facts.transport.server_noun)
 
 
@@ -87,18 +87,18 @@ def _offered_level(facts: Facts, moments: Moments, ahead_ns: int = 0) -> Floats:
     plan, step_ns = facts.plan, NS_PER_S // _LOOKS_PER_S
     looks = moments.seconds * _LOOKS_PER_S
     due = [min(plan.count_before(look * step_ns + step_ns // 2 - ahead_ns), plan.records) for look in range(looks)]
-    found: Floats = np.array(due, np.float64).reshape(moments.seconds, _LOOKS_PER_S).mean(axis=1)
-    return found
+    level: Floats = np.array(due, np.float64).reshape(moments.seconds, _LOOKS_PER_S).mean(axis=1)
+    return level
 
 
 def _under_transport_faults(facts: Facts, moments: Moments) -> set[int]:
     """Seconds in which a fault kept the transport from its work, and as long again, in which it catches up."""
-    found: set[int] = set()
+    seconds: set[int] = set()
     for record in recovery.acted(facts):
         if facts.manifest.group_of(record.role) != TRANSPORT_GROUP:
             continue
         acted_ns, ended_ns = recovery.acted_ns(record), record.ended_ns or moments.drain_end_ns
         caught_up_ns = ended_ns + (ended_ns - acted_ns)
         first, last = ((ns - moments.load_start_ns) // NS_PER_S for ns in (acted_ns, caught_up_ns))
-        found |= set(range(first, last + 1))
-    return found
+        seconds |= set(range(first, last + 1))
+    return seconds

@@ -55,16 +55,16 @@ class SingleBurst:
         ]
 
     def warnings(self) -> list[str]:
-        said = [
+        messages = [
             "records that were sent while the engine started and caught up waited for it: the latencies tell how long, "
             "not how fast the engine is"
         ]
         if self.open_results:
-            said.append(
+            messages.append(
                 f"the engine did not catch up: {self.open_results} of the {self.results} results of the backlog had no "
                 "right answer when the run ended"
             )
-        return said
+        return messages
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,7 @@ class PeriodicBursts:
         )
 
 
-Found = SingleBurst | PeriodicBursts
+Bursts = SingleBurst | PeriodicBursts
 
 
 def measure(
@@ -131,7 +131,7 @@ def measure(
     late: Lateness,
     stamps: Stamps,
     kind: str,
-) -> Found | None:
+) -> Bursts | None:
     """What the bursts of the plan did, by that kind of latency.
 
     None where the plan has no bursts, or where the engine's start was not noted.
@@ -173,7 +173,7 @@ def _periodic(
     )
     order = np.argsort(late.n_seq, kind="stable")
     n_seq, sent_ns = late.n_seq[order], late.sent_ns[order]
-    found = []
+    bursts = []
     for planned in plan.bursts:
         stop_ns = planned.start_ns + planned.length_ns
         if planned.start_ns < begin_ns or stop_ns > end_ns:
@@ -185,8 +185,8 @@ def _periodic(
         start_s = planned.start_ns / NS_PER_S
         whole = start_s + plan.burst_every_s <= end_ns / NS_PER_S
         around = _around(start_s, plan.burst_every_s, by_second) if whole else (None, None, None, None)
-        found.append(Burst(start_s, width_ms, width_ms is not None and width_ms > limit_ms, *around))
-    return PeriodicBursts(found, limit_ms)
+        bursts.append(Burst(start_s, width_ms, width_ms is not None and width_ms > limit_ms, *around))
+    return PeriodicBursts(bursts, limit_ms)
 
 
 def _around(

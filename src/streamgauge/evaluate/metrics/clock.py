@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
@@ -13,6 +12,7 @@ from streamgauge.evaluate.facts import Moments
 from streamgauge.evaluate.metrics.generator import Ledger
 from streamgauge.evaluate.tally import Ints
 from streamgauge.model import NS_PER_MS
+from streamgauge.model.samples import ClockSample
 
 INVALID_STEP_MS = 5.0
 WARNING_STEP_MS = 1.0
@@ -37,7 +37,7 @@ class Bound:
         return self.low_ms <= OFFSET_TOLERANCE_MS and self.high_ms >= -OFFSET_TOLERANCE_MS
 
 
-def largest_step_ms(samples: Sequence[Mapping[str, Any]], moments: Moments) -> float | None:
+def largest_step_ms(samples: Sequence[ClockSample], moments: Moments) -> float | None:
     """The largest certain step of the real-time clock during the run; None when it was not watched.
 
     Real time minus monotonic time changes only when the clock is set. Each sample is uncertain by half its
@@ -45,10 +45,10 @@ def largest_step_ms(samples: Sequence[Mapping[str, Any]], moments: Moments) -> f
     """
     steps = []
     for before, after in pairwise(samples):
-        if after["t_ns"] < moments.load_start_ns or before["t_ns"] > moments.drain_end_ns:
+        if after.t_ns < moments.load_start_ns or before.t_ns > moments.drain_end_ns:
             continue
-        change = (after["t_ns"] - after["mono_ns"]) - (before["t_ns"] - before["mono_ns"])
-        uncertain = (before["bracket_ns"] + after["bracket_ns"]) / 2
+        change = (after.t_ns - after.mono_ns) - (before.t_ns - before.mono_ns)
+        uncertain = (before.bracket_ns + after.bracket_ns) / 2
         steps.append(max(abs(change) - uncertain, 0) / NS_PER_MS)
     return max(steps, default=None)
 

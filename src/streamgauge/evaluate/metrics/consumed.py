@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,12 +13,13 @@ from streamgauge.evaluate.metrics import throughput
 from streamgauge.evaluate.metrics.trend import NO_SERIES, Series
 from streamgauge.evaluate.summary import Figures
 from streamgauge.model import NS_PER_S, ResultKind
+from streamgauge.model.samples import PositionsSample
 from streamgauge.rundir import RunDir
 
 
 def is_reported(run: RunDir) -> bool:
     """Whether the run has a position that says how much was consumed."""
-    return last_consumed(run.samples("positions")) is not None
+    return last_consumed(run.samples(PositionsSample)) is not None
 
 
 def with_unanswered_inputs(
@@ -37,7 +38,7 @@ def with_unanswered_inputs(
 
 def with_consumed_backlog(run: RunDir, facts: Facts, moments: Moments, figures: Figures) -> Figures:
     """The figures with the backlog that the engine's positions show: nothing else tells which inputs are done."""
-    backlog = consumed_backlog(run.samples("positions"), [stream.name for stream in facts.inputs], moments)
+    backlog = consumed_backlog(run.samples(PositionsSample), [stream.name for stream in facts.inputs], moments)
     if not any(value is not None for value in backlog):
         return replace(figures, backlog_measured=NO_SERIES, waiting_measured=NO_SERIES)
     filled = np.array([0.0 if value is None else value for value in backlog])
@@ -50,7 +51,7 @@ def with_dropped_inputs(run: RunDir, facts: Facts, moments: Moments, figures: Fi
 
     Which of the inputs that were not consumed yet would be dropped is not known; on average as many as of all.
     """
-    unconsumed = consumed_backlog(run.samples("positions"), [stream.name for stream in facts.inputs], moments)
+    unconsumed = consumed_backlog(run.samples(PositionsSample), [stream.name for stream in facts.inputs], moments)
     if not any(value is not None for value in unconsumed):
         return figures
     dropped = (1 - kept_share) * np.array([0.0 if value is None else value for value in unconsumed])
@@ -74,32 +75,29 @@ def _with_backlog(
     )
 
 
-def consumed_backlog(
-    samples: Sequence[Mapping[str, Any]], inputs: Sequence[str], moments: Moments
-) -> list[float | None]:
+def consumed_backlog(samples: Sequence[PositionsSample], inputs: Sequence[str], moments: Moments) -> list[float | None]:
     """Records appended and not consumed in each second, by the last sample of it; None where that is not known.
 
     The mean since the sample before, where the run has one: a single look would show a beat with the engine's batches.
     """
     backlog: list[float | None] = [None] * moments.seconds
     for sample in samples:
-        second = (sample["t_ns"] - moments.load_start_ns) // NS_PER_S
-        if sample["consumed"] is not None and 0 <= second < moments.seconds:
-            look = max(sum(sample["appended"][name] for name in inputs) - sample["consumed"], 0)
-            mean = sample.get("lag")
-            backlog[second] = float(look if mean is None else mean)
+        second = (sample.t_ns - moments.load_start_ns) // NS_PER_S
+        if sample.consumed is not None and 0 <= second < moments.seconds:
+            look = max(sum(sample.appended[name] for name in inputs) - sample.consumed, 0)
+            backlog[second] = float(look if sample.lag is None else sample.lag)
     return backlog
 
 
-def last_consumed(samples: Sequence[Mapping[str, Any]]) -> int | None:
-    """By the last sample that says so; None where nobody told."""
-    return next((int(sample["consumed"]) for sample in reversed(samples) if sample["consumed"] is not None), None)
+def last_consumed(samples: Sequence[PositionsSample]) -> int | None:
+    """By the last sample that has it; None where none does."""
+    return next((sample.consumed for sample in reversed(samples) if sample.consumed is not None), None)
 
 
-def consumed_all_ns(samples: Sequence[Mapping[str, Any]], records: int) -> int | None:
+def consumed_all_ns(samples: Sequence[PositionsSample], records: int) -> int | None:
     """When that many records were first known to be consumed; None where they never were."""
     return next(
-        (int(sample["t_ns"]) for sample in samples if sample["consumed"] is not None and sample["consumed"] >= records),
+        (sample.t_ns for sample in samples if sample.consumed is not None and sample.consumed >= records),
         None,
     )
 
@@ -107,7 +105,7 @@ def consumed_all_ns(samples: Sequence[Mapping[str, Any]], records: int) -> int |
 def results(run: RunDir, facts: Facts) -> dict[str, int]:
     """The counts of a workload without results: a record is *matched* when it was consumed."""
     records = sum(throughput.rows_recorded(run, facts).values())
-    consumed = min(last_consumed(run.samples("positions")) or 0, records)
+    consumed = min(last_consumed(run.samples(PositionsSample)) or 0, records)
     rest = records - consumed
     quiet = facts.outcome.drain == "quiet"
     return {

@@ -137,40 +137,40 @@ def measure(ledger: Ledger, late: Lateness, facts: Facts, moments: Moments, medi
     )
 
 
-def reasons(found: Generator, moments: Moments) -> list[str]:
+def reasons(generator: Generator, moments: Moments) -> list[str]:
     """Why the generator spoils the measurement; empty when it does not."""
     why = []
-    late_max_ms = found.late_ms.max or 0.0
-    if late_max_ms > found.late_limit_ms:
+    late_max_ms = generator.late_ms.max or 0.0
+    if late_max_ms > generator.late_limit_ms:
         why.append(
-            f"the generator was {late_max_ms:.1f} ms late in second {found.latest_second} of the load; "
-            f"the limit is {found.late_limit_ms:.1f} ms"
+            f"the generator was {late_max_ms:.1f} ms late in second {generator.latest_second} of the load; "
+            f"the limit is {generator.late_limit_ms:.1f} ms"
         )
-    if found.often_late > OFTEN_RECORDS * found.late_ms.count:
+    if generator.often_late > OFTEN_RECORDS * generator.late_ms.count:
         why.append(
-            f"the generator was more than {found.often_limit_ms:.1f} ms late for "
-            f"{100 * found.often_late / found.late_ms.count:.2f} % of the records; the limit is "
+            f"the generator was more than {generator.often_limit_ms:.1f} ms late for "
+            f"{100 * generator.often_late / generator.late_ms.count:.2f} % of the records; the limit is "
             f"{100 * OFTEN_RECORDS:g} %"
         )
     # Where the run was cut short (its engine died), the generator was stopped and is not to blame.
-    if not moments.cut_short and found.sent_in_time < SENT_SHARE * found.offered:
+    if not moments.cut_short and generator.sent_in_time < SENT_SHARE * generator.offered:
         why.append(
-            f"the generator sent {found.sent_in_time} of the {found.offered} records of the measured interval "
+            f"the generator sent {generator.sent_in_time} of the {generator.offered} records of the measured interval "
             f"in time; the limit is {100 * SENT_SHARE:g} %"
         )
-    if found.errors_measured:
-        why.append(f"{found.errors_measured} records of the measured interval could not be delivered")
+    if generator.errors_measured:
+        why.append(f"{generator.errors_measured} records of the measured interval could not be delivered")
     return why
 
 
-def warnings(found: Generator) -> list[str]:
+def warnings(generator: Generator) -> list[str]:
     """What the reader should know although it is within the limits."""
-    said = []
-    late_max_ms = found.late_ms.max or 0.0
-    if OFTEN_MS < late_max_ms <= found.late_limit_ms:
-        said.append(
-            f"the generator was up to {late_max_ms:.1f} ms late, worst in second {found.latest_second} of the load"
+    messages = []
+    late_max_ms = generator.late_ms.max or 0.0
+    if OFTEN_MS < late_max_ms <= generator.late_limit_ms:
+        messages.append(
+            f"the generator was up to {late_max_ms:.1f} ms late, worst in second {generator.latest_second} of the load"
         )
-    if found.errors and not found.errors_measured:
-        said.append(f"{found.errors} records outside the measured interval could not be delivered")
-    return said
+    if generator.errors and not generator.errors_measured:
+        messages.append(f"{generator.errors} records outside the measured interval could not be delivered")
+    return messages

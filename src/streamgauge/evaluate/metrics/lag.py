@@ -22,10 +22,10 @@ def backlog_per_second(tally: Tally, seconds: int) -> Floats:
     counted = tally.fate != LOST
     answered = counted & (tally.fate != UNFINISHED)
     # A transport's clock that was set back may stamp the answer before the question; it then was in no backlog.
-    left = np.maximum(tally.answered_second, tally.appended_second)
+    settled_second = np.maximum(tally.answered_second, tally.appended_second)
     inputs = tally.new_inputs
     arrived = mean_level(tally.appended_second[counted], inputs[counted], tally.appended_rest_ms[counted], seconds)
-    done = mean_level(left[answered], inputs[answered], tally.answered_rest_ms[answered], seconds)
+    done = mean_level(settled_second[answered], inputs[answered], tally.answered_rest_ms[answered], seconds)
     # Whole milliseconds of whole inputs: what is left of a rounded sum is no backlog.
     return np.round(arrived - done, DECIMALS)
 

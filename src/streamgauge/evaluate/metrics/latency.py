@@ -96,11 +96,11 @@ class Distribution:
     def figures(self) -> dict[str, float | int | None]:
         """What the summary shows of it; beside a figure that missing results leave unknown, its lower bound."""
         shown = self._shown()
-        found: dict[str, float | int | None] = {"count": self.count, "missing": self.missing, **shown}
+        values: dict[str, float | int | None] = {"count": self.count, "missing": self.missing, **shown}
         if self.missing:
             bounds = self.at_least()._shown().items()
-            found |= {f"{name}_at_least": bound for name, bound in bounds if bound is not None and shown[name] is None}
-        return found
+            values |= {f"{name}_at_least": bound for name, bound in bounds if bound is not None and shown[name] is None}
+        return values
 
     def _shown(self) -> dict[str, float | None]:
         shown = {name: self.percentile(permille) for name, permille in PERCENTILES_PERMILLE.items()}
@@ -120,12 +120,12 @@ EMPTY = Distribution(NO_VALUES, NO_COUNTS)
 def distributions(tally: Tally) -> dict[str, Distribution]:
     """Each latency of the measured interval, and the generator's share of ``total``."""
     timed, censored = tally.timed, tally.censored
-    found = {
+    by_kind = {
         kind: Distribution.of(values[timed], tally.rows[timed], values[censored], tally.rows[censored])
         for kind, values in (("total", tally.total_ms), ("latest", tally.latest_ms), ("average", tally.average_ms))
     }
     share_ms = (tally.total_ms - tally.latest_ms)[timed]
-    return {**found, "generator_share": Distribution.of(share_ms, tally.rows[timed])}
+    return {**by_kind, "generator_share": Distribution.of(share_ms, tally.rows[timed])}
 
 
 def mostly_generator(total: Distribution, share: Distribution) -> list[str]:
@@ -148,8 +148,8 @@ def percentiles_ms(tally: Tally, kind: str, place: Ints, places: int, *, permill
 
     Results that never came count with the time that they had taken when the run ended.
     """
-    found = _at_each(tally, kind, tally.timed, tally.censored, place, places)
-    return [distribution.at_least().percentile(permille, above=0) for distribution in found]
+    by_place = _at_each(tally, kind, tally.timed, tally.censored, place, places)
+    return [distribution.at_least().percentile(permille, above=0) for distribution in by_place]
 
 
 def _at_each(tally: Tally, kind: str, known: Bools, missing: Bools, place: Ints, places: int) -> Iterator[Distribution]:
@@ -175,10 +175,10 @@ def per_second(tally: Tally, kind: str, seconds: int) -> dict[str, list[float | 
     matched: Bools = tally.fate == MATCHED
     missing: Bools = np.isin(tally.fate, (LOST, UNFINISHED))
     series: dict[str, list[float | None]] = {"p50": [], "p99": [], "max": []}
-    for found in _at_each(tally, kind, matched, missing, tally.second, seconds):
-        series["p50"].append(found.percentile(500))
-        series["p99"].append(found.percentile(990))
-        series["max"].append(found.max)
+    for distribution in _at_each(tally, kind, matched, missing, tally.second, seconds):
+        series["p50"].append(distribution.percentile(500))
+        series["p99"].append(distribution.percentile(990))
+        series["max"].append(distribution.max)
     return series
 
 
@@ -197,7 +197,7 @@ def advised_warmup_s(medians: list[float | None], warmup_s: float) -> int | None
     cut_s = 5 * int(np.argmin(errors))
     if cut_s <= warmup_s:
         return None
-    cut_off, kept = series[math.ceil(warmup_s) : cut_s], series[cut_s:]
-    if abs(np.median(cut_off) - np.median(kept)) <= 0.1 * abs(np.median(kept)):
+    cut_off, remaining = series[math.ceil(warmup_s) : cut_s], series[cut_s:]
+    if abs(np.median(cut_off) - np.median(remaining)) <= 0.1 * abs(np.median(remaining)):
         return None
     return cut_s

@@ -17,5 +17,5 @@ def mean_level(second: Ints, counts: Ints, rest_ms: Ints, seconds: int) -> Float
     inside = (second >= 0) & (second < seconds)
     whole = np.bincount(second[inside], counts[inside], minlength=seconds)
     partial = np.bincount(second[inside], rest_ms[inside], minlength=seconds) / 1000
-    found: Floats = float(counts[before].sum()) + np.cumsum(whole) - whole + partial
-    return found
+    level: Floats = float(counts[before].sum()) + np.cumsum(whole) - whole + partial
+    return level

@@ -30,36 +30,39 @@ class Resolution:
 
 def measure(bound: Bound | None, visible_ms: Mapping[str, float | None] | None) -> dict[str, Resolution]:
     """The resolution of each latency. ``visible_ms`` is that of results that were stamped when they became visible."""
-    seen = Resolution()
+    resolution = Resolution()
     if visible_ms is not None:
-        seen = Resolution(visible_p50=visible_ms["p50"], visible_max=visible_ms["max"])
+        resolution = Resolution(visible_p50=visible_ms["p50"], visible_max=visible_ms["max"])
     apart = None if bound is None else max(bound.high_ms - bound.low_ms, 0.0)
     # What became visible was stamped by the clock of the load worker's machine, all else by the transport's.
     crosses_clocks = {"total": visible_ms is None, **dict.fromkeys(TRANSPORT_STAMPED, visible_ms is not None)}
-    found = {kind: replace(seen, clock=apart if crosses else 0.0) for kind, crosses in crosses_clocks.items()}
+    by_kind = {kind: replace(resolution, clock=apart if crosses else 0.0) for kind, crosses in crosses_clocks.items()}
     # total − latest: when a result came out is in neither.
-    return {**found, "generator_share": Resolution(clock=apart)}
+    return {**by_kind, "generator_share": Resolution(clock=apart)}
 
 
-def figures(found: Mapping[str, Resolution]) -> dict[str, dict[str, float | None]]:
+def figures(resolutions: Mapping[str, Resolution]) -> dict[str, dict[str, float | None]]:
     """What the summary says of it."""
     return {
         kind: {name: None if value is None else round(value, 3) for name, value in asdict(resolution).items()}
-        for kind, resolution in found.items()
+        for kind, resolution in resolutions.items()
     }
 
 
 def warnings(
-    found: Mapping[str, Resolution], latencies: Mapping[str, Distribution], unknown_kinds: Iterable[str], server: str
+    resolutions: Mapping[str, Resolution],
+    latencies: Mapping[str, Distribution],
+    unknown_kinds: Iterable[str],
+    server: str,
 ) -> list[str]:
     """The medians for which the clocks are not known exactly enough. ``server`` is the transport's word for its own."""
-    said = []
+    messages = []
     for kind in ("total", "latest"):
-        clock_ms, p50_ms = found[kind].clock, latencies[kind].percentile(500)
+        clock_ms, p50_ms = resolutions[kind].clock, latencies[kind].percentile(500)
         if kind in unknown_kinds or not clock_ms or p50_ms is None or clock_ms <= CLOCK_SHARE * p50_ms:
             continue
-        said.append(
+        messages.append(
             f"the offset between the clocks of {server} and load worker is known only to within {clock_ms:.1f} ms, "
             f"more than {100 * CLOCK_SHARE:g} % of the median {kind} latency ({p50_ms:.1f} ms)"
         )
-    return said
+    return messages

@@ -3,80 +3,84 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
 
 from streamgauge.evaluate.facts import Moments
 from streamgauge.model import NS_PER_S
-
-Sample = Mapping[str, Any]
+from streamgauge.model.samples import MachineSample, ResourceSample, SampleKind
 
 BUSY_SHARE = 0.9
 STEAL_SHARE = 0.05
 PRESSURE_SHARE = 0.2
 
 
-def within(samples: Sequence[Sample], moments: Moments) -> list[Sample]:
-    return [s for s in samples if moments.measured_start_ns <= s["t_ns"] <= moments.observed_end_ns]
+def within(samples: Sequence[SampleKind], moments: Moments) -> list[SampleKind]:
+    return [s for s in samples if moments.measured_start_ns <= s.t_ns <= moments.observed_end_ns]
 
 
-def by_group(samples: Sequence[Sample]) -> dict[str, dict[str, float | None]]:
+def by_group(samples: Sequence[ResourceSample]) -> dict[str, dict[str, float | None]]:
     """Per group of processes: mean cores used, the most memory and heap at a time, time spent on GC."""
-    groups: dict[str, list[Sample]] = defaultdict(list)
+    groups: dict[str, list[ResourceSample]] = defaultdict(list)
     for sample in samples:
-        groups[sample["group"]].append(sample)
+        groups[sample.group].append(sample)
     return {group: _figures(groups[group]) for group in sorted(groups)}
 
 
-def _figures(samples: Sequence[Sample]) -> dict[str, float | None]:
-    roles: dict[str, list[Sample]] = defaultdict(list)
-    for sample in sorted(samples, key=lambda s: s["t_ns"]):
-        roles[sample["role"]].append(sample)
+def _figures(samples: Sequence[ResourceSample]) -> dict[str, float | None]:
+    roles: dict[str, list[ResourceSample]] = defaultdict(list)
+    for sample in sorted(samples, key=lambda s: s.t_ns):
+        roles[sample.role].append(sample)
     # Of all the time, also where a process was there for a part of it: a fault may have ended it.
-    times_ns = [sample["t_ns"] for sample in samples]
+    times_ns = [sample.t_ns for sample in samples]
     seconds = (max(times_ns) - min(times_ns)) / NS_PER_S
-    cpu_s = _sum([_growth(of_role, "cpu_s") for of_role in roles.values()])
-    gc = [_growth(of_role, "gc_ms") for of_role in roles.values()]
+    cpu_s = _sum([_growth(sample.cpu_s for sample in of_role) for of_role in roles.values()])
+    gc = [_growth(sample.gc_ms for sample in of_role) for of_role in roles.values()]
     return {
         "cpu_mean": cpu_s / seconds if cpu_s is not None and seconds > 0 else None,
-        "rss_max_mb": _highest_sum(samples, "rss_mb"),
-        "heap_max_mb": _highest_sum(samples, "heap_used_mb"),
+        "rss_max_mb": _highest_sum((sample.t_ns, sample.rss_mb) for sample in samples),
+        "heap_max_mb": _highest_sum((sample.t_ns, sample.heap_used_mb) for sample in samples),
         "gc_ms": _sum(gc),
     }
 
 
-def _growth(samples: Sequence[Sample], name: str) -> float | None:
-    known = [s[name] for s in samples if s.get(name) is not None]
+def _growth(values: Iterable[float | None]) -> float | None:
+    known = _known(values)
     return float(known[-1] - known[0]) if len(known) > 1 else None
 
 
-def _sum(values: Sequence[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
+def _sum(values: Iterable[float | None]) -> float | None:
+    known = _known(values)
     return sum(known) if known else None
 
 
-def _highest_sum(samples: Sequence[Sample], name: str) -> float | None:
+def _highest_sum(values: Iterable[tuple[int, float | None]]) -> float | None:
     """The most that all processes of a group held at a time: one look at them has one ``t_ns``."""
     held: dict[int, float] = defaultdict(float)
-    for sample in samples:
-        if sample.get(name) is not None:
-            held[sample["t_ns"]] += sample[name]
+    for t_ns, value in values:
+        if value is not None:
+            held[t_ns] += value
     return max(held.values(), default=None)
 
 
-def machine_warnings(samples: Sequence[Sample]) -> list[str]:
+def machine_warnings(samples: Sequence[MachineSample]) -> list[str]:
     """What the machine's own figures say against the measurement."""
-    said = []
-    busy, steal, pressure = (_mean(samples, name) for name in ("cpu_busy", "steal", "psi_cpu_some"))
+    messages = []
+    busy = _mean(sample.cpu_busy for sample in samples)
+    steal = _mean(sample.steal for sample in samples)
+    pressure = _mean(sample.psi_cpu_some for sample in samples)
     if busy is not None and busy > BUSY_SHARE:
-        said.append(f"the machine was busy: {100 * busy:.0f} % of all cores in the measured interval")
+        messages.append(f"the machine was busy: {100 * busy:.0f} % of all cores in the measured interval")
     if steal is not None and steal > STEAL_SHARE:
-        said.append(f"the hypervisor took {100 * steal:.0f} % of the cores in the measured interval")
+        messages.append(f"the hypervisor took {100 * steal:.0f} % of the cores in the measured interval")
     if pressure is not None and pressure > PRESSURE_SHARE:
-        said.append(f"processes waited for a core {100 * pressure:.0f} % of the time in the measured interval")
-    return said
+        messages.append(f"processes waited for a core {100 * pressure:.0f} % of the time in the measured interval")
+    return messages
 
 
-def _mean(samples: Sequence[Sample], name: str) -> float | None:
-    known = [sample[name] for sample in samples if sample.get(name) is not None]
+def _mean(values: Iterable[float | None]) -> float | None:
+    known = _known(values)
     return sum(known) / len(known) if known else None
+
+
+def _known(values: Iterable[float | None]) -> list[float]:
+    return [value for value in values if value is not None]

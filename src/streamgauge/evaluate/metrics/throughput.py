@@ -82,8 +82,8 @@ def read_stamps(run: RunDir, facts: Facts, moments: Moments, probes: Ints, visib
             _count_by_second(appended, stamp_ms, moments, appended_rest_ms)
             appended_measured += int(((stamp_ms >= start_ms) & (stamp_ms < end_ms)).sum())
             mine = (n_seq >= 0) & (n_seq < len(place))
-            found = place[n_seq[mine]]
-            probe_ms[found[found >= 0]] = stamp_ms[mine][found >= 0]
+            places = place[n_seq[mine]]
+            probe_ms[places[places >= 0]] = stamp_ms[mine][places >= 0]
             if facts.plan.shape == "single-burst":
                 of_burst = (n_seq >= 0) & (n_seq < facts.plan.burst_records)
                 backlog_appended += int((of_burst & (stamp_ms <= backlog_ms)).sum())

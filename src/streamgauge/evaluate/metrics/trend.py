@@ -55,12 +55,12 @@ class Series:
         seconds, values = self.seconds[::step], self.values[::step]
         if len(seconds) < LEAST_SECONDS:
             return None
-        found = theilslopes(values, seconds, alpha=0.95)
-        per_s, wider = float(found.slope), _widening(values - found.slope * seconds)
+        fit = theilslopes(values, seconds, alpha=0.95)
+        per_s, wider = float(fit.slope), _widening(values - fit.slope * seconds)
         return Slope(
             per_s,
-            per_s - wider * (per_s - float(found.low_slope)),
-            per_s + wider * (float(found.high_slope) - per_s),
+            per_s - wider * (per_s - float(fit.low_slope)),
+            per_s + wider * (float(fit.high_slope) - per_s),
         )
 
 

@@ -161,11 +161,11 @@ class Kafka(Transport):
         what = f"what group {group} has committed is unknown"
         # Not through the admin client: a run that asked it so ended with a segmentation fault in librdkafka 2.16.0.
         try:
-            found = self._answer(lambda: self._reader_of(group).committed(wanted, timeout=_LIVE_ANSWER_S), what)
+            committed = self._answer(lambda: self._reader_of(group).committed(wanted, timeout=_LIVE_ANSWER_S), what)
         except EnvironmentProblem:
             return None
         # A partition of which nothing was committed, or a group that does not exist yet, has a negative offset.
-        known = [where.offset for where in found if where.error is None and where.offset >= 0]
+        known = [where.offset for where in committed if where.error is None and where.offset >= 0]
         return sum(known) if known else None
 
     def ends(self, streams: Sequence[Stream]) -> dict[str, dict[int, int]]:
@@ -197,15 +197,15 @@ class Kafka(Transport):
         isolation = IsolationLevel.READ_COMMITTED if committed else IsolationLevel.READ_UNCOMMITTED
         answers = self._admin().list_offsets(wanted, isolation_level=isolation, request_timeout=timeout_s)
         names = {stream.address: stream.name for stream in streams}
-        found: dict[str, dict[int, int]] = {stream.name: {} for stream in streams}
+        ends: dict[str, dict[int, int]] = {stream.name: {} for stream in streams}
         for where, future in answers.items():
             what = f"the end of topic {where.topic} is unknown"
             offset = self._answer(future.result, what).offset
             if offset < 0:
                 # So the client says that a request which asked several partitions timed out.
                 raise EnvironmentProblem(what, where=self.bootstrap, got=f"no answer within {timeout_s:g} s")
-            found[names[where.topic]][where.partition] = offset
-        return found
+            ends[names[where.topic]][where.partition] = offset
+        return ends
 
     def hidden(self, stream: Stream) -> int:
         # In this order: what is appended between the two is not taken for hidden.
@@ -220,11 +220,11 @@ class Kafka(Transport):
         # Where a time is asked for, the protocol takes this number for the end of the partition.
         wanted = [TopicPartition(stream.address, partition, OFFSET_END) for partition in range(stream.partitions)]
         what = f"the end of topic {stream.address} is unknown"
-        found = self._answer(lambda: self._end_reader().offsets_for_times(wanted, timeout=_VISIBLE_ANSWER_S), what)
-        for where in found:
+        offsets = self._answer(lambda: self._end_reader().offsets_for_times(wanted, timeout=_VISIBLE_ANSWER_S), what)
+        for where in offsets:
             if where.error is not None or where.offset < 0:
                 raise EnvironmentProblem(what, where=self.bootstrap, got=where.error or where.offset)
-        return {where.partition: where.offset for where in found}
+        return {where.partition: where.offset for where in offsets}
 
     def read(self, spark: SparkSession, stream: Stream, ends: Mapping[int, int], *, headers: bool = False) -> DataFrame:
         from pyspark.sql import functions as f

@@ -86,7 +86,7 @@ class KafkaSender:
     def connect(self, timeout_s: float) -> None:
         """See Sender.connect."""
         try:
-            found = self._producer.list_topics(timeout=timeout_s).topics
+            topics = self._producer.list_topics(timeout=timeout_s).topics
         except KafkaException as problem:
             raise EnvironmentProblem(
                 f"the Kafka broker did not answer within {timeout_s:g} s",
@@ -95,7 +95,7 @@ class KafkaSender:
                 hint="check that the broker runs and that the address is its advertised listener",
             ) from None
         for topic in self._topics.values():
-            if topic not in found or found[topic].error is not None:
+            if topic not in topics or topics[topic].error is not None:
                 raise EnvironmentProblem("the topic does not exist", where=self._bootstrap, got=topic)
 
     def send(self, slice_: Mapping[str, Records], settled: Callable[[int], None]) -> None:

@@ -13,8 +13,8 @@ import numpy.typing as npt
 from streamgauge.contracts import Dataset, Records
 from streamgauge.model import NS_PER_MS, LoadPlan
 from streamgauge.workloads.chance import mix
+from streamgauge.workloads.clicks import STREAM
 
-STREAM = "clicks"
 FIRST_MS = 1_767_225_600_000
 """2026-01-01T00:00:00Z"""
 UNSCHEDULED_PER_S = 10_000

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from streamgauge.codec import Codec, DelimitedField
 from streamgauge.contracts import ReferenceWorkload
 from streamgauge.model import InputStream, LoadPlan, ResultKind
-from streamgauge.workloads.clicks.data import STREAM, Clicks
+from streamgauge.workloads.clicks import STREAM
 from streamgauge.workloads.clicks.parameters import ClickParameters
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
     from pyspark.sql import Column, DataFrame
+
+    from streamgauge.workloads.clicks.data import Clicks
 
 WINDOW_MS = 1000
 
@@ -34,6 +36,8 @@ class Windowed(ReferenceWorkload):
     )
 
     def dataset(self, parameters: Mapping[str, Any], seed: int, load: LoadPlan) -> Clicks:
+        from streamgauge.workloads.clicks.data import Clicks
+
         return Clicks(seed, load, **parameters)
 
     def settles_s(self, parameters: Mapping[str, Any]) -> float:

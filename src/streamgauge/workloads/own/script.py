@@ -45,13 +45,13 @@ def inspect(path: Path) -> Script:
         raise UsageError(f"{line}: syntax error: {problem.msg}", got=shown, hint=_TUTORIAL) from None
     except ValueError as problem:  # a null byte
         raise UsageError(f"{path}: syntax error: {problem}", hint=_TUTORIAL) from None
-    found = _Names(path, tree.body)
-    if "build" not in found and not found.imports_all:
+    names = _Names(path, tree.body)
+    if "build" not in names and not names.imports_all:
         raise UsageError("the script has no build", where=path, expected=_EXPECTED, hint=_TUTORIAL)
-    found.check_function("build", ("spark", "source"))
-    found.check_function("reference", ("inputs",))
-    key = found.literal("key")
-    if ("reference" in found) != (key is not None):
+    names.check_function("build", ("spark", "source"))
+    names.check_function("reference", ("inputs",))
+    key = names.literal("key")
+    if ("reference" in names) != (key is not None):
         given, lacking = ("reference", "key") if key is None else ("key", "reference")
         raise UsageError(
             f"the script has a {given} but no {lacking}",
@@ -62,8 +62,8 @@ def inspect(path: Path) -> Script:
     return Script(
         path=str(path.absolute()),
         sha256=hashlib.sha256(content).hexdigest(),
-        key=found.key(key),
-        settles_s=found.settles_s(),
+        key=names.key(key),
+        settles_s=names.settles_s(),
     )
 
 
@@ -98,13 +98,13 @@ class _Names:
 
     def check_function(self, name: str, takes: Sequence[str]) -> None:
         """A function that is written here takes that many arguments; of one from elsewhere nothing is known."""
-        found = self._defined.get(name)
-        if found is None or isinstance(found, ast.Assign | ast.AnnAssign | ast.Import | ast.ImportFrom):
+        definition = self._defined.get(name)
+        if definition is None or isinstance(definition, ast.Assign | ast.AnnAssign | ast.Import | ast.ImportFrom):
             return
         expected = f"def {name}({', '.join(takes)})"
-        if not isinstance(found, ast.FunctionDef):
+        if not isinstance(definition, ast.FunctionDef):
             raise UsageError(f"{name} must be an ordinary function", where=self._where(name), expected=expected)
-        arguments = found.args
+        arguments = definition.args
         most = len(arguments.posonlyargs) + len(arguments.args)
         least = most - len(arguments.defaults)
         fits = least <= len(takes) and (most >= len(takes) or arguments.vararg is not None)
@@ -166,11 +166,11 @@ class ScriptCode:
         self._module = module
 
     def call(self, function: str, *arguments: Any) -> Any:
-        found = getattr(self._module, function, None)
-        if not callable(found):
-            raise UsageError(f"{function} is not a function", where=self.script.path, got=type(found).__name__)
+        member = getattr(self._module, function, None)
+        if not callable(member):
+            raise UsageError(f"{function} is not a function", where=self.script.path, got=type(member).__name__)
         try:
-            return found(*arguments)
+            return member(*arguments)
         except (Exception, SystemExit) as problem:
             raise self.blamed(f"{function} of the script failed", problem) from problem
 
@@ -234,5 +234,5 @@ def one_line(problem: BaseException) -> str:
     lines = [line.strip() for line in str(problem).splitlines() if line.strip()]
     if not lines:
         return type(problem).__name__
-    said = lines[-1] if type(problem).__name__ == "PythonException" else lines[0]
-    return f"{type(problem).__name__}: {said}"
+    message = lines[-1] if type(problem).__name__ == "PythonException" else lines[0]
+    return f"{type(problem).__name__}: {message}"

@@ -1,1 +1,5 @@
 """StreamBench: a search log and packet statistics, and the seven programs (and a sink) that are run on them."""
+
+STREAM = "records"
+SEARCHLOG_SEPARATOR = "\t"
+PACKET_SEPARATOR = " "

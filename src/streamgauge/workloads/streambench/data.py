@@ -16,11 +16,11 @@ import numpy.typing as npt
 from streamgauge.contracts import Dataset, Records
 from streamgauge.errors import UsageError
 from streamgauge.workloads.keys import Floats, spread
+from streamgauge.workloads.streambench import PACKET_SEPARATOR, SEARCHLOG_SEPARATOR, STREAM
 from streamgauge.workloads.streambench.seed_file import place, read_records, shown
 
 Integers = npt.NDArray[np.int64]
 
-STREAM = "records"
 SEED_RECORDS = 100_000
 """As many as the paper's search log has."""
 KEY_BYTES = 8
@@ -28,7 +28,6 @@ KEY_BYTES = 8
 SUM_MAX = 2**63 - 1
 
 SEARCHLOG_FIELDS = ("user id", "query", "query time", "item rank", "click URL")
-SEARCHLOG_SEPARATOR = "\t"
 WORDS = 4_000
 USERS = 650_000
 FIRST_QUERY = np.datetime64("2006-03-01T00:00:00")
@@ -57,7 +56,6 @@ PACKET_FIELDS = (
     "last seen (ms)",
     "bytes",
 )
-PACKET_SEPARATOR = " "
 FIRST_TRACE_MS = 1_379_656_800_000
 """September 2013, when the paper's traces begin."""
 TRACE_MS = 3_600_000

@@ -14,14 +14,7 @@ from streamgauge.contracts import INPUT_STAMPS, ReferenceWorkload, RunningWorklo
 from streamgauge.errors import UsageError
 from streamgauge.model import InputStream, LoadPlan, ResultKind
 from streamgauge.workloads.answers import one_input
-from streamgauge.workloads.streambench.data import (
-    PACKET_SEPARATOR,
-    SEARCHLOG_SEPARATOR,
-    STREAM,
-    Packets,
-    SearchLog,
-    SeedRecords,
-)
+from streamgauge.workloads.streambench import PACKET_SEPARATOR, SEARCHLOG_SEPARATOR, STREAM
 from streamgauge.workloads.streambench.parameters import (
     DistinctFieldParameters,
     GrepParameters,
@@ -34,6 +27,8 @@ from streamgauge.workloads.streambench.parameters import (
 if TYPE_CHECKING:
     from pydantic import BaseModel
     from pyspark.sql import Column, DataFrame
+
+    from streamgauge.workloads.streambench.data import SeedRecords
 
 HASH_FACTOR = 2_654_435_761
 """Knuth's: about 2^32 divided by the golden ratio."""
@@ -49,6 +44,8 @@ class StreamBenchWorkload(Workload):
     parameters: ClassVar[type[BaseModel]] = StreamBenchParameters
 
     def dataset(self, parameters: Mapping[str, Any], seed: int, load: LoadPlan) -> SeedRecords:
+        from streamgauge.workloads.streambench.data import SearchLog
+
         return SearchLog(seed, parameters["seed_file"])
 
 
@@ -70,8 +67,8 @@ class PerRecord(StreamBenchWorkload, ReferenceWorkload):
         return f.col("value")
 
     def reference(self, inputs: Mapping[str, DataFrame], parameters: Mapping[str, Any]) -> DataFrame:
-        kept = inputs[STREAM].where(self.kept(parameters))
-        return kept.select("n_seq", self.result(parameters).alias("result"), *one_input())
+        selected = inputs[STREAM].where(self.kept(parameters))
+        return selected.select("n_seq", self.result(parameters).alias("result"), *one_input())
 
     def decode(self, output: DataFrame, parameters: Mapping[str, Any]) -> DataFrame:
         from pyspark.sql import functions as f
@@ -235,6 +232,8 @@ class Statistics(Total):
 
     def dataset(self, parameters: Mapping[str, Any], seed: int, load: LoadPlan) -> SeedRecords:
         """Also raises UsageError for a field with fractions, and for a sum that could exceed 64 bits."""
+        from streamgauge.workloads.streambench.data import Packets
+
         records = Packets(seed, parameters["seed_file"])
         records.check_sum(parameters["field"], load.records)
         return records

@@ -60,15 +60,15 @@ def shown(text: bytes) -> str:
 def _content(path: Path) -> bytes:
     expected = "a file with one record per line"
     try:
-        found = path.stat()
-        if not stat.S_ISREG(found.st_mode):
-            got = "a directory" if stat.S_ISDIR(found.st_mode) else "not a regular file"
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode):
+            got = "a directory" if stat.S_ISDIR(status.st_mode) else "not a regular file"
             raise UsageError("the seed file cannot be read", where=path, got=got, expected=expected)
-        if found.st_size > FILE_BYTES_MAX:
+        if status.st_size > FILE_BYTES_MAX:
             raise UsageError(
                 "the seed file is too large",
                 where=path,
-                got=f"{found.st_size:,} bytes",
+                got=f"{status.st_size:,} bytes",
                 expected=f"at most {FILE_BYTES_MAX:,} bytes: all records are kept in memory and sent repeatedly",
                 hint="keep its first lines, for example with head -n 100000",
             )

@@ -23,8 +23,8 @@ from streamgauge.contracts import Dataset, Records
 from streamgauge.errors import UsageError
 from streamgauge.workloads.chance import mix
 from streamgauge.workloads.keys import spread
+from streamgauge.workloads.traffic import STREAMS
 
-STREAMS = ("flow", "speed")
 FIRST_TIMESTAMP = datetime(2026, 1, 1)  # noqa: DTZ001 - a field of the data, of no time zone
 MAX_RECORDS = 10**10
 """Sequence numbers have a fixed width of ten digits."""

@@ -15,12 +15,14 @@ from streamgauge.codec import Codec, JsonField
 from streamgauge.contracts import ReferenceWorkload
 from streamgauge.model import InputStream, LoadPlan, ResultKind
 from streamgauge.workloads.answers import all_inputs, one_input
-from streamgauge.workloads.traffic.data import STREAMS, Traffic
+from streamgauge.workloads.traffic import STREAMS
 from streamgauge.workloads.traffic.parameters import SlidingParameters, StatefulParameters, TrafficParameters
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
     from pyspark.sql import Column, DataFrame
+
+    from streamgauge.workloads.traffic.data import Traffic
 
 Fields = tuple[tuple[str, str], ...]
 """Name and Spark type of each field of a JSON object."""
@@ -54,6 +56,8 @@ class TrafficWorkload(ReferenceWorkload):
     parameters: ClassVar[type[BaseModel]] = TrafficParameters
 
     def dataset(self, parameters: Mapping[str, Any], seed: int, load: LoadPlan) -> Traffic:
+        from streamgauge.workloads.traffic.data import Traffic
+
         # A burst comes from more points, not from the same ones again and again: a result then needs as many records
         # in a burst as between two (3.17 of them in the paper).
         return Traffic.for_rate(seed, load.busiest_per_s, parameters["keys"])

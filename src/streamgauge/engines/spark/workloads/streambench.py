@@ -67,8 +67,8 @@ def grep(spark: SparkSession, job: Mapping[str, Any]) -> DataFrame:
     """Publish the records that contain the pattern."""
     from pyspark.sql import functions as f
 
-    found = f.col("value").cast("string").contains(job["parameters"]["pattern"])
-    return read(spark, job).where(found).select("key", "value")
+    has_pattern = f.col("value").cast("string").contains(job["parameters"]["pattern"])
+    return read(spark, job).where(has_pattern).select("key", "value")
 
 
 def wordcount(spark: SparkSession, job: Mapping[str, Any]) -> DataFrame:

@@ -52,8 +52,8 @@ class PointProcessor(StatefulProcessor):  # type: ignore[misc]  # pyspark is not
         pass
 
     def _remembered(self, key: Any) -> Point:
-        found = self._state.get()
-        return Point.load(key[0], self._stage, found and found[0])
+        stored = self._state.get()
+        return Point.load(key[0], self._stage, stored and stored[0])
 
     def _remember(self, point: Point) -> None:
         """Also sees to it that a timer goes off when the point is next due; one that goes off early does no harm."""

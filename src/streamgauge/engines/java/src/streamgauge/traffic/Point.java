@@ -139,12 +139,12 @@ public final class Point {
   }
 
   private Second secondOf(long endMs) {
-    Second found = find(endMs);
-    if (found == null) {
-      found = new Second(endMs);
-      seconds.add(found);
+    Second second = find(endMs);
+    if (second == null) {
+      second = new Second(endMs);
+      seconds.add(second);
     }
-    return found;
+    return second;
   }
 
   private Second find(long endMs) {

@@ -1,0 +1,146 @@
+"""What is seen of a run from outside, once a second: its resources, how full the streams are, whether it is quiet."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+
+from streamgauge import registry
+from streamgauge.errors import EnvironmentProblem
+from streamgauge.machine.clock import read_clock
+from streamgauge.model import ResultKind, numbered_ends
+from streamgauge.model.samples import PositionsSample
+from streamgauge.processes.supervisor import Supervisor
+from streamgauge.run.drain import QuietDetector
+from streamgauge.run.lag import LagMeter, Lags, Look
+from streamgauge.run.outcome import Progress
+from streamgauge.run.plan import RunPlan
+from streamgauge.run.reporter import Tick
+from streamgauge.run.results import is_one_to_one
+from streamgauge.run.sampling import Sampler, machine_sample
+from streamgauge.rundir import RunDir
+
+
+class Observer:
+    """Samples a run and writes the samples into its directory. ``progress`` is what its processes report.
+
+    ``with_lag`` is whether somebody asks for the lag, which is then looked at several times a second.
+    """
+
+    def __init__(self, plan: RunPlan, run: RunDir, supervisor: Supervisor, *, with_lag: bool) -> None:
+        self.progress = Progress()
+        self.lags = Lags()
+        self._plan, self._run = plan, run
+        self._scenario = plan.request.scenario
+        self._sampler = Sampler(supervisor.processes)
+        engine = registry.engine(self._scenario.engine)
+        self._commits_offsets = engine.traits.commits_offsets
+        self._kind = registry.workload(self._scenario.workload).kind
+        unvalidated = self._scenario.script is not None and not self._scenario.script.key
+        by_position = unvalidated or self._kind in (ResultKind.FILTER, ResultKind.NONE)
+        self._lag = LagMeter(self._look_at_lag, wanted=with_lag or by_position)
+        self._one_to_one = is_one_to_one(self._scenario)
+        interval_s = engine.batch_interval_s(self._scenario.engine_options)
+        self._quiet = QuietDetector(self._scenario.quiet_s, interval_s, has_output=bool(plan.outputs))
+        self._last_tick: tuple[float, int, int] = (time.monotonic(), 0, 0)
+
+    @property
+    def cores(self) -> Mapping[str, frozenset[int]]:
+        """What the processes of each group were allowed."""
+        return self._sampler.cores
+
+    @property
+    def quiet_s(self) -> float:
+        """Seconds without output that count as quiet."""
+        return self._quiet.quiet_s
+
+    def begin(self) -> None:
+        """Look at the lag from now on, if anybody asks for it."""
+        self._lag.begin()
+
+    def end(self) -> None:
+        self._lag.end()
+
+    def sample(self, measured_start_ns: int | None) -> Mapping[str, int] | None:
+        """Note resources, machine, clock and positions; returns how much each stream holds, where it is known."""
+        t_ns = time.time_ns()
+        self._run.append_samples(*self._sampler.sample(t_ns), machine_sample(t_ns), read_clock())
+        progress = self.progress
+        try:
+            positions = self._plan.transport.positions(self._plan.streams, self._group())
+        except EnvironmentProblem:
+            # For the live view only: a second without an answer is no reason to end a run.
+            self._quiet.unknown()
+            return None
+        appended, progress.committed = positions.appended, positions.consumed
+        self._follow_output(appended, positions.ends, measured_start_ns)
+        sample = PositionsSample(t_ns=t_ns, appended=appended, consumed=progress.consumed, sent=progress.sent)
+        self.lags = self._lag.take()
+        if self.lags.by_consumed is not None:
+            sample = sample.with_changes(lag=round(self.lags.by_consumed.mean, 1))
+        self._run.append_samples(sample)
+        return appended
+
+    def begin_drain(self) -> None:
+        self._quiet.begin_drain(time.monotonic())
+
+    def is_quiet(self, appended: Mapping[str, int], *, engine_lives: bool) -> bool:
+        """Whether no result comes any more, and the engine has consumed all that it still can."""
+        # What is committed is done for good; what has been read only may be read again after a fault.
+        consumed = (self.progress.committed or 0) if self._commits_offsets else self.progress.consumed
+        if consumed is None and self._kind is ResultKind.NONE:
+            return False  # nothing else tells when it is done
+        # An engine that a fault has ended will not catch up.
+        behind = consumed is not None and consumed < self.inputs_of(appended) and engine_lives
+        return self._quiet.is_quiet(time.monotonic(), behind=behind)
+
+    def tick(self, phase: str, elapsed_s: float, appended: Mapping[str, int]) -> Tick:
+        """What the live view shows of the time since the last tick."""
+        now, load, progress = time.monotonic(), self._scenario.load, self.progress
+        then, sent, output = self._last_tick
+        self._last_tick = (now, progress.sent, self.outputs_of(appended))
+        seconds = max(now - then, 1e-9)
+        return Tick(
+            phase=phase,
+            elapsed_s=elapsed_s,
+            planned_s=load.duration_s,
+            offered_per_s=load.offered_before(elapsed_s),
+            sent_per_s=(progress.sent - sent) / seconds,
+            output_per_s=(self.outputs_of(appended) - output) / seconds,
+            lag=None if progress.consumed is None else max(self.inputs_of(appended) - progress.consumed, 0),
+            late_max_ms=progress.late_max_ms,
+            errors=progress.errors,
+        )
+
+    def inputs_of(self, appended: Mapping[str, int]) -> int:
+        return sum(appended[stream.name] for stream in self._plan.inputs)
+
+    def outputs_of(self, appended: Mapping[str, int]) -> int:
+        return sum(appended[stream.name] for stream in self._plan.outputs)
+
+    def _follow_output(
+        self, appended: Mapping[str, int], ends: Mapping[str, Mapping[int, int]], measured_start_ns: int | None
+    ) -> None:
+        by_output = self.progress.consumed is None and self._one_to_one
+        done = self.outputs_of(appended) if by_output else self.progress.consumed
+        # What was there before the engine waited for its start, which says nothing of how long it pauses.
+        no_lag = done is None or self._scenario.load.shape == "preloaded"
+        self._quiet.see(
+            time.monotonic(),
+            numbered_ends(self._plan.outputs, ends),
+            lag=None if no_lag else self.inputs_of(appended) - (done or 0),
+            done=done,
+            judged=measured_start_ns is not None and time.time_ns() >= measured_start_ns,
+        )
+
+    def _look_at_lag(self) -> Look | None:
+        try:
+            positions = self._plan.transport.positions(self._plan.streams, self._group())
+        except EnvironmentProblem:
+            return None
+        consumed = positions.consumed if self.progress.reported_consumed is None else self.progress.reported_consumed
+        return self.inputs_of(positions.appended), self.outputs_of(positions.appended), consumed
+
+    def _group(self) -> str | None:
+        """The consumer group that tells how far the engine has come; None where the engine itself does."""
+        return self._plan.job.group if self._commits_offsets or self.progress.reported_consumed is None else None

@@ -1,0 +1,115 @@
+"""What a run learns from each look at its streams, and when it counts as drained."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from streamgauge.errors import EnvironmentProblem
+from streamgauge.model import Positions
+from streamgauge.model.samples import ClockSample, MachineSample, PositionsSample
+from streamgauge.run.observer import Observer
+from streamgauge.run.plan import Request, draw
+from streamgauge.rundir import RunDir
+from streamgauge.studies import scenario as scenarios
+
+
+class ScriptedTransport:
+    """Answers each look with the next of these; None: it does not answer."""
+
+    def __init__(self) -> None:
+        self.answers: list[Positions | None] = []
+
+    def positions(self, streams: object, group: str | None) -> Positions:
+        answer = self.answers.pop(0)
+        if answer is None:
+            raise EnvironmentProblem("the broker does not answer")
+        return answer
+
+
+def holding(flow: int, speed: int, output: int, committed: int | None = None) -> Positions:
+    appended = {"flow": flow, "speed": speed, "output": output}
+    return Positions(appended, committed, {"output": {0: output}})
+
+
+class Watched:
+    """An observer of a run of ``echo``, which reports itself what it has consumed."""
+
+    def __init__(self, out: Path) -> None:
+        scenario = replace(scenarios.resolve("ospbench/latency", engine="echo"), quiet_s=0.0)
+        plan = draw(Request(scenario, out, transport_address="127.0.0.1:9"), "run", out.parent / "work")
+        self.transport = ScriptedTransport()
+        self.run = RunDir.create(out)
+        supervisor: Any = SimpleNamespace(processes=list)
+        transport: Any = self.transport
+        self.observer = Observer(replace(plan, transport=transport), self.run, supervisor, with_lag=False)
+
+    def look(self, positions: Positions | None) -> Mapping[str, int] | None:
+        self.transport.answers.append(positions)
+        return self.observer.sample(measured_start_ns=None)
+
+    def consume(self, records: int) -> None:
+        self.observer.progress.on_engine_event("engine", {"event": "progress", "consumed": records})
+
+    def is_quiet(self, positions: Positions, *, engine_lives: bool = True) -> bool:
+        appended = self.look(positions)
+        assert appended is not None
+        return self.observer.is_quiet(appended, engine_lives=engine_lives)
+
+
+@pytest.fixture
+def watched(tmp_path: Path) -> Watched:
+    return Watched(tmp_path / "run")
+
+
+def test_a_look_is_written_and_returned(watched: Watched) -> None:
+    assert watched.look(holding(5, 6, 3)) == {"flow": 5, "speed": 6, "output": 3}
+    watched.consume(9)
+    watched.look(holding(7, 7, 8))
+    lines = watched.run.samples(PositionsSample)
+    assert [(line.appended["output"], line.consumed) for line in lines] == [(3, None), (8, 9)]
+    assert len(watched.run.samples(MachineSample)) == len(watched.run.samples(ClockSample)) == 2
+
+
+def test_what_is_committed_counts_where_the_engine_reports_nothing(watched: Watched) -> None:
+    watched.look(holding(5, 6, 3, committed=4))
+    assert watched.observer.progress.consumed == 4
+    watched.consume(9)
+    assert watched.observer.progress.consumed == 9
+
+
+def test_a_transport_that_does_not_answer_is_no_position(watched: Watched) -> None:
+    watched.look(holding(1, 1, 1))
+    assert watched.look(None) is None
+    assert len(watched.run.samples(PositionsSample)) == 1
+    assert len(watched.run.samples(MachineSample)) == 2
+
+
+def test_a_run_is_not_drained_while_its_engine_is_behind(watched: Watched) -> None:
+    watched.consume(9)
+    assert not watched.is_quiet(holding(5, 5, 9))
+    assert watched.is_quiet(holding(5, 5, 9), engine_lives=False), "a dead engine does not catch up"
+    watched.consume(10)
+    assert watched.is_quiet(holding(5, 5, 10))
+
+
+def test_a_run_is_not_drained_while_the_transport_does_not_answer(watched: Watched) -> None:
+    watched.consume(10)
+    appended = watched.look(holding(5, 5, 10))
+    assert appended is not None and watched.observer.is_quiet(appended, engine_lives=True)
+    watched.look(None)
+    assert not watched.observer.is_quiet(appended, engine_lives=True)
+
+
+def test_the_live_view_shows_what_waits(watched: Watched) -> None:
+    appended = watched.look(holding(50, 50, 60))
+    assert appended is not None
+    assert watched.observer.tick("measuring", 1.0, appended).lag is None
+    watched.consume(70)
+    tick = watched.observer.tick("measuring", 2.0, appended)
+    assert (tick.phase, tick.elapsed_s, tick.lag, tick.output_per_s) == ("measuring", 2.0, 30, 0.0)
