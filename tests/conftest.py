@@ -1,4 +1,4 @@
-"""One broker and one evaluator for the whole test run; tests of one engine only; what is printed at the end."""
+"""One broker and one evaluator for all tests of a worker; tests of one engine only; what is printed at the end."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
 
-UNIT = Path(__file__).parent / "unit"
+UNIT, CONFORMANCE = (Path(__file__).parent / part for part in ("unit", "conformance"))
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -34,7 +34,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     for item in items:
-        if "shared" not in item.fixturenames or item.path.parent.name != "conformance":
+        # Tests of a file share what was started for them; the runs of the conformance suite share nothing but a bench.
+        if not item.path.is_relative_to(CONFORMANCE):
             item.add_marker(pytest.mark.xdist_group(item.path.stem))
     wanted = config.getoption("--engine")
     if wanted is None:

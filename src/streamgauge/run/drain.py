@@ -32,8 +32,8 @@ class QuietDetector:
 
     @property
     def quiet_s(self) -> float:
-        """Seconds without progress that count as quiet: at least ``least_s``, 3 triggers, 3 times the longest gap between
-        two outputs of a partition, and the longest that records have waited."""
+        """Seconds without progress that count as quiet: at least ``least_s``, 3 triggers, 3 times the longest gap
+        between two outputs of a partition, and the longest that records have waited."""
         return max(self._least_s, QUIET_GAPS * self._longest_gap_s, self._longest_wait_s)
 
     def see(self, now_s: float, ends: Mapping[int, int], lag: int | None, done: int | None, *, judged: bool) -> None:

@@ -13,10 +13,13 @@ import pytest
 from streamgauge.errors import EnvironmentProblem
 from streamgauge.model import Positions
 from streamgauge.model.samples import ClockSample, MachineSample, PositionsSample
+from streamgauge.run.faults import parse as parse_fault
 from streamgauge.run.observer import Observer
 from streamgauge.run.plan import Request, draw
 from streamgauge.rundir import RunDir
 from streamgauge.studies import scenario as scenarios
+
+FAULT = ("kill taskmanager-1 at 5s",)
 
 
 class ScriptedTransport:
@@ -38,10 +41,11 @@ def holding(flow: int, speed: int, output: int, committed: int | None = None) ->
 
 
 class Watched:
-    """An observer of a run of ``echo``, which reports itself what it has consumed."""
+    """An observer of a run of an engine that reports itself what it has consumed."""
 
-    def __init__(self, out: Path) -> None:
-        scenario = replace(scenarios.resolve("ospbench/latency", engine="echo"), quiet_s=0.0)
+    def __init__(self, out: Path, engine: str = "echo", *faults: str) -> None:
+        scenario = replace(scenarios.resolve("ospbench/latency", engine=engine), quiet_s=0.0)
+        scenario = replace(scenario, faults=tuple(parse_fault(fault) for fault in faults))
         plan = draw(Request(scenario, out, transport_address="127.0.0.1:9"), "run", out.parent / "work")
         self.transport = ScriptedTransport()
         self.run = RunDir.create(out)
@@ -113,3 +117,13 @@ def test_the_live_view_shows_what_waits(watched: Watched) -> None:
     watched.consume(70)
     tick = watched.observer.tick("measuring", 2.0, appended)
     assert (tick.phase, tick.elapsed_s, tick.lag, tick.output_per_s) == ("measuring", 2.0, 30, 0.0)
+
+
+@pytest.mark.parametrize(("faults", "committed", "quiet"), [((), 6, True), (FAULT, 6, False), (FAULT, 11, True)])
+def test_after_a_fault_only_what_is_committed_is_done(
+    faults: tuple[str, ...], committed: int, quiet: bool, tmp_path: Path
+) -> None:
+    watched = Watched(tmp_path / "run", "flink", *faults)
+    watched.consume(11)
+    watched.look(holding(5, 6, 3, committed))
+    assert watched.is_quiet(holding(5, 6, 3, committed)) is quiet
