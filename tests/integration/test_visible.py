@@ -264,7 +264,7 @@ def test_latency_counts_until_a_result_is_visible(spark: Any, tmp_path: Path) ->
 def test_results_that_never_became_visible_are_none(spark: Any, tmp_path: Path) -> None:
     """Records 30 to 39 are the tail's; of 20 to 29 the odd ones stay hidden."""
     made = transactional()
-    made.visible = [one for one in made.visible or () if not (one["partition"] == 1 and one["end"] >= 15)]
+    made.visible = [one for one in made.visible or () if not (one.partition == 1 and one.end >= 15)]
     summary = evaluate(spark, made.write(tmp_path / "run"))
     assert summary.results["matched"] == 25
     assert summary.results["unexpected"] == 0
