@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TypeVar
 
 ATTEMPTS = 3
@@ -12,6 +15,8 @@ MOST_INVALID = 0.5
 """The share of runs that may be repeated in a session."""
 FEW = 4
 """So many are always allowed: of a handful of runs, one is more than the share."""
+LOCK = Path(__file__)
+"""Any file that all workers have."""
 
 T = TypeVar("T")
 
@@ -48,12 +53,23 @@ def until_valid(
 ) -> T:
     """What ``run`` returns, called with 0, 1, … until it is not INVALID; the last one where all were.
 
+    While a run is repeated, other workers begin none.
+
     With one attempt only, an INVALID run is what the test is about.
     """
     for attempt in range(attempts):
         runs.total += 1
-        returned = run(attempt)
+        with _machine(alone=attempt > 0):
+            returned = run(attempt)
         if attempts == 1 or not is_invalid(returned):
             break
         runs.invalid.append(os.environ.get("PYTEST_CURRENT_TEST", "?").partition(" ")[0].rpartition("::")[2])
     return returned
+
+
+@contextmanager
+def _machine(*, alone: bool) -> Iterator[None]:
+    """Shared with the runs of other workers, or not."""
+    with LOCK.open() as file:
+        fcntl.flock(file, fcntl.LOCK_EX if alone else fcntl.LOCK_SH)
+        yield

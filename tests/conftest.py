@@ -34,9 +34,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     for item in items:
-        # Tests of a file share what was started for them; the runs of the conformance suite share nothing but a bench.
+        # Where tests share what was started for them, one worker runs them: the tests that only evaluate, those of a
+        # file. The runs of the conformance suite share nothing but a bench.
         if not item.path.is_relative_to(CONFORMANCE):
-            item.add_marker(pytest.mark.xdist_group(item.path.stem))
+            only_evaluates = "spark" in getattr(item, "fixturenames", ())
+            item.add_marker(pytest.mark.xdist_group("evaluation" if only_evaluates else item.path.stem))
     wanted = config.getoption("--engine")
     if wanted is None:
         return

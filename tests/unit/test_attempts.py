@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
+import fcntl
+from pathlib import Path
+
 import pytest
 
+import attempts
 from attempts import Runs, until_valid
+
+
+@pytest.fixture(autouse=True)
+def lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    file = tmp_path / "lock"
+    file.touch()
+    monkeypatch.setattr(attempts, "LOCK", file)
+    return file
 
 
 def invalid_until(valid: int, runs: Runs, attempts: int = 3) -> int:
@@ -29,3 +41,16 @@ def test_a_run_is_repeated_until_it_is_valid() -> None:
 )
 def test_half_of_the_runs_and_four_in_any_case_may_be_repeated(total: int, invalid: int, fails: bool) -> None:
     assert (Runs(total, ["test"] * invalid).problem() is not None) is fails
+
+
+def test_a_repeated_run_has_the_machine_to_itself(lock: Path) -> None:
+    def others_may_run(_: int) -> bool:
+        with lock.open() as other:
+            try:
+                fcntl.flock(other, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return False
+        return True
+
+    assert until_valid(others_may_run, lambda _: False, runs=Runs())
+    assert not until_valid(others_may_run, lambda shared: shared, runs=Runs())
