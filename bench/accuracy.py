@@ -50,16 +50,16 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=5)
     runs = parser.parse_args().runs
-    found: dict[str, list[dict[str, Any]]] = {case: [] for case in CASES}
+    figures_by_case: dict[str, list[dict[str, Any]]] = {case: [] for case in CASES}
     with bench() as shared:
         for number in range(runs):
             for case, (options, _, _) in CASES.items():
                 figures = measure(shared, options)
-                found[case].append(figures)
+                figures_by_case[case].append(figures)
                 print(f"run {number + 1}  {case:<8} p50 {figures['p50']:>6g}  p99 {figures['p99']:>6g}", flush=True)
     middle = {
         case: {p: statistics.median(run[p] for run in figures) for p in ("p50", "p99")}
-        for case, figures in found.items()
+        for case, figures in figures_by_case.items()
     }
     floor = middle["0 ms"]
     spread_ms = floor["p99"] - floor["p50"]

@@ -170,8 +170,8 @@ def compare(bench: Bench, stage: str, records: int, pairs: int) -> bool:
         order = (
             (bench.through_streamgauge, bench.plain) if number % 2 == 0 else (bench.plain, bench.through_streamgauge)
         )
-        found = {measure.__name__: measure(stage) for measure in order}
-        ours, plain = found["through_streamgauge"], found["plain"]
+        measured = {measure.__name__: measure(stage) for measure in order}
+        ours, plain = measured["through_streamgauge"], measured["plain"]
         ratios.append(ours.cpu_s / plain.cpu_s)
         same &= ours.results == plain.results
         for name, spent in (("streamgauge", ours), ("plain", plain)):

@@ -55,14 +55,14 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="streamgauge-bench-") as home:
         for number in range(1, asked.searches + 1):
             print(f"search {number}", flush=True)
-            found = search(Path(home) / str(number), asked.cap, asked.resolution / 100, asked.seconds, number)
-            best, beyond = found.interval
-            fits = best is not None and abs(best / asked.cap - 1) <= OFF and len(found.probes) <= PROBES
+            capacity = search(Path(home) / str(number), asked.cap, asked.resolution / 100, asked.seconds, number)
+            best, beyond = capacity.interval
+            fits = best is not None and abs(best / asked.cap - 1) <= OFF and len(capacity.probes) <= PROBES
             good += fits
             print(
-                f"  guess {found.guess:,}, interval {best} to {beyond}, "
-                f"{'confirmed' if found.confirmed else 'not confirmed'}, {len(found.probes)} probes, "
-                f"{found.seconds:.0f} s: {'good' if fits else 'BAD'}",
+                f"  guess {capacity.guess:,}, interval {best} to {beyond}, "
+                f"{'confirmed' if capacity.confirmed else 'not confirmed'}, {len(capacity.probes)} probes, "
+                f"{capacity.seconds:.0f} s: {'good' if fits else 'BAD'}",
                 flush=True,
             )
     print(f"{good} of {asked.searches} searches good; {SHARE:.0%} must be")

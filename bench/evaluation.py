@@ -38,7 +38,7 @@ from streamgauge.rundir import RunDir
 START_NS = 1_767_225_600 * NS_PER_S
 WARMUP_S, MEASURED_S, TAIL_S = 10, 29, 1
 PARTITIONS = 2
-GOAL_RATIO = 5.0
+GOAL_RATIO = 3.0
 RECORDED = ("key", "value", "partition", "offset", "appended_ms")
 
 
@@ -195,11 +195,11 @@ def with_duckdb(run: RunDir, pipeline: str) -> dict[str, Any]:
     base.execute(
         f"""
         CREATE TEMP TABLE keys AS
-        WITH answer AS ({_columns(pipeline, inputs)}), found AS ({_columns(pipeline, outputs)}),
+        WITH answer AS ({_columns(pipeline, inputs)}), output AS ({_columns(pipeline, outputs)}),
         pairs AS (
-            SELECT n_seq, answer.n_seq AS a, found.n_seq AS o, answer.appended_ms, found.emitted_ms, found.partition,
-                found."offset", answer.v IS NOT DISTINCT FROM found.v AS is_right
-            FROM answer FULL JOIN found USING (n_seq))
+            SELECT n_seq, answer.n_seq AS a, output.n_seq AS o, answer.appended_ms, output.emitted_ms, output.partition,
+                output."offset", answer.v IS NOT DISTINCT FROM output.v AS is_right
+            FROM answer FULL JOIN output USING (n_seq))
         SELECT n_seq, count(a) AS answers, count(o) AS outputs, max(appended_ms) AS appended_ms,
             avg(appended_ms) AS appended_mean_ms, count(*) FILTER (is_right) AS rights,
             min(emitted_ms) FILTER (is_right) AS right_ms,

@@ -176,9 +176,9 @@ class Bench:
             check=True,
         )
         last = done.stdout.strip().splitlines()[-1]
-        found = re.search(rf"^{records} records sent, ([\d.]+) records/sec", last)
-        assert found, last
-        return float(found[1])
+        printed = re.search(rf"^{records} records sent, ([\d.]+) records/sec", last)
+        assert printed, last
+        return float(printed[1])
 
     def _send(
         self, plan: LoadPlan, dataset_per_s: int, of: int = 1, watch: Callable[[int], None] = lambda pid: None

@@ -45,14 +45,14 @@ def side(
 
 
 def words(ratio: float, searches: int, resolution: float, noise: float, raised: bool, pairs: int) -> Counter[str]:
-    seeded, said = random.Random(7), Counter[str]()
+    seeded, words_counted = random.Random(7), Counter[str]()
     for _ in range(pairs):
         a, b = (
             side(capacity, searches, resolution, noise, raised, seeded)
             for capacity in (CAPACITY_PER_S, CAPACITY_PER_S / ratio)
         )
-        said[comparison.word(*comparison.ratio_interval(b, a, resolution=0), searches)] += 1
-    return said
+        words_counted[comparison.word(*comparison.ratio_interval(b, a, resolution=0), searches)] += 1
+    return words_counted
 
 
 def main() -> int:
@@ -68,10 +68,13 @@ def main() -> int:
             for noise in (0.0, 0.02, 0.05):
                 line = [f"  {searches} searches, noise {noise:.0%}:"]
                 for ratio in (1.0, 1.1, 1.2):
-                    said = words(ratio, searches, asked.resolution / 100, noise, raised, asked.pairs)
-                    line.append(f"{ratio:g}: " + ", ".join(f"{w} {said[w] / asked.pairs:.1%}" for w in sorted(said)))
+                    words_counted = words(ratio, searches, asked.resolution / 100, noise, raised, asked.pairs)
+                    line.append(
+                        f"{ratio:g}: "
+                        + ", ".join(f"{w} {words_counted[w] / asked.pairs:.1%}" for w in sorted(words_counted))
+                    )
                     if raised and ratio == 1.0:
-                        wrong = max(wrong, (said["slower"] + said["faster"]) / asked.pairs)
+                        wrong = max(wrong, (words_counted["slower"] + words_counted["faster"]) / asked.pairs)
                 print("  ".join(line), flush=True)
     print(f"equal capacities told apart: {wrong:.1%} at most; the goal is {LEVEL:.0%}")
     return 0 if wrong <= LEVEL else 1

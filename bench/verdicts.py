@@ -62,12 +62,12 @@ class Kind:
 
 def noise(random: np.random.Generator, seconds: int) -> Floats:
     """Around 1: each second remembers the one before."""
-    found = np.empty(seconds)
+    level = np.empty(seconds)
     state = random.normal(0, NOISE)
     for second in range(seconds):
-        found[second] = state
+        level[second] = state
         state = MEMORY * state + math.sqrt(1 - MEMORY**2) * random.normal(0, NOISE)
-    return np.exp(found)
+    return np.exp(level)
 
 
 def stationary(random: np.random.Generator, seconds: int) -> Pair:
@@ -193,7 +193,7 @@ def evidence(pair: Pair, share: float) -> Evidence:
 
 def judged(kind: Kind, number: int, length_s: int, series: int) -> tuple[dict[str, Counter[bool | None]], int, int]:
     """What each rule found, how many series were drifting, and how many intervals hold the true slope."""
-    found: dict[str, Counter[bool | None]] = {rule: Counter() for rule in RULES}
+    judgements: dict[str, Counter[bool | None]] = {rule: Counter() for rule in RULES}
     drifting = holds = 0
     for seed in range(series):
         seen = evidence(kind.make(np.random.default_rng([number, length_s, seed]), length_s), kind.behind)
@@ -201,15 +201,15 @@ def judged(kind: Kind, number: int, length_s: int, series: int) -> tuple[dict[st
         assert slope is not None
         holds += slope.low <= kind.behind <= slope.high
         for rule in RULES:
-            found[rule][sustained.apply(rule, seen).held] += 1
+            judgements[rule][sustained.apply(rule, seen).held] += 1
         drifting += steadiness.judge(seen.medians).state == "drifting"
-    return found, drifting, holds
+    return judgements, drifting, holds
 
 
-def broken_goals(kind: Kind, length_s: int, found: dict[str, Counter[bool | None]], series: int) -> list[str]:
+def broken_goals(kind: Kind, length_s: int, judgements: dict[str, Counter[bool | None]], series: int) -> list[str]:
     broken = []
     for rule in TESTED:
-        accused, missed, undecided = (found[rule][held] / series for held in (False, True, None))
+        accused, missed, undecided = (judgements[rule][held] / series for held in (False, True, None))
         if kind.behind < sustained.SLOPE_SHARE and accused > ACCUSED_LIMIT:
             broken.append(f"{rule} calls {accused:.0%} of {kind.name}, {length_s} s, overloaded")
         if kind.behind > sustained.SLOPE_SHARE and missed > MISSED_LIMIT:
@@ -229,12 +229,14 @@ def main() -> int:
     broken = []
     for number, kind in enumerate(KINDS):
         for length_s in LENGTHS_S:
-            found, drifting, holds = judged(kind, number, length_s, series)
-            cells = [f"{found[rule][False] / series:.0%} / {found[rule][None] / series:.0%}" for rule in RULES]
+            judgements, drifting, holds = judged(kind, number, length_s, series)
+            cells = [
+                f"{judgements[rule][False] / series:.0%} / {judgements[rule][None] / series:.0%}" for rule in RULES
+            ]
             cells.append(f"{drifting / series:.0%}")
             cells.append("–" if kind.make is with_step else f"{holds / series:.0%}")
             print(f"| {kind.name} | {length_s} s | " + " | ".join(cells) + " |", flush=True)
-            broken += broken_goals(kind, length_s, found, series)
+            broken += broken_goals(kind, length_s, judgements, series)
     print("\n".join(broken) or "every goal was met")
     return 1 if broken else 0
 
