@@ -104,7 +104,7 @@ WRONG_LAST = {"wrong": 1, "unexpected": 1}
         ("identity", "null-key", {"unexpected": 1}),
         ("identity", "empty-key", {"unexpected": 1}),
         ("identity", "null-value-instead", {"wrong": 1}),
-        ("identity", "huge-value", {"wrong": 1, "intermediate": 1}),
+        ("identity", "huge-value", {"wrong": 1}),
         ("identity", "twice", {"duplicates": 1}),
         ("projection", "wrong-field", {"wrong": SOME}),
         ("sample", "wrong-records", {"unexpected": SOME, "lost": SOME}),
