@@ -10,7 +10,7 @@ from types import ModuleType
 from typing import Any
 
 from streamgauge.contracts import Engine, Transport, Workload
-from streamgauge.errors import UsageError
+from streamgauge.errors import StreamgaugeError, UsageError
 from streamgauge.study import Study
 
 
@@ -27,11 +27,22 @@ def own_names(kind: str) -> tuple[str, ...]:
 @cache
 def _points(kind: str) -> Mapping[str, EntryPoint]:
     """By name, the first of a name. Cached: each look reads the metadata of every installed package."""
-    return {point.name: point for point in reversed([*entry_points(group=f"streamgauge.{kind}")])}
+    return {name: points[0] for name, points in _all_points(kind).items()}
+
+
+@cache
+def _all_points(kind: str) -> Mapping[str, list[EntryPoint]]:
+    """By name, all that lead to something different: one package may be installed twice."""
+    points: dict[str, list[EntryPoint]] = {}
+    for point in entry_points(group=f"streamgauge.{kind}"):
+        same_name = points.setdefault(point.name, [])
+        if point.value not in [other.value for other in same_name]:
+            same_name.append(point)
+    return points
 
 
 def engine(name: str) -> Engine:
-    loaded: Engine = _load("engines", name)()
+    loaded: Engine = _made("engines", name)
     return loaded
 
 
@@ -41,7 +52,7 @@ def transport(name: str) -> type[Transport]:
 
 
 def workload(name: str) -> Workload:
-    loaded: Workload = _load("workloads", name)()
+    loaded: Workload = _made("workloads", name)
     return loaded
 
 
@@ -59,23 +70,58 @@ def study_description(name: str) -> Study:
 
 
 def _load(kind: str, name: str) -> Any:
-    singular = "study" if kind == "studies" else kind.removesuffix("s")
-    if name in _points(kind):
-        return load(_points(kind)[name], f"the {singular} {name}")
-    raise unknown(singular, name, names(kind), hint="streamgauge list")
+    if name not in _points(kind):
+        raise unknown(_singular(kind), name, names(kind), hint="streamgauge list")
+    what = f"{_singular(kind)} {name}"
+    points = _all_points(kind).get(name, [])
+    if len(points) > 1:
+        # Whichever came first would be taken, and with it another answer for the right one.
+        raise UsageError(
+            f"two packages have a {what}",
+            where=f"entry points of {points[0].group}",
+            got=", ".join(_origin(point) for point in points),
+            expected="one",
+            hint="rename it in your package, or remove the package",
+        )
+    return load(_points(kind)[name], f"the {what}")
+
+
+def _made(kind: str, name: str) -> Any:
+    """An object of the class. Raises UsageError where it cannot be made, as of a class that lacks a method."""
+    loaded = _load(kind, name)
+    try:
+        return loaded()
+    except StreamgaugeError:
+        raise
+    except Exception as problem:
+        raise _not_loaded(_points(kind)[name], f"the {_singular(kind)} {name}", problem) from problem
 
 
 def load(point: EntryPoint, what: str) -> Any:
     """What an entry point names. Raises UsageError where it is not there, or cannot be imported."""
     try:
         return point.load()
-    except (ImportError, AttributeError) as problem:
-        raise UsageError(
-            f"{what} could not be loaded",
-            where=f"entry point of {point.group}: {point.value}",
-            got=str(problem),
-            hint="fix or remove the package that has it",
-        ) from problem
+    # What another package does while it is imported may fail in any way.
+    except (Exception, SystemExit) as problem:
+        raise _not_loaded(point, what, problem) from problem
+
+
+def _not_loaded(point: EntryPoint, what: str, problem: BaseException) -> UsageError:
+    is_plain = isinstance(problem, ImportError | AttributeError)
+    return UsageError(
+        f"{what} could not be loaded",
+        where=f"entry point of {point.group}: {point.value}",
+        got=str(problem) if is_plain else f"{type(problem).__name__}: {problem}",
+        hint="fix or remove the package that has it",
+    )
+
+
+def _singular(kind: str) -> str:
+    return "study" if kind == "studies" else kind.removesuffix("s")
+
+
+def _origin(point: EntryPoint) -> str:
+    return point.value if point.dist is None else f"{point.value} ({point.dist.name})"
 
 
 def unknown(what: str, name: str, known: Iterable[str], hint: str | None = None) -> UsageError:

@@ -219,4 +219,4 @@ def _read_file(
     try:
         return stored.read(path, kind, hint, upgrade)
     except FileNotFoundError:
-        raise UsageError("the run directory lacks a file", where=path, hint="streamgauge run again") from None
+        raise UsageError("the run directory lacks a file", where=path, hint=hint or "streamgauge run again") from None

@@ -1,4 +1,5 @@
 from importlib.metadata import EntryPoint
+from pathlib import Path
 
 import pytest
 
@@ -27,3 +28,47 @@ def test_a_package_that_cannot_be_loaded_is_named(monkeypatch: pytest.MonkeyPatc
     with pytest.raises(UsageError, match="the study games could not be loaded") as problem:
         registry.study("games")
     assert f"streamgauge.studies: {value}" in problem.value.message()
+
+
+@pytest.mark.parametrize(
+    ("code", "got"),
+    [
+        ("def (:", "SyntaxError: "),
+        ("raise ValueError('no licence')", "ValueError: no licence"),
+        ("raise SystemExit(3)", "SystemExit: 3"),
+        ("Shop = 5", "TypeError: 'int' object is not callable"),
+        ("from streamgauge.contracts import Workload as Shop", "TypeError: Can't instantiate abstract class"),
+    ],
+)
+def test_a_package_that_fails_in_any_other_way_is_named(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, code: str, got: str
+) -> None:
+    module = f"shop_{abs(hash(code))}"
+    (tmp_path / f"{module}.py").write_text(code)
+    monkeypatch.syspath_prepend(tmp_path)
+    points = {"shop/sales": EntryPoint("shop/sales", f"{module}:Shop", "streamgauge.workloads")}
+    monkeypatch.setattr(registry, "_points", lambda kind: points)
+    with pytest.raises(UsageError, match="the workload shop/sales could not be loaded") as problem:
+        registry.workload("shop/sales")
+    assert f"got: {got}" in problem.value.message()
+
+
+def test_a_name_that_two_packages_have_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    group = "streamgauge.workloads"
+    ours = EntryPoint("traffic/parse", "streamgauge.workloads.traffic.stages:Parse", group)
+    theirs = EntryPoint("traffic/parse", "their.workload:Parse", group)
+    installed = [ours, ours, theirs, EntryPoint("their/own", "json:loads", group)]
+    monkeypatch.setattr(registry, "entry_points", lambda group: installed)
+    for cached in (registry._points, registry._all_points):
+        cached.cache_clear()
+    try:
+        with pytest.raises(UsageError, match="two packages have a workload traffic/parse") as problem:
+            registry.workload("traffic/parse")
+        assert f"got: {ours.value}, {theirs.value}" in problem.value.message()
+        installed.remove(theirs)
+        registry._points.cache_clear()
+        registry._all_points.cache_clear()
+        assert registry.workload("traffic/parse").name == "traffic/parse", "one package that is installed twice"
+    finally:
+        for cached in (registry._points, registry._all_points):
+            cached.cache_clear()

@@ -1,4 +1,5 @@
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -89,6 +90,19 @@ def test_refuses_what_it_cannot_read(tmp_path: Path, content: str | None, says: 
         (tmp_path / "manifest.json").write_text(content)
     with pytest.raises(UsageError, match=says):
         RunDir.open(tmp_path)
+
+
+def test_a_summary_that_is_missing_or_of_a_newer_format_can_be_written_again(tmp_path: Path) -> None:
+    run = RunDir(shutil.copytree(GOLDEN, tmp_path / "run"))
+    summary = json.loads(run.summary_path.read_text())
+    run.summary_path.write_text(json.dumps(summary | {"format": 99}))
+    with pytest.raises(UsageError, match=r"summary\.json is damaged") as problem:
+        run.summary()
+    assert "format is 99" in problem.value.message()
+    run.summary_path.unlink()
+    with pytest.raises(UsageError, match="the run directory lacks a file") as problem:
+        run.summary()
+    assert f"streamgauge evaluate {run.path}" in problem.value.message()
 
 
 def test_a_torn_last_sample_is_left_out(tmp_path: Path) -> None:

@@ -151,7 +151,10 @@ def _evaluate(run: RunDir, facts: Facts, tally: Tally, *, recorded: bool) -> Sum
         last_output_ms = _by_own_clock(figures.stamps.last_output_ms, figures, visible)
     faults = recovery.measure(facts, facts.moments, _recovery(facts, figures) if recorded else None)
     # A system that fell silent is one finding, whether or not a fault made it so.
-    silent = recovery.failures(faults, counts["unfinished"]) or verdict.silence(facts, counts, last_output_ms)
+    unconsumed_s = None if facts.outputs else consumed.silent_s(run.samples(PositionsSample))
+    silent = recovery.failures(faults, counts["unfinished"]) or verdict.silence(
+        facts, counts, last_output_ms, unconsumed_s
+    )
     failed += silent
     if counts["unfinished"] and not silent:
         warnings.append(verdict.unfinished_warning(counts))

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 from streamgauge.contracts import RunningWorkload
 from streamgauge.evaluate import tally
 from streamgauge.evaluate.equality import is_close
-from streamgauge.evaluate.visible import PLACE
+from streamgauge.evaluate.metrics.clock import INVALID_STEP_MS
+from streamgauge.evaluate.visible import PLACE, WRITTEN_MS
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -29,8 +30,11 @@ def judge(
     ranked = _ranked(workload.contributions(inputs, parameters), workload, parameters)
     results = _results(output, workload, parameters, dict(ranked.dtypes))
     same = [f.col(name) == f.col(f"found_{name}") for name in key]
+    # Nobody can have counted what was not there yet. Both stamps are of one clock, the transport's.
+    in_time = f.col("written_ms") + INVALID_STEP_MS >= f.col("appended_ms")
+    is_right = in_time & _is_right(workload, parameters, dict(ranked.dtypes))
     pairs = ranked.join(results, [*same, f.col("rank") == f.col("n")], "left").withColumn(
-        "is_right", f.coalesce(_is_right(workload, parameters, dict(ranked.dtypes)), f.lit(False))
+        "is_right", f.coalesce(is_right, f.lit(False))
     )
     # One row for each contribution again: there may be several results of one n.
     contributions = pairs.groupBy(*key, "rank").agg(
@@ -84,6 +88,7 @@ def _results(
         f.col("n").try_cast("bigint").alias("n"),
         *(f.col(name).cast(kinds[f"final_{name}"]).alias(name) for name in workload.aggregates(parameters)),
         f.col("appended_ms").alias("emitted_ms"),
+        f.col(WRITTEN_MS if WRITTEN_MS in decoded.columns else "appended_ms").alias("written_ms"),
         f.expr(PLACE).alias("place"),
     )
 
@@ -127,7 +132,8 @@ def _fates(contributions: DataFrame, key: list[str]) -> DataFrame:
             "ends_right": f.coalesce(last_is_right, f.lit(False)),
         }
     )
-    missing = f.col("last_n").isNull() | (f.col("ends_right") & (f.col("rank") > f.col("last_n")))
+    # A result without a number, as of a value that cannot be read, is one all the same: it has no n, but a moment.
+    missing = f.col("last_ms").isNull() | (f.col("ends_right") & (f.col("rank") > f.col("last_n")))
     wrong = ~f.col("ends_right") & ((f.col("rank") == f.col("total")) | f.col("covered_ms").isNull())
     fate = f.when(missing, tally.MISSING).when(wrong, tally.WRONG).otherwise(tally.MATCHED)
     return covered.withColumn("fate", fate)

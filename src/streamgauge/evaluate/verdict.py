@@ -51,20 +51,26 @@ def failures(results: Mapping[str, int], delivery: str, ended: Sequence[EndedPro
     return why
 
 
-def silence(facts: Facts, results: Mapping[str, int], last_output_ms: float | None) -> list[str]:
+def silence(
+    facts: Facts, results: Mapping[str, int], last_output_ms: float | None, unconsumed_s: float | None = None
+) -> list[str]:
     """Why a system that lives has failed all the same: it fell silent before its results were out.
 
-    Silent: no output for longer than the quiet time of the run, up to the end of the drain.
+    Silent: no output for longer than the quiet time of the run, up to the end of the drain. A workload without output
+    has ``unconsumed_s`` in its place: how long nothing was consumed.
     """
     moments, quiet_s = facts.moments, facts.quiet_s
     if moments is None or facts.outcome.drain is None or not results["unfinished"]:
         return []
     since_ns = moments.load_start_ns if last_output_ms is None else last_output_ms * NS_PER_MS
     silent_s = (moments.drain_end_ns - since_ns) / NS_PER_S
+    what = "came out"
+    if unconsumed_s is not None:
+        silent_s, what = unconsumed_s, "was consumed"
     if silent_s <= quiet_s:
         return []
     return [
-        f"the system under test fell silent: nothing came out in the last {silent_s:.1f} s (quiet time {quiet_s:.1f} "
+        f"the system under test fell silent: nothing {what} in the last {silent_s:.1f} s (quiet time {quiet_s:.1f} "
         f"s), and {results['unfinished']} of {results['expected']} results are unfinished"
     ]
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from pydantic import AliasChoices, Field
 
 from streamgauge.stored import Figures, Number, Positive, Stored
 
-FORMAT = 1
+FORMAT: Final = 1
 
 VerdictWord = Literal["VALID", "INVALID", "FAILED"]
 State = Literal["steady", "drifting", "overloaded"]
@@ -150,7 +150,7 @@ class MedianInterval(Stored):
 
 
 class Summary(Stored):
-    format: int = FORMAT
+    format: Literal[1] = FORMAT
     run: str
     study: str = ""
     scenario: str = ""

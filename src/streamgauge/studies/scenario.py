@@ -103,8 +103,9 @@ class Values(Strict):
             )
         if needed - set_:
             raise ValueError(f"shape {self.shape} needs {', '.join(sorted(needed - set_))}")
-        if set_ - needed:
-            raise ValueError(f"shape {self.shape} does not use {', '.join(sorted(set_ - needed))}")
+        if unused := sorted(set_ - needed):
+            without = " ".join(f"--set {key}={'[]' if key == 'steps_per_s' else 0}" for key in unused)
+            raise ValueError(f"shape {self.shape} does not use {', '.join(unused)} (without: {without})")
         if self.shape == "periodic-burst" and self.burst_s >= self.burst_every_s:
             raise ValueError("burst_s must be shorter than burst_every_s")
         lasts_s = self.warmup_s + self.measured_s

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from streamgauge.evaluate import verdict
 from streamgauge.evaluate.facts import Moments
 from streamgauge.evaluate.metrics import consumed, processing, throughput
 from streamgauge.model import NS_PER_MS, NS_PER_S
@@ -49,6 +50,30 @@ def test_without_results_everything_must_be_consumed(
     assert {name: counts[name] for name in expected} == expected
     assert (counts["expected"], counts["wrong"], counts["unexpected"]) == (100, 0, 0)
     assert consumed.is_reported(run) is (last is not None)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("levels", "silent_s", "fails"),
+    [
+        ([0, 100, 200, 300, 400, 500, 600], 0.0, False),  # slow, and still at work
+        ([0, 500, 500, 500, 500, 500, 500], 5.0, True),
+        ([0, 0, 0, 0, 0, 0, 0], 6.0, True),
+        ([None, 500, 500, 500, None, 500, None], 4.0, True),
+        ([None, None], None, True),
+    ],
+)
+def test_without_results_silent_is_who_consumes_nothing(
+    levels: list[int | None], silent_s: float | None, fails: bool
+) -> None:
+    """A slow one that was still consuming when the drain ended is overloaded; it has not failed."""
+    samples = [position(second, 1000, level) for second, level in enumerate(levels)]
+    assert consumed.silent_s(samples) == silent_s
+    moments: Any = SimpleNamespace(load_start_ns=START_NS, drain_end_ns=START_NS + 60 * NS_PER_S)
+    facts: Any = SimpleNamespace(moments=moments, quiet_s=3.0, outcome=SimpleNamespace(drain="deadline"))
+    why = verdict.silence(facts, {"unfinished": 400, "expected": 1000}, None, silent_s)
+    assert bool(why) == fails
+    if silent_s:
+        assert f"nothing was consumed in the last {silent_s:.1f} s" in why[0]
 
 
 def test_when_everything_was_consumed() -> None:

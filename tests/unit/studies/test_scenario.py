@@ -87,7 +87,7 @@ def test_a_parameter_belongs_to_the_workloads_that_have_it() -> None:
     [
         ({"shape": "ramp"}, "shape ramp needs to_per_s"),
         ({"shape": "periodic-burst", "burst_records": "5"}, "shape periodic-burst needs burst_every_s, burst_s"),
-        ({"burst_s": "1"}, "shape constant does not use burst_s"),
+        ({"burst_s": "1"}, "shape constant does not use burst_s (without: --set burst_s=0)"),
         (
             {"shape": "periodic-burst", "burst_records": "5", "burst_s": "2", "burst_every_s": "1"},
             "burst_s must be shorter than burst_every_s",

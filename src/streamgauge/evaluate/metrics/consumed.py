@@ -102,6 +102,19 @@ def consumed_all_ns(samples: Sequence[PositionsSample], records: int) -> int | N
     )
 
 
+def silent_s(samples: Sequence[PositionsSample]) -> float | None:
+    """Seconds from the last sample in which more was consumed to the last one of all; None where none has it.
+
+    Not to the end of the drain: what was consumed after the last sample is in none.
+    """
+    known = [sample for sample in samples if sample.consumed is not None]
+    if not known:
+        return None
+    most = max(sample.consumed or 0 for sample in known)
+    reached = next(sample for sample in known if sample.consumed == most)
+    return (known[-1].t_ns - reached.t_ns) / NS_PER_S
+
+
 def results(run: RunDir, facts: Facts) -> dict[str, int]:
     """The counts of a workload without results: a record is *matched* when it was consumed."""
     records = sum(throughput.rows_recorded(run, facts).values())
