@@ -21,18 +21,15 @@ def names(kind: str) -> tuple[str, ...]:
 
 def own_names(kind: str) -> tuple[str, ...]:
     """Those of them that come with streamgauge."""
-    return tuple(name for name in names(kind) if _points(kind)[name].module.partition(".")[0] == "streamgauge")
+    return tuple(name for name in names(kind) if _points(kind)[name][0].module.partition(".")[0] == "streamgauge")
 
 
 @cache
-def _points(kind: str) -> Mapping[str, EntryPoint]:
-    """By name, the first of a name. Cached: each look reads the metadata of every installed package."""
-    return {name: points[0] for name, points in _all_points(kind).items()}
+def _points(kind: str) -> Mapping[str, list[EntryPoint]]:
+    """By name, all that lead to something different: one package may be installed twice.
 
-
-@cache
-def _all_points(kind: str) -> Mapping[str, list[EntryPoint]]:
-    """By name, all that lead to something different: one package may be installed twice."""
+    Cached: each look reads the metadata of every installed package.
+    """
     points: dict[str, list[EntryPoint]] = {}
     for point in entry_points(group=f"streamgauge.{kind}"):
         same_name = points.setdefault(point.name, [])
@@ -70,20 +67,23 @@ def study_description(name: str) -> Study:
 
 
 def _load(kind: str, name: str) -> Any:
+    return load(_point(kind, name), f"the {_singular(kind)} {name}")
+
+
+def _point(kind: str, name: str) -> EntryPoint:
     if name not in _points(kind):
         raise unknown(_singular(kind), name, names(kind), hint="streamgauge list")
-    what = f"{_singular(kind)} {name}"
-    points = _all_points(kind).get(name, [])
+    points = _points(kind)[name]
     if len(points) > 1:
         # Whichever came first would be taken, and with it another answer for the right one.
         raise UsageError(
-            f"two packages have a {what}",
+            f"two packages have a {_singular(kind)} {name}",
             where=f"entry points of {points[0].group}",
             got=", ".join(_origin(point) for point in points),
             expected="one",
             hint="rename it in your package, or remove the package",
         )
-    return load(_points(kind)[name], f"the {what}")
+    return points[0]
 
 
 def _made(kind: str, name: str) -> Any:
@@ -94,7 +94,7 @@ def _made(kind: str, name: str) -> Any:
     except StreamgaugeError:
         raise
     except Exception as problem:
-        raise _not_loaded(_points(kind)[name], f"the {_singular(kind)} {name}", problem) from problem
+        raise _not_loaded(_point(kind, name), f"the {_singular(kind)} {name}", problem) from problem
 
 
 def load(point: EntryPoint, what: str) -> Any:

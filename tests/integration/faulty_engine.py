@@ -2,7 +2,7 @@
 
 ``faulty_engine.py MISTAKE RECORDS job.json``: reads so many records, works out all results, makes the mistake
 (``MISTAKES``), publishes the results and waits for its end. It never publishes before it has read everything, so that
-a mistake hits the same results in every run; ``early`` is the exception.
+a mistake hits the same results in every run.
 """
 
 from __future__ import annotations
@@ -295,17 +295,12 @@ def main() -> None:
     (topic,) = job["inputs"].values()
     consumer.assign([TopicPartition(topic, partition, 0) for partition in range(job["partitions"])])
     say("ready")
-    reports = mistake not in ("silent", "half-silent")
+    reports = mistake != "half-silent"
     if reports:
         say("progress", consumed=0)  # so that the drain waits for it, however slow the machine is
-    if mistake == "early":
-        early(job, consumer, producer, stopping)
-        return
     if mistake == "slow":
         slow(consumer, stopping)
         return
-    if mistake == "input-written":
-        producer.produce(topic, b"1\tcar\t\t\t", b"12345678")
     records: Records = []
     target = wanted // 2 if mistake.startswith("half") else wanted
     while not stopping and len(records) < target:
@@ -313,7 +308,7 @@ def main() -> None:
         records = records[:target]
     if "output" in job:
         where = {"partition": 0} if mistake == "one-partition" else {}
-        known = "none" if mistake in ("one-partition", "input-written") or mistake.startswith("half") else mistake
+        known = "none" if mistake == "one-partition" or mistake.startswith("half") else mistake
         for key, value in mistaken(known, job, records):
             while True:
                 try:
@@ -324,7 +319,7 @@ def main() -> None:
             producer.poll(0)
         producer.flush()
     if reports:
-        say("progress", consumed={"half-lies": wanted, "too-many-consumed": wanted * 10}.get(mistake, len(records)))
+        say("progress", consumed=len(records))
     while not stopping:
         time.sleep(0.02)
     consumer.close()
@@ -338,25 +333,6 @@ def slow(consumer: Any, stopping: list[bool]) -> None:
         consumed += len(consumer.consume(10, timeout=0.02))
         say("progress", consumed=consumed)
         time.sleep(0.1)
-    consumer.close()
-    say("stopped")
-
-
-def early(job: dict[str, Any], consumer: Any, producer: Any, stopping: list[bool]) -> None:
-    """Counts words as they come; the first count of the first word that occurs again is one too high."""
-    counts: dict[str, int] = {}
-    consumed = 0
-    while not stopping:
-        for record in consumer.consume(500, timeout=0.02):
-            consumed += 1
-            for key, value in wordcount([record], job["parameters"]):
-                word = fields_of((key, value))["word"]
-                counts[word] = counts.get(word, 0) + 1
-                ahead = word == "first" and counts[word] == 1
-                producer.produce(job["output"], encoded(word=word, n=counts[word] + ahead), key)
-        producer.poll(0)
-        say("progress", consumed=consumed)
-    producer.flush(5)
     consumer.close()
     say("stopped")
 

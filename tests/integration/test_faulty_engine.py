@@ -137,8 +137,8 @@ def test_each_mistake_is_counted_exactly(
     faulty_run: FaultyRun, workload: str, mistake: str, expected: dict[str, int]
 ) -> None:
     summary = faulty_run(workload, mistake)
-    found = problems(summary)
-    assert {name: SOME if expected.get(name) == SOME else count for name, count in found.items()} == expected
+    counts = problems(summary).items()
+    assert {name: SOME if expected.get(name) == SOME else count for name, count in counts} == expected
     # A program claims at-least-once delivery unless it is told otherwise, so that it may repeat what is right.
     fails = bool(expected.keys() - {"duplicates", "intermediate"})
     assert (summary.verdict, exit_code(summary)) == (("FAILED", 4) if fails else ("VALID", 0)), summary.reasons

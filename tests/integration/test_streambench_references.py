@@ -389,18 +389,6 @@ def test_running_results_are_judged(spark: Any, program: str, field: int, contri
         assert fates([*others, (key, value | {"n": value["n"] + 1})])[last] == tally.WRONG
 
 
-@pytest.mark.parametrize(("written_ms", "unexpected"), [(14, 1), (15, 0)])
-def test_a_count_of_what_was_not_there_yet_is_unexpected(spark: Any, written_ms: int, unexpected: int) -> None:
-    """The second car was appended at 20; stamps may be 5 ms off. What follows is right."""
-    results = [(written_ms, "car", {"word": "car", "n": 2})]
-    results += [(100 + place, *result) for place, result in enumerate(running_results("wordcount"))]
-    rows = [(key, json.dumps(value), 0, place, T0_MS + at_ms) for place, (at_ms, key, value) in enumerate(results)]
-    output = spark.createDataFrame(rows, _OUTPUT)
-    judged = running.judge(inputs(spark, SEARCHES), output, programs.Wordcount(), {"field": 1}).collect()
-    assert {row["fate"] for row in judged} == {tally.MATCHED}
-    assert len(rows) - sum(row["outputs"] for row in judged) == unexpected
-
-
 def test_contributions_carry_the_stamps_of_their_records(spark: Any) -> None:
     for workload in (programs.Wordcount(), programs.Distinctcount(), programs.Statistics()):
         columns = set(workload.contributions(inputs(spark, PACKETS), {"field": 1}).columns)

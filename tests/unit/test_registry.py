@@ -23,7 +23,7 @@ def test_names_the_nearest(wrong: str, near: str) -> None:
 
 @pytest.mark.parametrize("value", ["no_such_module_exists", "json:no_such_class"])
 def test_a_package_that_cannot_be_loaded_is_named(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
-    points = {"games": EntryPoint("games", value, "streamgauge.studies")}
+    points = {"games": [EntryPoint("games", value, "streamgauge.studies")]}
     monkeypatch.setattr(registry, "_points", lambda kind: points)
     with pytest.raises(UsageError, match="the study games could not be loaded") as problem:
         registry.study("games")
@@ -46,7 +46,7 @@ def test_a_package_that_fails_in_any_other_way_is_named(
     module = f"shop_{abs(hash(code))}"
     (tmp_path / f"{module}.py").write_text(code)
     monkeypatch.syspath_prepend(tmp_path)
-    points = {"shop/sales": EntryPoint("shop/sales", f"{module}:Shop", "streamgauge.workloads")}
+    points = {"shop/sales": [EntryPoint("shop/sales", f"{module}:Shop", "streamgauge.workloads")]}
     monkeypatch.setattr(registry, "_points", lambda kind: points)
     with pytest.raises(UsageError, match="the workload shop/sales could not be loaded") as problem:
         registry.workload("shop/sales")
@@ -59,16 +59,13 @@ def test_a_name_that_two_packages_have_is_refused(monkeypatch: pytest.MonkeyPatc
     theirs = EntryPoint("traffic/parse", "their.workload:Parse", group)
     installed = [ours, ours, theirs, EntryPoint("their/own", "json:loads", group)]
     monkeypatch.setattr(registry, "entry_points", lambda group: installed)
-    for cached in (registry._points, registry._all_points):
-        cached.cache_clear()
+    registry._points.cache_clear()
     try:
         with pytest.raises(UsageError, match="two packages have a workload traffic/parse") as problem:
             registry.workload("traffic/parse")
         assert f"got: {ours.value}, {theirs.value}" in problem.value.message()
         installed.remove(theirs)
         registry._points.cache_clear()
-        registry._all_points.cache_clear()
         assert registry.workload("traffic/parse").name == "traffic/parse", "one package that is installed twice"
     finally:
-        for cached in (registry._points, registry._all_points):
-            cached.cache_clear()
+        registry._points.cache_clear()

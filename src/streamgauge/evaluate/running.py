@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 from streamgauge.contracts import RunningWorkload
 from streamgauge.evaluate import tally
 from streamgauge.evaluate.equality import is_close
-from streamgauge.evaluate.metrics.clock import INVALID_STEP_MS
-from streamgauge.evaluate.visible import PLACE, WRITTEN_MS
+from streamgauge.evaluate.visible import PLACE
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -30,11 +29,8 @@ def judge(
     ranked = _ranked(workload.contributions(inputs, parameters), workload, parameters)
     results = _results(output, workload, parameters, dict(ranked.dtypes))
     same = [f.col(name) == f.col(f"found_{name}") for name in key]
-    # Nobody can have counted what was not there yet. Both stamps are of one clock, the transport's.
-    in_time = f.col("written_ms") + INVALID_STEP_MS >= f.col("appended_ms")
-    is_right = in_time & _is_right(workload, parameters, dict(ranked.dtypes))
     pairs = ranked.join(results, [*same, f.col("rank") == f.col("n")], "left").withColumn(
-        "is_right", f.coalesce(is_right, f.lit(False))
+        "is_right", f.coalesce(_is_right(workload, parameters, dict(ranked.dtypes)), f.lit(False))
     )
     # One row for each contribution again: there may be several results of one n.
     contributions = pairs.groupBy(*key, "rank").agg(
@@ -88,7 +84,6 @@ def _results(
         f.col("n").try_cast("bigint").alias("n"),
         *(f.col(name).cast(kinds[f"final_{name}"]).alias(name) for name in workload.aggregates(parameters)),
         f.col("appended_ms").alias("emitted_ms"),
-        f.col(WRITTEN_MS if WRITTEN_MS in decoded.columns else "appended_ms").alias("written_ms"),
         f.expr(PLACE).alias("place"),
     )
 

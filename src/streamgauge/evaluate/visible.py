@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 OFFSETS_MAX = 2**44
 """More than any partition holds: (partition, offset) as one number keeps its order."""
 PLACE = f"partition * {OFFSETS_MAX} + offset"
-WRITTEN_MS = "written_ms"
-"""The column of results that became visible later than the transport had them: the transport's own stamp."""
 NEVER = -1
 COARSE_MS = 100.0
 
@@ -83,15 +81,13 @@ class Visible:
         return cls(stamper, ends, t_ns, t_ns - since_ns, end - before)
 
     def stamped(self, output: DataFrame) -> DataFrame:
-        """The rows that became visible: ``appended_ms`` is the moment when they did, ``WRITTEN_MS`` what it was."""
+        """The rows that became visible, ``appended_ms`` being the moment when they did."""
         from pyspark.sql import functions as f
 
         emitted_ms = column_function(self.stamper.emitted_ms, sys.modules[__name__])
         # Not by the stamps themselves: Spark would compute them twice.
         conditions = [f"partition = {partition} and offset < {end}" for partition, end in self.ends.items()]
-        return output.where(" or ".join(conditions) or "false").withColumns(
-            {WRITTEN_MS: f.col("appended_ms"), "appended_ms": emitted_ms(f.expr(PLACE))}
-        )
+        return output.where(" or ".join(conditions) or "false").withColumn("appended_ms", emitted_ms(f.expr(PLACE)))
 
     def resolution_ms(self, moments: Moments) -> dict[str, float | None]:
         """By how much too late results may have been stamped, from the start of the measured interval on."""
