@@ -56,6 +56,8 @@ def _metrics() -> dict[str, Metric]:
         metrics[f"results.{count}"] = Metric(("results", count), _PLAIN, expected, "0")
     for rate in ("offered", "achieved", "worst_second", "appended", "output"):
         metrics[f"rate.{rate}"] = Metric(("rate_per_s", rate), _RATE, offered, "400/s")
+    metrics["processing.records_per_s"] = Metric(("processing", "records_per_s"), _RATE, example="100000/s")
+    metrics["processing.mb_per_s"] = Metric(("processing", "mb_per_s"), {"MB/s": 1.0, "": 1.0}, example="10MB/s")
     for late in ("late_p50", "late_p99", "late_max"):
         metrics[f"generator.{late}"] = Metric(("generator", f"{late}_ms"), _TIME, example="20ms")
     metrics["generator.errors"] = Metric(("generator", "errors"), _PLAIN, example="0")

@@ -61,9 +61,10 @@ def print_result(run: RunDir, summary: Summary, *, to_stderr: bool) -> None:
         console.print("\n".join(f"    {line}" for line in process.log_tail.splitlines()), markup=False, soft_wrap=True)
     console.print(_latencies(summary))
     console.print(_line("results", summary.results), soft_wrap=True)
-    console.print(_line("rate/s", summary.rate_per_s.as_json()), soft_wrap=True)
     if summary.processing:
         console.print(_line("throughput", summary.processing), soft_wrap=True)
+    else:
+        console.print(_line("rate/s", summary.rate_per_s.as_json()), soft_wrap=True)
     if summary.generator is not None:
         console.print(_line("generator", summary.generator.as_json()), soft_wrap=True)
     if summary.burst is not None:

@@ -246,6 +246,7 @@ def _measure(
     medians = latency.medians_ms(tally, kind, tally.second, moments.seconds)
     medians_measured = Series.of(medians, moments.measured_seconds())
     sending = generator.measure(ledger, late, facts, moments, median_ms)
+    working_ns = resources.working_ns(facts, moments, stamps.last_output_ms)
     return Figures(
         tally=tally,
         results=consumed.results(run, facts) if recorded and kind_of_results is ResultKind.NONE else results(tally),
@@ -264,7 +265,8 @@ def _measure(
         medians_measured=medians_measured,
         clock_step_ms=clock.largest_step_ms(run.samples(ClockSample), moments),
         transport_bound=bound,
-        resources=resources.by_group(resources.within(run.samples(ResourceSample), moments)),
+        working_ns=working_ns,
+        resources=resources.by_group(resources.within(run.samples(ResourceSample), working_ns)),
         burst=burst.measure(facts, moments, tally, late, stamps, kind) if recorded else None,
     )
 
@@ -291,7 +293,7 @@ def _clock_reasons(figures: Figures) -> list[str]:
 
 
 def _warnings(run: RunDir, facts: Facts, moments: Moments, figures: Figures) -> list[str]:
-    messages = resources.machine_warnings(resources.within(run.samples(MachineSample), moments))
+    messages = resources.machine_warnings(resources.within(run.samples(MachineSample), figures.working_ns))
     if facts.plan.shape == "preloaded":
         messages.append("all input was there before the engine: latencies include the wait for its start and turn")
     elif not facts.plan.scheduled:

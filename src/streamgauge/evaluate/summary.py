@@ -57,6 +57,8 @@ class Figures:
     """The median latency of each second of the measured interval: ``total``, or ``latest`` where that is not known."""
     clock_step_ms: float | None
     transport_bound: Bound | None
+    working_ns: tuple[int, int]
+    """See ``resources.working_ns``."""
     resources: Mapping[str, Mapping[str, float | None]]
     burst: burst.Bursts | None
 

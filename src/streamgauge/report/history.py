@@ -131,7 +131,7 @@ def _section(position: int, scenario: str, entries: Sequence[Entry]) -> dict[str
     for name, title, unit, field in (
         ("p50", "Median of the total latency, ms", "ms", "p50_ms"),
         ("p99", "99th percentile of the total latency, ms", "ms", "p99_ms"),
-        ("rate", "Results per second", "/s", "output_per_s"),
+        ("rate", "Throughput, per second", "/s", "output_per_s"),
     ):
         if figure := _figure(mine, title, unit, field):
             figures[f"{position}-{name}"] = figure
@@ -188,7 +188,7 @@ def _read(directory: Path) -> Entry:
         state=summary.state,
         p50_ms=summary.percentile_ms("total", "p50"),
         p99_ms=summary.percentile_ms("total", "p99"),
-        output_per_s=summary.rate_per_s.output,
+        output_per_s=summary.processing.get("records_per_s") if summary.processing else summary.rate_per_s.output,
         settings=_settings(manifest, shared_cores(manifest, _outcome(run))),
     )
 

@@ -10,7 +10,7 @@ import pytest
 
 from streamgauge.evaluate import verdict
 from streamgauge.evaluate.facts import Moments
-from streamgauge.evaluate.metrics import consumed, processing, throughput
+from streamgauge.evaluate.metrics import consumed, processing, resources, throughput
 from streamgauge.model import NS_PER_MS, NS_PER_S
 from streamgauge.model.samples import PositionsSample
 
@@ -142,3 +142,19 @@ def test_dropped_inputs_leave_the_backlog_when_they_are_consumed(monkeypatch: py
     assert backlog == [1.0 + 0.75 * 40, 2.0, 3.0, 0.0]
     assert (measured.seconds.tolist(), measured.values.tolist()) == ([0, 1], [31.0, 2.0]), "the others are not known"
     assert end == 5
+
+
+@pytest.mark.parametrize(
+    ("shape", "last_output_s", "expected_s"),
+    [("constant", 9.0, (1, 5)), ("preloaded", 9.0, (6, 9)), ("preloaded", None, (6, 12))],
+)
+def test_resources_are_those_of_the_time_in_which_the_engine_worked(
+    shape: str, last_output_s: float | None, expected_s: tuple[int, int]
+) -> None:
+    """The load goes from 1 to 5 s, the engine is usable at 6 s, and the drain ends at 12 s."""
+    at_ns = [START_NS + second * NS_PER_S for second in range(15)]
+    moments = Moments(at_ns[1], at_ns[1], at_ns[5], at_ns[5], at_ns[12])
+    outcome = SimpleNamespace(engine_ready_ns=at_ns[6])
+    facts: Any = SimpleNamespace(plan=SimpleNamespace(shape=shape), outcome=outcome)
+    last_ms = None if last_output_s is None else (START_NS + round(last_output_s * NS_PER_S)) // NS_PER_MS
+    assert resources.working_ns(facts, moments, last_ms) == tuple(at_ns[second] for second in expected_s)

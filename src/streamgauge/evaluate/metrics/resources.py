@@ -1,12 +1,12 @@
-"""What the processes and the machine used in the measured interval."""
+"""What the processes and the machine used while the engine worked."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
-from streamgauge.evaluate.facts import Moments
-from streamgauge.model import NS_PER_S
+from streamgauge.evaluate.facts import Facts, Moments
+from streamgauge.model import NS_PER_MS, NS_PER_S
 from streamgauge.model.samples import MachineSample, ResourceSample, SampleKind
 
 BUSY_SHARE = 0.9
@@ -14,8 +14,19 @@ STEAL_SHARE = 0.05
 PRESSURE_SHARE = 0.2
 
 
-def within(samples: Sequence[SampleKind], moments: Moments) -> list[SampleKind]:
-    return [s for s in samples if moments.measured_start_ns <= s.t_ns <= moments.observed_end_ns]
+def within(samples: Sequence[SampleKind], span_ns: tuple[int, int]) -> list[SampleKind]:
+    start_ns, end_ns = span_ns
+    return [sample for sample in samples if start_ns <= sample.t_ns <= end_ns]
+
+
+def working_ns(facts: Facts, moments: Moments, last_output_ms: int | None) -> tuple[int, int]:
+    """When the engine worked: in the measured interval or, where all input was there before it, from the moment when
+    it was usable to its last result, to the end of the drain where it has none."""
+    ready_ns = facts.outcome.engine_ready_ns
+    if facts.plan.shape != "preloaded" or ready_ns is None:
+        return moments.measured_start_ns, moments.observed_end_ns
+    end_ns = moments.drain_end_ns if last_output_ms is None else last_output_ms * NS_PER_MS
+    return min(ready_ns, end_ns), end_ns
 
 
 def by_group(samples: Sequence[ResourceSample]) -> dict[str, dict[str, float | None]]:
