@@ -9,8 +9,9 @@ from importlib.metadata import EntryPoint, entry_points
 from types import ModuleType
 from typing import Any
 
-from streamgauge.contracts import Engine, Transport, Workload
+from streamgauge.contracts import Dataset, Engine, Transport, Workload
 from streamgauge.errors import StreamgaugeError, UsageError
+from streamgauge.model import LoadPlan
 from streamgauge.study import Study
 
 
@@ -51,6 +52,19 @@ def transport(name: str) -> type[Transport]:
 def workload(name: str) -> Workload:
     loaded: Workload = _made("workloads", name)
     return loaded
+
+
+def dataset(workload_name: str, parameters: Mapping[str, Any], seed: int, load: LoadPlan) -> Dataset:
+    """The records of a workload. Raises UsageError, also where another package's workload fails in any other way."""
+    try:
+        return workload(workload_name).dataset(parameters, seed, load)
+    except StreamgaugeError:
+        raise
+    except Exception as problem:
+        if workload_name in own_names("workloads"):
+            raise
+        point = _point("workloads", workload_name)
+        raise _broken(point, f"the workload {workload_name} has no data set", problem) from problem
 
 
 def study(name: str) -> ModuleType:
@@ -94,7 +108,7 @@ def _made(kind: str, name: str) -> Any:
     except StreamgaugeError:
         raise
     except Exception as problem:
-        raise _not_loaded(_point(kind, name), f"the {_singular(kind)} {name}", problem) from problem
+        raise _broken(_point(kind, name), _not_loaded(f"the {_singular(kind)} {name}"), problem) from problem
 
 
 def load(point: EntryPoint, what: str) -> Any:
@@ -103,13 +117,17 @@ def load(point: EntryPoint, what: str) -> Any:
         return point.load()
     # What another package does while it is imported may fail in any way.
     except (Exception, SystemExit) as problem:
-        raise _not_loaded(point, what, problem) from problem
+        raise _broken(point, _not_loaded(what), problem) from problem
 
 
-def _not_loaded(point: EntryPoint, what: str, problem: BaseException) -> UsageError:
+def _not_loaded(what: str) -> str:
+    return f"{what} could not be loaded"
+
+
+def _broken(point: EntryPoint, what: str, problem: BaseException) -> UsageError:
     is_plain = isinstance(problem, ImportError | AttributeError)
     return UsageError(
-        f"{what} could not be loaded",
+        what,
         where=f"entry point of {point.group}: {point.value}",
         got=str(problem) if is_plain else f"{type(problem).__name__}: {problem}",
         hint="fix or remove the package that has it",

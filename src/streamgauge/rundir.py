@@ -69,7 +69,7 @@ class RunDir:
         """Make a fresh run directory. Raises UsageError when the path is taken: nothing is ever overwritten."""
         if path.exists() and (not path.is_dir() or any(path.iterdir())):
             raise UsageError(
-                "the run directory is not empty",
+                "the run directory is not empty" if path.is_dir() else "the run directory is a file",
                 where=path,
                 expected="a new or empty directory",
                 hint="another --out, or remove it yourself",

@@ -5,6 +5,7 @@ import pytest
 
 from streamgauge import registry
 from streamgauge.errors import UsageError
+from streamgauge.model import LoadPlan
 
 
 def test_finds_what_is_registered() -> None:
@@ -51,6 +52,25 @@ def test_a_package_that_fails_in_any_other_way_is_named(
     with pytest.raises(UsageError, match="the workload shop/sales could not be loaded") as problem:
         registry.workload("shop/sales")
     assert f"got: {got}" in problem.value.message()
+
+
+def test_a_data_set_that_fails_is_another_packages_mistake_or_a_bug_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Shop:
+        def dataset(self, *_: object) -> None:
+            raise KeyError("till")
+
+    points = {
+        name: [EntryPoint(name, f"{module}:Shop", "streamgauge.workloads")]
+        for name, module in (("shop/sales", "shop"), ("traffic/shop", "streamgauge.workloads"))
+    }
+    monkeypatch.setattr(registry, "_points", lambda kind: points)
+    monkeypatch.setattr(registry, "workload", lambda name: Shop())
+    load = LoadPlan(100, 1.0, 1.0, 0.0)
+    with pytest.raises(UsageError, match="the workload shop/sales has no data set") as problem:
+        registry.dataset("shop/sales", {}, 1, load)
+    assert "got: KeyError: 'till'" in problem.value.message()
+    with pytest.raises(KeyError):
+        registry.dataset("traffic/shop", {}, 1, load)
 
 
 def test_a_name_that_two_packages_have_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

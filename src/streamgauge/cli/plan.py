@@ -43,7 +43,7 @@ def plan(request: Request) -> None:
     echo(f"offered      {sparkline(load.per_second() if load.scheduled else [])}")
     workers = f"{resolved.generators} load worker{'s' if resolved.generators > 1 else ''}"
     workload = registry.workload(resolved.workload)
-    dataset = workload.dataset(resolved.parameters, resolved.seed, load)
+    dataset = registry.dataset(resolved.workload, resolved.parameters, resolved.seed, load)
     echo(f"data         {dataset.name}, seed {resolved.seed}, {workers}")
     for key, value in resolved.parameters.items():
         echo(f"             {key} = {value}")

@@ -147,7 +147,7 @@ def run(settings: Settings, commands: Commands, stop: threading.Event) -> None:
     # Before the client's threads are made, which inherit it.
     goes_first = _ask_for_priority()
     plan = settings.plan
-    dataset = registry.workload(settings.workload).dataset(settings.parameters, settings.seed, plan)
+    dataset = registry.dataset(settings.workload, settings.parameters, settings.seed, plan)
     transport = registry.transport(settings.transport).attach(settings.described)
     queue_records = min(plan.most_within(QUEUE_S + settings.pause_s), QUEUE_RECORDS_MAX) // settings.of
     sender = transport.sender(settings.streams, queue_records=queue_records)

@@ -113,7 +113,7 @@ def draw(request: Request, run: str, work_dir: Path) -> RunPlan:
     ports = () if request.transport_address else _ports(kind, scenario.broker_port)
     transport = kind.prepare(request.transport_address, ports)
     workload = registry.workload(scenario.workload)
-    dataset = workload.dataset(scenario.parameters, scenario.seed, scenario.load)
+    dataset = registry.dataset(scenario.workload, scenario.parameters, scenario.seed, scenario.load)
     inputs = tuple(_stream(run, stream.name, scenario, "input") for stream in workload.inputs)
     outputs = tuple(_stream(run, name, scenario, "output") for name in workload.outputs)
     job = Job(
