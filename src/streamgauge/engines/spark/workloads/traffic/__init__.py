@@ -25,7 +25,7 @@ STATEFUL = frozenset({"traffic/join", "traffic/tumbling", "traffic/sliding"})
 LIMITS = (
     nothing_to_customise({"traffic/ingest", "traffic/parse"}),
     Limit(
-        STATEFUL,
+        frozenset({"traffic/join", "traffic/tumbling"}),
         {"implementation": "built-in", "realtime": True},
         "STREAMING_REAL_TIME_MODE.OPERATOR_OR_SINK_NOT_IN_ALLOWLIST: The operator(s) ShuffleExchangeExec, "
         "StreamingSymmetricHashJoinExec … are not in the operator allowlist for Real-Time Mode.",
@@ -42,11 +42,14 @@ LIMITS = (
         "UNSUPPORTED_FEATURE.STORE_BACKEND_NOT_SUPPORTED_FOR_TWS: Store backend HDFSBackedStateStoreProvider is not "
         "supported by TransformWithState operator.",
     ),
-    Limit(
-        # An aggregation of an aggregation.
-        frozenset({"traffic/sliding"}),
-        {"implementation": "built-in", "output_mode": "update"},
-        "Detected pattern of possible 'correctness' issue due to global watermark.",
+    # An aggregation of an aggregation; real-time mode publishes updates.
+    *(
+        Limit(
+            frozenset({"traffic/sliding"}),
+            {"implementation": "built-in", **updates},
+            "Detected pattern of possible 'correctness' issue due to global watermark.",
+        )
+        for updates in ({"output_mode": "update"}, {"realtime": True})
     ),
 )
 
