@@ -33,7 +33,9 @@ def parse_duration_s(text: str, option: str) -> float:
     """``500ms``, ``60s``, ``5m``, ``2h`` or plain seconds."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(ms|s|m|min|h|)", text.strip())
     if not match:
-        raise UsageError(f"{option} is no duration", got=repr(text), expected="e.g. 30s, 500ms or 5m")
+        raise UsageError(
+            f"invalid duration: {option}", got=repr(text), expected="a number with a unit, such as 30s, 500ms or 5m"
+        )
     return float(match[1]) * {"ms": 0.001, "s": 1, "": 1, "m": 60, "min": 60, "h": 3600}[match[2]]
 
 
@@ -41,7 +43,9 @@ def parse_rate_per_s(text: str) -> int:
     """``400``, ``400/s``, ``10k/s``, ``24000/min``."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(k|M|)\s*(?:/\s*(s|sec|min|m)|)", text.strip())
     if not match:
-        raise UsageError("--rate is no rate", got=repr(text), expected="e.g. 400/s, 10k/s or 24000/min")
+        raise UsageError(
+            "invalid --rate", got=repr(text), expected="a number with a unit, such as 400/s, 10k/s or 24000/min"
+        )
     rate = float(match[1]) * {"k": 1e3, "M": 1e6, "": 1}[match[2]]
     rate /= 60 if match[3] in ("min", "m") else 1
     if rate < 1 or rate != int(rate):

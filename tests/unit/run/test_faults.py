@@ -77,10 +77,10 @@ def test_a_fault_as_text_is_the_same_fault(fault: Fault) -> None:
         ("kill at 3s", "cannot be understood"),
         ("kill engine-1 for 3s at 3s", "cannot be understood"),
         ("pause engine-1 at 3s", "pause ROLE for DURATION at MOMENT"),
-        ("pause engine-1 for long at 3s", "the length of 'pause engine-1 for long at 3s' is no duration"),
+        ("pause engine-1 for long at 3s", "invalid duration: the length of 'pause engine-1 for long at 3s'"),
         ("kill engine-1 at -3s", "'-3s'"),
-        ("kill engine-1 at 3s 4s", "is no duration"),
-        ("kill engine-1 at half", "is no duration"),
+        ("kill engine-1 at 3s 4s", "invalid duration"),
+        ("kill engine-1 at half", "invalid duration"),
     ],
 )
 def test_what_is_not_understood(text: str, says: str) -> None:
