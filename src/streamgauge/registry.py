@@ -108,7 +108,7 @@ def _made(kind: str, name: str) -> Any:
     except StreamgaugeError:
         raise
     except Exception as problem:
-        raise _broken(_point(kind, name), _not_loaded(f"the {_singular(kind)} {name}"), problem) from problem
+        raise _broken(_point(kind, name), f"the {_singular(kind)} {name} could not be loaded", problem) from problem
 
 
 def load(point: EntryPoint, what: str) -> Any:
@@ -117,11 +117,7 @@ def load(point: EntryPoint, what: str) -> Any:
         return point.load()
     # What another package does while it is imported may fail in any way.
     except (Exception, SystemExit) as problem:
-        raise _broken(point, _not_loaded(what), problem) from problem
-
-
-def _not_loaded(what: str) -> str:
-    return f"{what} could not be loaded"
+        raise _broken(point, f"{what} could not be loaded", problem) from problem
 
 
 def _broken(point: EntryPoint, what: str, problem: BaseException) -> UsageError:

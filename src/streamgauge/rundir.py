@@ -169,7 +169,7 @@ class RunDir:
         write_json(self.summary_path, summary.as_json())
 
     def keep_script(self, script: Script) -> None:
-        """Copy the script. Raises UsageError when it is no longer the one that was asked for."""
+        """Copy the script. Raises UsageError when the file has changed since the run was planned."""
         content = Path(script.path).read_bytes()
         if (sha256 := hashlib.sha256(content).hexdigest()) != script.sha256:
             raise UsageError(

@@ -25,7 +25,7 @@ def judge(facts: Facts, figures: Figures | None, validated: bool) -> tuple[State
     finding = sustained.by_backlog(rule, evidence) if only_backlog else sustained.apply(rule, evidence)
     if finding.held is False:
         return "overloaded", finding.why, finding
-    # Where the load itself rises and falls, the latency may follow it; and what a fault does to it is no drift.
+    # The latency may follow a load that rises and falls, and a fault changes it for a while; neither is drift.
     if facts.faults or facts.plan.shape != "constant":
         why = "in a run with faults" if facts.faults else "under a load that changes"
         return "steady", f"no overload was found; drift is not judged {why}", finding

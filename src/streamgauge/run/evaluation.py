@@ -179,7 +179,8 @@ def _record_kept(run: RunDir, evaluator: Evaluator, reporter: Reporter) -> None:
 def keep_reference(run: RunDir, file: Path) -> None:
     """Check the answers of a run of a user's script against the reference of this file from now on.
 
-    What was run, ``script.py``, stays as it is. Raises UsageError for a file without a reference, or a run of ours.
+    ``script.py``, which was run, is not changed. Raises UsageError for a file without a reference, and for a run
+    without a script.
     """
     script = inspect(file)
     if run.manifest().scenario.script is None:

@@ -69,7 +69,7 @@ class Observer:
         try:
             positions = self._plan.transport.positions(self._plan.streams, self._group())
         except EnvironmentProblem:
-            # For the live view only: a second without an answer is no reason to end a run.
+            # A run goes on without the positions of one second.
             self._quiet.unknown()
             return None
         appended, progress.committed = positions.appended, positions.consumed
