@@ -42,6 +42,7 @@ class Observer:
         self._one_to_one = is_one_to_one(self._scenario)
         interval_s = engine.batch_interval_s(self._scenario.engine_options)
         self._quiet = QuietDetector(self._scenario.quiet_s, interval_s, has_output=bool(plan.outputs))
+        self._sampled_consumed: int | None = None
         self._last_tick: tuple[float, int, int] = (time.monotonic(), 0, 0)
 
     @property
@@ -73,8 +74,9 @@ class Observer:
             self._quiet.unknown()
             return None
         appended, progress.committed = positions.appended, positions.consumed
+        self._sampled_consumed = progress.consumed
         self._follow_output(appended, positions.ends, measured_start_ns)
-        sample = PositionsSample(t_ns=t_ns, appended=appended, consumed=progress.consumed, sent=progress.sent)
+        sample = PositionsSample(t_ns=t_ns, appended=appended, consumed=self._sampled_consumed, sent=progress.sent)
         self.lags = self._lag.take()
         if self.lags.by_consumed is not None:
             sample = sample.with_changes(lag=round(self.lags.by_consumed.mean, 1))
@@ -86,7 +88,8 @@ class Observer:
 
     def is_quiet(self, appended: Mapping[str, int], *, engine_lives: bool) -> bool:
         """Whether no result comes any more, and the engine has consumed all that it still can."""
-        consumed = self.progress.consumed
+        # Not a report that came since: the evaluation has the samples alone, so the last must hold what was consumed.
+        consumed = self._sampled_consumed
         # What is committed is done for good; what has only been read may be read again after a fault. Without one,
         # nobody waits for it: Flink 2 commits up to ten seconds late when its input has ended.
         if self._commits_offsets and (self._scenario.faults or consumed is None):
@@ -124,8 +127,8 @@ class Observer:
     def _follow_output(
         self, appended: Mapping[str, int], ends: Mapping[str, Mapping[int, int]], measured_start_ns: int | None
     ) -> None:
-        by_output = self.progress.consumed is None and self._one_to_one
-        done = self.outputs_of(appended) if by_output else self.progress.consumed
+        consumed = self._sampled_consumed
+        done = self.outputs_of(appended) if consumed is None and self._one_to_one else consumed
         # What was there before the engine waited for its start, which says nothing of how long it pauses.
         no_lag = done is None or self._plan.request.load_first or self._scenario.load.shape == "preloaded"
         self._quiet.see(

@@ -102,6 +102,16 @@ def test_a_run_is_not_drained_while_its_engine_is_behind(watched: Watched) -> No
     assert watched.is_quiet(holding(5, 5, 10))
 
 
+def test_a_run_is_not_drained_by_a_report_that_no_sample_holds(watched: Watched) -> None:
+    watched.consume(9)
+    appended = watched.look(holding(5, 5, 10))
+    assert appended is not None
+    watched.consume(10)
+    assert not watched.observer.is_quiet(appended, engine_lives=True)
+    assert watched.is_quiet(holding(5, 5, 10))
+    assert watched.run.samples(PositionsSample)[-1].consumed == 10
+
+
 def test_a_run_is_not_drained_while_the_transport_does_not_answer(watched: Watched) -> None:
     watched.consume(10)
     appended = watched.look(holding(5, 5, 10))
