@@ -34,16 +34,18 @@ from streamgauge.jvm.spark import connect
 from streamgauge.model import NS_PER_S, LoadPlan
 from streamgauge.model.outcome import Outcome
 from streamgauge.rundir import RunDir
+from streamgauge.workloads.traffic.data import Traffic
 
 START_NS = 1_767_225_600 * NS_PER_S
 WARMUP_S, MEASURED_S, TAIL_S = 10, 29, 1
 PARTITIONS = 2
+BUILT_AT_ONCE = 100_000
 GOAL_RATIO = 3.0
 RECORDED = ("key", "value", "partition", "offset", "appended_ms")
 
 
 def make_run(path: Path, records: int, pipeline: str) -> RunDir:
-    """A run of 40 s in which a few results are lost, doubled, altered or superseded."""
+    """A run of 40 s in which a few results are lost, doubled or altered."""
     run = RunDir.create(path)
     load = LoadPlan(records // (WARMUP_S + MEASURED_S + TAIL_S), WARMUP_S, MEASURED_S, TAIL_S)
     random = np.random.default_rng(1)
@@ -52,57 +54,50 @@ def make_run(path: Path, records: int, pipeline: str) -> RunDir:
     appended_ms = np.maximum.accumulate(intended_ns // 1_000_000 + random.integers(1, 4, len(n_seq)))
     # Micro-batches of half a second.
     emitted_ms = (appended_ms // 500 + 1) * 500 + random.integers(80, 200, len(n_seq))
-    for kind in (0, 1):
-        mine = n_seq % 2 == kind
-        table = _topic(n_seq[mine], _messages(n_seq[mine], kind, spaced=True), appended_ms[mine])
-        table = table.append_column("n_seq", pa.array(n_seq[mine]))
-        _write(run.recorded("flow" if kind == 0 else "speed"), table)
+    sent = _messages(load)
+    for place, (stream, messages) in enumerate(sent.items()):
+        mine = n_seq % len(sent) == place
+        table = _topic(n_seq[mine], messages, appended_ms[mine])
+        _write(run.recorded(stream), table.append_column("n_seq", pa.array(n_seq[mine])))
     keep = n_seq[n_seq % 100_003 != 5]
     again = keep[keep % 50_021 == 7]
-    out = np.concatenate([keep, again])
-    values = pa.chunked_array(
-        [_messages(part, kind, spaced=pipeline.endswith("ingest")) for part, kind in _by_kind(out)]
+    published = np.concatenate([keep, again])
+    order = np.concatenate([published[published % len(sent) == place] for place in range(len(sent))])
+    results = pa.concat_tables(
+        messages.take(pa.array(published[published % len(sent) == place] // len(sent)))
+        for place, messages in enumerate(sent.values())
     )
-    order = np.concatenate([part for part, _ in _by_kind(out)])
+    values = results["value"]
+    if pipeline.endswith("parse"):
+        values = pc.replace_substring_regex(values, '": +', '":')
+    altered = pc.replace_substring(values, '"period":60', '"period":61')
+    values = pc.if_else(pa.array(order % 70_001 == 3), altered, values)
+    results = results.set_column(results.column_names.index("value"), "value", values)
     stamps = emitted_ms[order]
     stamps[-len(again) :] += 1
-    _write(run.recorded("output"), _topic(order, values, stamps))
+    _write(run.recorded("output"), _topic(order, results, stamps))
     _write_rest(run, load, pipeline, n_seq, intended_ns, appended_ms)
     return run
 
 
-def _by_kind(n_seq: np.ndarray) -> Iterator[tuple[np.ndarray, int]]:
-    for kind in (0, 1):
-        yield n_seq[n_seq % 2 == kind], kind
+def _messages(load: LoadPlan) -> dict[str, pa.Table]:
+    """Key and value of all messages of each stream, as a load worker sends them."""
+    data = Traffic.for_rate(1, load.rate_per_s)
+    parts: dict[str, list[pa.Table]] = {stream: [] for stream in data.streams}
+    for first in range(0, load.records, BUILT_AT_ONCE):
+        for stream, built in data.build(first, min(BUILT_AT_ONCE, load.records - first)).items():
+            texts = {"key": pa.array(built.keys, pa.binary()), "value": pa.array(built.values, pa.binary())}
+            parts[stream].append(pa.table({name: array.cast(pa.string()) for name, array in texts.items()}))
+    return {stream: pa.concat_tables(tables) for stream, tables in parts.items()}
 
 
-def _messages(n_seq: np.ndarray, kind: int, *, spaced: bool) -> pa.Array:
-    gap = " " if spaced else ""
-
-    def text(values: np.ndarray) -> pa.Array:
-        return pc.cast(pa.array(values), pa.string())
-
-    point = n_seq // 2 % 5000
-    quoted = "speed" if kind else "flow"
-    parts: list[Any] = ['{"n_seq":' + gap, pc.utf8_lpad(text(n_seq), 10) if spaced else text(n_seq)]
-    parts += [f',{gap}"id":{gap}"PNL01_MONIBAS_', text(point + 10_000), f'",{gap}"lane":{gap}"lane']
-    parts += [
-        text(n_seq % 3 + 1),
-        f'",{gap}"lanes":{gap}3,{gap}"timestamp":{gap}"2026-01-01 00:00:00",{gap}"{quoted}":{gap}',
-    ]
-    parts += [text(n_seq * 7919 % 120), f',{gap}"period":{gap}60,{gap}"accuracy":{gap}95,{gap}"lat_e6":{gap}']
-    parts += [text(52_000_000 + point), f',{gap}"lon_e6":{gap}', text(4_000_000 + point), "}"]
-    joined = pc.binary_join_element_wise(*parts, "")
-    return joined.combine_chunks() if isinstance(joined, pa.ChunkedArray) else joined
-
-
-def _topic(n_seq: np.ndarray, values: pa.Array, stamp_ms: np.ndarray) -> pa.Table:
+def _topic(n_seq: np.ndarray, messages: pa.Table, stamp_ms: np.ndarray) -> pa.Table:
     partition = (n_seq // 2 % PARTITIONS).astype(np.int32)
     offset = np.zeros(len(n_seq), np.int64)
     for number in range(PARTITIONS):
         offset[partition == number] = np.arange((partition == number).sum())
-    keys = pc.binary_join_element_wise("PNL01_MONIBAS_", pc.cast(pa.array(n_seq // 2 % 5000), pa.string()), "")
-    return pa.table(dict(zip(RECORDED, (keys, values, partition, offset, stamp_ms), strict=True)))
+    columns = (messages["key"], messages["value"], partition, offset, stamp_ms)
+    return pa.table(dict(zip(RECORDED, columns, strict=True)))
 
 
 def _write(directory: Path, table: pa.Table) -> None:
@@ -202,7 +197,7 @@ def with_duckdb(run: RunDir, pipeline: str) -> dict[str, Any]:
             FROM answer FULL JOIN output USING (n_seq))
         SELECT n_seq, count(a) AS answers, count(o) AS outputs, max(appended_ms) AS appended_ms,
             avg(appended_ms) AS appended_mean_ms, count(*) FILTER (is_right) AS rights,
-            min(emitted_ms) FILTER (is_right) AS right_ms,
+            min(emitted_ms) FILTER (is_right) AS right_ms, min(emitted_ms) AS first_ms,
             arg_max(is_right, (emitted_ms, partition, "offset")) AS ends_right,
             {START_NS} + n_seq * {NS_PER_S} // {rate} AS anchor_ns
         FROM pairs GROUP BY n_seq"""
@@ -239,7 +234,7 @@ def with_duckdb(run: RunDir, pipeline: str) -> dict[str, Any]:
     moves = base.execute(
         f"""SELECT ms // 1000 AS second, sum(n), sum(n * (1000 - ms % 1000)) / 1000 FROM (
             SELECT appended_ms - {start_ms} AS ms, 1 AS n FROM keys WHERE outputs > 0
-            UNION ALL SELECT right_ms - {start_ms}, -1 FROM keys WHERE outputs > 0)
+            UNION ALL SELECT if(ends_right, right_ms, first_ms) - {start_ms}, -1 FROM keys WHERE outputs > 0)
             GROUP BY second ORDER BY second"""
     ).fetchall()
     rates = base.execute(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -107,9 +108,15 @@ def inputs(spark: Any, lanes: Iterable[Lane]) -> dict[str, Any]:
                 continue
             value = {"n_seq": n_seq, "id": id_, "lane": lane, "lanes": lanes_of[id_], "timestamp": timestamp}
             intended_ns = (T0_MS + at_ms - SENT_BEFORE_MS[stream]) * NS_PER_MS
-            text = json.dumps({**value, stream: amount, "period": 60, "accuracy": 95})
+            rest = {stream: amount, "period": 60, "accuracy": 95, "lat_e6": 52000000, "lon_e6": -4000000}
+            text = padded({**value, **rest})
             rows[stream].append((id_, text, 0, n_seq, T0_MS + at_ms, n_seq, intended_ns, PARTITION_BITS[stream]))
     return {stream: spark.createDataFrame(mine, _INPUT) for stream, mine in rows.items()}
+
+
+def padded(fields: Mapping[str, Any]) -> str:
+    """A message as the data set writes it."""
+    return json.dumps(fields, separators=(",", ":")).replace('"n_seq":', '"n_seq":     ')
 
 
 def answer(spark: Any, stage: str, lanes: Iterable[Lane], *, places: bool = False) -> list[dict[str, Any]]:
@@ -118,6 +125,8 @@ def answer(spark: Any, stage: str, lanes: Iterable[Lane], *, places: bool = Fals
     rows = [row.asDict() for row in computed.reference(inputs(spark, lanes)).collect()]
     for row in rows if not places else ():
         del row["appended_min_ms"], row["partitions"]
+    if computed.workload.name == "traffic/parse":
+        rows = [{**dict.fromkeys(computed.values), **row, **json.loads(row.pop("message"))} for row in rows]
     return sorted(rows, key=lambda row: tuple(row[name] for name in computed.key))
 
 
@@ -334,12 +343,56 @@ def test_every_error_in_the_output_is_counted_as_what_it_is(spark: Any, name: st
     assert tally.inputs.sum() == sum(row["inputs"] for row in rows)
 
 
+COMPACT = (
+    '{"n_seq":7,"id":"A","lane":"lane1","lanes":2,"timestamp":"2026-01-01 00:00:00","flow":3,"period":60,"accuracy":95,'
+    '"lat_e6":52000000,"lon_e6":-4000000}'
+)
+
+
+WRITTEN_OTHERWISE = (
+    COMPACT,
+    COMPACT.replace(":", ": ", 1),
+    COMPACT.replace(",", " , "),
+    COMPACT + "\n",
+    json.dumps(dict(reversed(json.loads(COMPACT).items()))),
+    COMPACT.replace("}", ',"speed":null}'),
+    COMPACT.replace('"A"', r'"\u0041"'),
+)
+WRONG = (
+    COMPACT.replace('"A"', '"A "'),
+    COMPACT.replace('"A"', '": A"'),
+    COMPACT.replace("00:00:00", "00: 00:00"),
+    COMPACT.replace("-4000000", "4000000"),
+    COMPACT.replace('"flow"', '"speed"'),
+    COMPACT.replace(',"flow":3', ""),
+    COMPACT.replace(',"flow":3', ',"flow":3,"speed":0'),
+    COMPACT.replace('"flow":3', '"flow":4294967299'),
+    COMPACT[:-1],
+)
+
+
+def test_a_parsed_message_is_right_by_its_fields_not_by_how_it_is_written(spark: Any) -> None:
+    stage, texts = Stage("ospbench/parse"), (*WRITTEN_OTHERWISE, *WRONG)
+    sent = [re.sub(r'(?<="n_seq":)7', f"    {n_seq}", COMPACT) for n_seq in range(len(texts))]
+    rows = [("A", text, 0, n_seq, T0_MS, n_seq, T0_MS * NS_PER_MS, 1) for n_seq, text in enumerate(sent)]
+    answers = stage.reference({"flow": spark.createDataFrame(rows, _INPUT)})
+    results = [re.sub(r'(?<="n_seq":)( ?)7', rf"\g<1>{n_seq}", text) for n_seq, text in enumerate(texts)]
+    emitted = [("A", text, 0, n_seq, T0_MS + 1) for n_seq, text in enumerate(results)]
+    decoded = stage.decode(spark.createDataFrame(emitted, _OUTPUT)).withColumnRenamed("appended_ms", "emitted_ms")
+    judged = {row["n_seq"]: row for row in judge(compare(answers, decoded, stage.key)).collect()}
+    assert {row["outputs"] for row in judged.values()} == {1}
+    right = [texts[n_seq] for n_seq in sorted(judged) if judged[n_seq]["right_outputs"]]
+    assert right == list(WRITTEN_OTHERWISE)
+
+
 def encode(stage: Stage, row: Mapping[str, Any], place: int) -> str:
     """A row as an engine may publish it: a null field is left out or written, in any order."""
     if "message" in stage.values:
-        n_seq, text = row["n_seq"], str(row["message"])
-        return text.replace(f'"n_seq": {json.loads(text)["n_seq"]}', f'"n_seq": {n_seq}')
+        return re.sub(r'(?<="n_seq":)( *)\d+', rf"\g<1>{row['n_seq']}", str(row["message"]))
     fields = {name: row[name] for name in (*stage.values, *stage.key)}
+    if place % 3 == 0 and stage.workload.name == "traffic/parse":
+        in_order = {name: row[name] for name, _ in MESSAGE if row[name] is not None}
+        return json.dumps(in_order, separators=(",", ":"))
     return json.dumps(fields if place % 2 else {name: value for name, value in fields.items() if value is not None})
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import defaultdict
 from datetime import datetime
 
@@ -64,6 +65,8 @@ def test_every_message_is_json_of_180_to_200_bytes(seed: int, points: int, first
         message = json.loads(value)
         value_name = "flow" if n_seq % 2 == 0 else "speed"
         assert stream == value_name
+        # The reference of *parse* relies on it.
+        assert re.sub(rb'": +', b'":', value) == json.dumps(message, separators=(",", ":")).encode()
         assert list(message) == [value_name if field == "value" else field for field in FIELDS]
         assert message["n_seq"] == n_seq
         assert message["id"].encode() == key
