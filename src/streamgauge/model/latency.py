@@ -1,0 +1,9 @@
+"""What each kind of latency is called, by its key in ``summary.json``. Definitions: reference/measurement.md."""
+
+from __future__ import annotations
+
+LATENCY_NAMES = {
+    "total": "end-to-end latency",
+    "latest": "processing latency",
+    "average": "mean-input latency",
+}
