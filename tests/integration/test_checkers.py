@@ -93,7 +93,7 @@ def test_a_stalled_generator_is_no_measurement(shared: Bench) -> None:
 
 @pytest.mark.full
 def test_a_generator_asked_for_too_much_is_no_measurement(measure: Measure) -> None:
-    _, summary = measure(rate_per_s=1_500_000, warmup_s=0, measured_s=1, out_of_order_ms=0, attempts=1)
+    _, summary = measure(rate_per_s=1_500_000, warmup_s=0, measured_s=1, attempts=1)
     assert summary.verdict == "INVALID"
     assert "generator" in summary.reasons[0]
     assert exit_code(summary) == 3

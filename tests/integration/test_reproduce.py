@@ -81,8 +81,8 @@ def test_a_study_is_reproduced_also_after_an_interruption(shared: Bench, tmp_pat
         assert (run / "report.html").is_file()
         assert any((run / "recorded" / "output").glob("*.parquet"))
         manifest = json.loads((run / "manifest.json").read_text())
-        assert manifest["scenario"]["stage"] == row["stage"]
-        assert f"--set stage={row['stage']}" in manifest["command"]
+        assert manifest["scenario"]["stage"] == row["dimensions"]["stage"]
+        assert f"--set stage={row['dimensions']['stage']}" in manifest["command"]
     assert "stages-parse-built-in" in (out / "report.html").read_text()
 
     other = in_process(*command, "--set", "seed=9")
