@@ -18,6 +18,8 @@ from streamgauge.model import Positions, ProcessSpec, Stream
 from streamgauge.transports.kafka import broker
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future
+
     from confluent_kafka import Consumer
     from confluent_kafka.admin import AdminClient
     from pyspark.sql import DataFrame, SparkSession
@@ -116,7 +118,7 @@ class Kafka(Transport):
         ]
         self._created = [stream.address for stream in streams]
         for topic, future in self._admin().create_topics(topics, operation_timeout=_ANSWER_S).items():
-            self._answer(future.result, f"topic {topic} could not be created")
+            self._result(future, f"topic {topic} could not be created", _ANSWER_S)
         self.ends(streams)
 
     def remove(self) -> None:
@@ -131,7 +133,7 @@ class Kafka(Transport):
         created += [topic for topic in self._metadata().topics if topic.startswith(f"{group}-")]
         for topic, future in self._admin().delete_topics(created, operation_timeout=_ANSWER_S).items():
             try:
-                self._answer(future.result, f"topic {topic} could not be removed")
+                self._result(future, f"topic {topic} could not be removed", _ANSWER_S)
             except EnvironmentProblem:
                 if topic in self._metadata().topics:
                     raise
@@ -200,7 +202,7 @@ class Kafka(Transport):
         ends: dict[str, dict[int, int]] = {stream.name: {} for stream in streams}
         for where, future in answers.items():
             what = f"the end of topic {where.topic} is unknown"
-            offset = self._answer(future.result, what).offset
+            offset = self._result(future, what, timeout_s).offset
             if offset < 0:
                 # So the client says that a request which asked several partitions timed out.
                 raise EnvironmentProblem(what, where=self.bootstrap, got=f"no answer within {timeout_s:g} s")
@@ -271,6 +273,13 @@ class Kafka(Transport):
 
     def _metadata(self) -> Any:
         return self._answer(lambda: self._admin().list_topics(timeout=_ANSWER_S), "the Kafka broker does not answer")
+
+    def _result(self, future: Future[Any], what: str, timeout_s: float) -> Any:
+        """A client that another thread has replaced, or whose broker was killed, may never settle its futures."""
+        try:
+            return self._answer(lambda: future.result(2 * timeout_s), what)
+        except TimeoutError:
+            raise EnvironmentProblem(what, where=self.bootstrap, got=f"no answer within {2 * timeout_s:g} s") from None
 
     def _answer(self, ask: Callable[[], Any], what: str) -> Any:
         from confluent_kafka import KafkaException
