@@ -156,7 +156,7 @@ def test_a_result_that_came_twice_fails_a_program_that_claims_exactly_once(fault
     [
         ("slow", "VALID", ""),  # overloaded: it was still reading
         ("half", "FAILED", "nothing was consumed in the last"),
-        ("half-silent", "INVALID", "nobody reported how much of the input was consumed"),
+        ("half-silent", "INVALID", "the engine did not report how much input it consumed"),
     ],
 )
 def test_a_sink_that_does_not_read_everything(faulty_run: FaultyRun, mistake: str, verdict: str, reason: str) -> None:

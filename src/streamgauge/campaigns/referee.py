@@ -19,6 +19,7 @@ import numpy as np
 
 from streamgauge.evaluate import sustained
 from streamgauge.evaluate.metrics.trend import Series
+from streamgauge.notices import NOTHING, Notice, notice
 from streamgauge.run.lag import Lag
 from streamgauge.run.reporter import LoadObservation, ProbeDecision
 
@@ -86,7 +87,7 @@ def by_slope(points: Sequence[Point], offered_per_s: float) -> sustained.Finding
     return sustained.slope(sustained.Evidence(median_ms=0.0, waiting=waiting(points, offered_per_s)))
 
 
-def why_hopeless(points: Sequence[Point], offered_per_s: float, probe_s: float) -> str | None:
+def why_hopeless(points: Sequence[Point], offered_per_s: float, probe_s: float) -> Notice | None:
     """Why the rate is certainly not sustained; None while that is not certain.
 
     Looked at are the lags right after the engine moved (the lower edge of a sawtooth). They must grow by more than
@@ -109,10 +110,7 @@ def why_hopeless(points: Sequence[Point], offered_per_s: float, probe_s: float) 
     slope = _over_time(edge, [point.least for point in edge]).slope()
     if slope is None or slope.low < HOPELESS_SHARE * offered_per_s:
         return None
-    return (
-        f"the lag grew by {slope.per_s:,.0f} records/s (at least {slope.low:,.0f}) to "
-        f"{edge[-1].least / offered_per_s:.1f} s of load"
-    )
+    return notice("hopeless-lag", per_s=slope.per_s, low=slope.low, load_s=edge[-1].least / offered_per_s)
 
 
 def may_have_lost(lag: Sequence[Point], unconsumed: Sequence[Point], offered_per_s: float) -> bool:
@@ -154,7 +152,7 @@ def _growth_per_s(points: Sequence[Point]) -> float:
     return (points[-1].least - points[0].least) / max(points[-1].at_s - points[0].at_s, 1e-9)
 
 
-def why_too_slow(points: Sequence[Point], offered_per_s: float, probe_s: float) -> str | None:
+def why_too_slow(points: Sequence[Point], offered_per_s: float, probe_s: float) -> Notice | None:
     """Why the median latency will certainly be above what any rule allows; None while that is not certain.
 
     Looked at after a third of the probe. The wait behind a lag is the lag over the speed at which the engine takes
@@ -171,7 +169,7 @@ def why_too_slow(points: Sequence[Point], offered_per_s: float, probe_s: float) 
     if slope is None or points[-1].lag + min(slope.low, 0.0) * max(probe_s / 2 - points[-1].at_s, 0.0) < limit:
         return None
     limit_s = sustained.MEDIAN_LIMIT_MS / 1000
-    return f"records wait {points[-1].lag / limit * limit_s:.1f} s; the limit of the median is {limit_s:g} s"
+    return notice("hopeless-wait", wait_s=points[-1].lag / limit * limit_s, limit_s=limit_s)
 
 
 @dataclass
@@ -237,15 +235,15 @@ class ProbeReferee:
             return None
         return self._hopeless(finding.why, offered_per_s, weak=finding.weak)
 
-    def _hopeless(self, reason: str, offered_per_s: float, weak: bool = False) -> ProbeDecision:
+    def _hopeless(self, reason: Notice, offered_per_s: float, weak: bool = False) -> ProbeDecision:
         doubtful = self.one_to_one and may_have_lost(self._points, self._unconsumed, offered_per_s)
         action: Literal["hopeless", "check"] = "check" if doubtful else "hopeless"
         return ProbeDecision(action, reason, latency_ms(self._points, offered_per_s), weak)
 
     @property
-    def given_up(self) -> str:
+    def given_up(self) -> Notice:
         """Why the probe was hopeless; empty when it was not."""
-        return self.decision.reason if self.decision is not None and self.decision.action != "enough" else ""
+        return self.decision.reason if self.decision is not None and self.decision.action != "enough" else NOTHING
 
     @property
     def weak(self) -> bool:
@@ -295,8 +293,7 @@ class DrainReferee:
         return None
 
     def _decide(self, action: Literal["hopeless", "check"]) -> ProbeDecision:
-        reason = "the backlog was only drained to see how fast that goes"
-        return ProbeDecision(action if self.one_to_one else "hopeless", reason)
+        return ProbeDecision(action if self.one_to_one else "hopeless", notice("drained-for-guess"))
 
     def _is_nearly_done(self, lasted_s: float) -> bool:
         """Whether what is left will be gone in as long again, and can be checked then. It is waited for only once."""

@@ -19,6 +19,7 @@ from streamgauge.evaluate.comparison import SEED, resampled_interval
 from streamgauge.model import Verdict
 from streamgauge.model.campaign import SET_FORMAT, SET_NAME, RepetitionSet
 from streamgauge.model.summary import MedianInterval, Repetition, Summary
+from streamgauge.notices import joined, notice
 from streamgauge.processes import directory_lock
 from streamgauge.report.page import render
 from streamgauge.report.source import read
@@ -72,7 +73,7 @@ def _run_interleaved(requests: Sequence[Request], runs: int, reporter: Reporter)
                 one = replace(request, out=request.out / str(number))
                 run, summary = run_scenario(one, reporter, evaluator)
                 if summary.verdict == "INVALID":
-                    reporter.warn(f"run {number} is INVALID and is repeated once: {'; '.join(summary.reasons)}")
+                    reporter.warn(notice("invalid-repeated", run=f"run {number}", reasons=joined(summary.reasons)))
                     run.path.rename(_invalid(one.out))
                     run_scenario(one, reporter, evaluator)
     return [write_set(request.out, runs) for request in requests]

@@ -19,6 +19,7 @@ from streamgauge.evaluate import process as evaluator
 from streamgauge.jvm.java import find_java
 from streamgauge.model import ProcessSpec
 from streamgauge.model.summary import Summary
+from streamgauge.notices import notice
 from streamgauge.processes import directory_lock
 from streamgauge.processes.supervisor import Supervisor
 from streamgauge.run.reporter import Reporter
@@ -73,7 +74,7 @@ class Evaluator:
         try:
             self._ask_once(request, answer, run)
         except EnvironmentProblem as problem:
-            warn(f"the evaluator is started again, and this step with it: {problem.what}, {problem.got}")
+            warn(notice("evaluator-restarted", problem=f"{problem.what}, {problem.got}"))
             self._supervisor.stop_group(GROUP)
             self._started = False
             self._ask_once(request, answer, run)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
+from streamgauge.notices import NOTHING, Notice
 from streamgauge.run.lag import Lags
 
 
@@ -50,7 +51,7 @@ class ProbeDecision:
     """
 
     action: Literal["enough", "hopeless", "check"]
-    reason: str = ""
+    reason: Notice = NOTHING
     latency_ms: float | None = None
     """About how long a record waits, by its lag: a hopeless run is not evaluated."""
     weak: bool = False

@@ -7,6 +7,8 @@ from dataclasses import asdict, dataclass, replace
 
 from streamgauge.evaluate.metrics.clock import Bound
 from streamgauge.evaluate.metrics.latency import Distribution
+from streamgauge.model.latency import LATENCY_NAMES
+from streamgauge.notices import Notice, notice
 
 STAMP_MS = 1.0
 """Both moments of a latency are cut to whole milliseconds."""
@@ -54,7 +56,7 @@ def warnings(
     latencies: Mapping[str, Distribution],
     unknown_kinds: Iterable[str],
     server: str,
-) -> list[str]:
+) -> list[Notice]:
     """The medians for which the clocks are not known exactly enough. ``server`` is the transport's word for its own."""
     messages = []
     for kind in ("total", "latest"):
@@ -62,7 +64,13 @@ def warnings(
         if kind in unknown_kinds or not clock_ms or p50_ms is None or clock_ms <= CLOCK_SHARE * p50_ms:
             continue
         messages.append(
-            f"the offset between the clocks of {server} and load worker is known only to within {clock_ms:.1f} ms, "
-            f"more than {100 * CLOCK_SHARE:g} % of the median {kind} latency ({p50_ms:.1f} ms)"
+            notice(
+                "clock-offset-unsure",
+                server=server,
+                clock_ms=clock_ms,
+                limit=100 * CLOCK_SHARE,
+                kind=LATENCY_NAMES[kind],
+                p50_ms=p50_ms,
+            )
         )
     return messages
