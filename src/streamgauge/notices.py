@@ -164,6 +164,11 @@ NOTICES: Mapping[str, str] = {
     "near-ceiling": "the rate, {rate_per_s:,.0f}/s, is near the ceiling of this machine, {ceiling_per_s:,.0f}/s: load "
     "and transport may limit it, not the engine",
     "variables-removed": "environment variables not passed on to the processes of the run: {names}{exception}",
+    "other-run-active": "another run was active on this machine: {runs} (process {pid})",
+    "leftover-processes": "processes of the killed run {run} were still there: {pids}",
+    "guardian-replaced": "the guardian process {pid} died; process {other} has taken its place",
+    "guardian-lost": "the guardian process {pid} died and cannot be replaced ({why}): if this command is killed, run "
+    "`streamgauge clean`",
     # Warnings: clocks and stamps
     "clock-stepped-slightly": "the machine's clock was set during the run, by {step_ms:.1f} ms",
     "clock-not-watched": "the machine's clock was not watched: a step of it would not be noticed",

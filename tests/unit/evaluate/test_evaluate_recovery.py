@@ -272,7 +272,8 @@ def test_results_that_the_first_fault_delayed_are_no_former_ones() -> None:
         (
             {"verb": "kill", "role": "broker", "fault": "kill broker at 5s"},
             [
-                "the fault 'kill broker at 5s' killed a process that is not under test: nothing can be measured without it"
+                "the fault 'kill broker at 5s' killed a process that is not under test: nothing can be measured "
+                "without it"
             ],
         ),
     ],
