@@ -33,6 +33,11 @@ EXPERIMENTS = {
     ("latency-parse-built-in", "kafka-streams"): ("Kafka Streams", "#1864ab"),
 }
 ENGINES = ("spark", "flink", "kafka-streams")
+COMMAND = [
+    *("reproduce", "ospbench", "--only", "latency-parse-*"),
+    *(word for engine in ENGINES for word in ("--engine", engine)),
+]
+"""As README.md shows it, below the figure."""
 PERCENTILES = (0.0, 50.0, 90.0, 99.0, 99.9)
 LEFT, RIGHT, TOP, BOTTOM, WIDTH, HEIGHT = 70, 215, 52, 48, 900, 400
 
@@ -56,9 +61,8 @@ class System:
 
 def run(directory: Path) -> None:
     """Run what is missing. INVALID runs are repeated once by the command itself."""
-    engines = [word for engine in ENGINES for word in ("--engine", engine)]
-    command = [sys.executable, "-m", "streamgauge.cli.main", "reproduce", "ospbench", "--only", "latency-parse-*"]
-    subprocess.run([*command, *engines, "--out", str(directory)], check=True)
+    program = Path(sys.executable).with_name("streamgauge")
+    subprocess.run([program, *COMMAND, "--out", str(directory)], check=True)
 
 
 def read(directory: Path) -> list[System]:
