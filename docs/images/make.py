@@ -62,7 +62,9 @@ class System:
 def run(directory: Path) -> None:
     """Run what is missing. INVALID runs are repeated once by the command itself."""
     program = Path(sys.executable).with_name("streamgauge")
-    subprocess.run([program, *COMMAND, "--out", str(directory)], check=True)
+    done = subprocess.run([program, *COMMAND, "--out", str(directory)], check=False)
+    if done.returncode:
+        sys.exit(f"the reproduction ended with exit code {done.returncode}; nothing was drawn")
 
 
 def read(directory: Path) -> list[System]:

@@ -73,7 +73,7 @@ class CapacitySearch:
             raise UsageError("a capacity is searched with a constant load", got=f"shape {scenario.load.shape}")
         if scenario.sustained is None and not scenario.slo:
             raise UsageError(
-                "nothing says when a rate is sustained", expected="a rule or an SLO", hint="--rule slope, or --slo …"
+                "no rule for a sustained rate", expected="a rule or an SLO", hint="--rule slope, or --slo …"
             )
         self.scenario_at(self.start)
 
@@ -270,7 +270,7 @@ def lengths_s(measured_s: float, purpose: Purpose, rule: str | None) -> tuple[fl
     probe_s = min(measured_s, PROBE_S)
     longest_s = max(measured_s, STEPS * probe_s, sustained.least_s(rule))
     if purpose == "confirm":
-        # Fixed beforehand: a run that goes on until it likes what it sees confirms nothing.
+        # Fixed beforehand: a run that is extended until it looks right confirms nothing.
         return probe_s, longest_s, longest_s
     return probe_s, max(probe_s, sustained.least_s(rule)), longest_s
 
@@ -278,7 +278,7 @@ def lengths_s(measured_s: float, purpose: Purpose, rule: str | None) -> tuple[fl
 def judge(
     summary: Summary, rule: str | None, given_up: Notice = NOTHING, given_up_weakly: bool = False
 ) -> tuple[str, Notice, bool]:
-    """Verdict on a probe, its reason, and whether it is weak: by the point estimate, since its rule could not tell.
+    """Verdict on a probe, its reason, and whether it is weak: decided by the point estimate alone.
 
     ``given_up`` is why the referee stopped it, if it did.
     """

@@ -25,7 +25,7 @@ from streamgauge.run.reporter import LoadObservation, ProbeDecision
 
 PROBE_S = 30.0
 STEPS = 2
-"""An undecided probe goes on, one length at a time, up to so many: docs/why/short-probes.md."""
+"""An undecided probe is extended by one length at a time, up to this many: docs/why/short-probes.md."""
 HOPELESS_AFTER_S = 5.0
 HOPELESS_GROWN_S = (3.0, 2.0)
 """Seconds of load by which the lag must have grown in the first half of the probe, and in the second. A machine that is
@@ -33,7 +33,7 @@ slow for some seconds lets it grow by one, and the engine makes up for that."""
 HOPELESS_SHARE = 0.03
 """Of the offered rate: three times what the rule allows the lag to grow by."""
 HOPELESS_MOVES = 5
-"""The lag right after the engine moved is what counts, so that one long micro-batch is no trend; so many are needed."""
+"""The lag counts right after the engine moved, so that one long micro-batch is not a trend; this many are needed."""
 MOVED_SHARE = 0.1
 """Of the offered rate: an engine that is slower than this from one look to the next has not moved."""
 HOPELESS_STEADY = 0.8
@@ -83,7 +83,7 @@ def waiting(points: Sequence[Point], offered_per_s: float) -> Series:
 
 
 def by_slope(points: Sequence[Point], offered_per_s: float) -> sustained.Finding:
-    """What the rule ``slope`` says of this lag."""
+    """The finding of the rule ``slope`` on this lag."""
     return sustained.slope(sustained.Evidence(median_ms=0.0, waiting=waiting(points, offered_per_s)))
 
 
@@ -224,7 +224,7 @@ class ProbeReferee:
         return self._failed(finding, offered_per_s) or ProbeDecision("enough")
 
     def _at_the_end(self, offered_per_s: float) -> ProbeDecision | None:
-        """Where the rule cannot tell even now, its point estimate decides."""
+        """If the rule is still undecided, its point estimate decides."""
         finding, slope = by_slope(self._points, offered_per_s), waiting(self._points, offered_per_s).slope()
         if finding.held is None and slope is not None:
             finding = sustained.by_estimate(slope.per_s)
@@ -322,7 +322,7 @@ class DrainReferee:
         """How fast it drained (Theil–Sen) in the last third of the time: before, a JVM still compiles.
 
         Looked at are the moments at which something was done; of an engine with long batches the last three, since
-        there are no more in a third. None when it was not observation.
+        there are no more in a third. None when it was not observed.
         """
         from scipy.stats import theilslopes
 

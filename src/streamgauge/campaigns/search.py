@@ -150,7 +150,7 @@ class _Search:
     def _steps_outward(self) -> int:
         """How many of the last probes went the same way without finding the other side; at least 1.
 
-        0 where a second run at a value has just said otherwise than the first: such an edge is near.
+        0 where a second run at a value has just contradicted the first: the edge is near.
         """
         ended = [probe for probe in self._probes if probe.verdict != "invalid"]
         last = ended[-1]

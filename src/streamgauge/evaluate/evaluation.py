@@ -54,7 +54,7 @@ def _has_records(run: RunDir, facts: Facts) -> bool:
 
 
 def evaluate_without_spark(run: RunDir) -> Summary:
-    """Summary of a run without results to match: verdict and whatever else its files tell."""
+    """Summary of a run without results to match: the verdict, and whatever else its files contain."""
     facts = Facts.read(run)
     recorded = _has_records(run, facts)
     if recorded:
@@ -248,7 +248,7 @@ def _measure(
     kind = "total" if total_known else "latest"
     median_ms = latencies[kind].median
     if median_ms is None:
-        # Of a run that was given up nothing is evaluated; what its lag told must do.
+        # A run that was given up is not evaluated; its lag has to do.
         median_ms = facts.outcome.hopeless_latency_ms
     late = Lateness.of(ledger, facts, moments)
     backlog = lag.backlog_per_second(tally, moments.seconds)

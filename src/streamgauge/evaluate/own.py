@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def describe(run: RunDir, facts: Facts) -> ScriptUsed | None:
-    """What the summary says of the script: its name and sha256, and that of the file with the reference, or null.
+    """The script, as in the summary: its name and sha256, and that of the file with the reference, or null.
 
     None for a run of one of our workloads.
     """
@@ -86,7 +86,7 @@ def _original(run: RunDir, script: Script) -> Path:
 
 
 def answered(table: pa.Table) -> pa.Table:
-    """Without the inputs that no output names: nobody knows whether one should."""
+    """Without the inputs that no output names: it is unknown whether one should."""
     import pyarrow.compute as pc
 
     return table.filter(pc.not_equal(table.column("fate"), MISSING))

@@ -23,7 +23,7 @@ DRIFT_MS = 2.0
 
 @dataclass(frozen=True)
 class Steadiness:
-    """``sentence`` says the same as ``state``, with the figures behind it."""
+    """``sentence`` explains ``state`` with the figures behind it."""
 
     state: Literal["steady", "drifting"]
     sentence: Notice

@@ -1,4 +1,4 @@
-"""Rules, by name, that say whether a rate was sustained."""
+"""Rules, by name, that decide whether a rate was sustained."""
 
 from __future__ import annotations
 
@@ -48,16 +48,16 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Finding:
-    """``held`` is None when the run cannot tell. ``why`` is a sentence wherever the rule did not hold.
+    """``held`` is None when it is undecided. ``why`` explains it wherever the rule did not hold.
 
-    ``notes`` say what the rule could not do here, whatever it found.
+    ``notes`` are limitations of the rule in this run, whatever it found.
     """
 
     held: bool | None
     why: Notice = NOTHING
     notes: tuple[Notice, ...] = ()
     weak: bool = False
-    """Whether the rule could not tell and the point estimate decided."""
+    """Whether the rule could not decide and the point estimate did."""
 
 
 def slope(evidence: Evidence) -> Finding:
@@ -88,7 +88,7 @@ def slope(evidence: Evidence) -> Finding:
 
 
 def by_estimate(slope_share: float) -> Finding:
-    """For what the rule ``slope`` cannot tell: by the best estimate of the backlog's slope, as a share of the rate."""
+    """Where the rule ``slope`` cannot decide: by the best estimate of the backlog's slope, as a share of the rate."""
     why = notice("point-estimate", growth=_percent(slope_share), limit=_percent(SLOPE_SHARE))
     return Finding(slope_share < SLOPE_SHARE, why, weak=True)
 
@@ -170,7 +170,7 @@ RULES: Mapping[str, Callable[[Evidence], Finding]] = {
 
 
 def least_s(rule: str | None) -> float:
-    """Measured seconds that a rule asks for by its own words."""
+    """Measured seconds that a rule needs by its definition."""
     return 2.0 * LAG_WINDOW_S if rule == "scalability" else 0.0
 
 
@@ -190,7 +190,7 @@ def apply(rule: str | None, evidence: Evidence) -> Finding:
 
 
 def by_backlog(rule: str | None, evidence: Evidence) -> Finding:
-    """What the backlog alone allows to say, where no latency is known."""
+    """The finding by the backlog alone, where no latency is known."""
     if rule is None:
         return Finding(None)
     finding = slope(evidence)
@@ -198,10 +198,10 @@ def by_backlog(rule: str | None, evidence: Evidence) -> Finding:
 
 
 def _rises(series: Series, limit: float) -> tuple[bool | None, Slope | None]:
-    """Whether a series rises continuously by ``limit`` a second or more, with its trend; None: cannot tell.
+    """Whether a series rises continuously by ``limit`` a second or more, with its trend; None: undecided.
 
-    It does when the lower bound of its trend says so and it rises throughout. It does not when the upper bound is below
-    the limit, for the whole or for the last half: what has come to rest does not rise continuously.
+    It does when the lower bound of its trend reaches the limit and it rises throughout. It does not when the upper
+    bound is below the limit, for the whole or for the last half: what has come to rest does not rise continuously.
     """
     whole, last = series.slope(), series.halves()[1].slope()
     if whole is None:
@@ -213,7 +213,7 @@ def _rises(series: Series, limit: float) -> tuple[bool | None, Slope | None]:
 
 
 def _rises_throughout(series: Series, limit: float) -> bool:
-    """Either half rises by the limit too, as far as it can be told: a single jump leaves one of them level."""
+    """Each half, if it is long enough, rises by the limit too: a single jump leaves one of them level."""
     halves = (half.slope() for half in series.halves())
     return all(half is None or half.per_s >= limit for half in halves)
 

@@ -1,4 +1,4 @@
-"""When results of transactions could be read, by the ends that were seen while the run went on.
+"""When results of transactions could be read, by the ends that were seen during the run.
 
 An engine may write in transactions without declaring it. The recorded output shows it: the mark of each commit and each
 aborted record take an offset that no record has.
@@ -65,7 +65,7 @@ class Visible:
     def read(cls, run: RunDir, facts: Facts) -> Visible | None:
         """None where the transport's own stamps will do: results could be read as soon as they were appended.
 
-        Also None of undeclared transactions that nobody watched; see ``undeclared``.
+        Also None for undeclared transactions that were not watched; see ``undeclared``.
         """
         samples = run.samples(VisibleSample)
         if not facts.manifest.engine.transactional and not (samples and undeclared(run, facts)):

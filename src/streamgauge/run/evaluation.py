@@ -1,5 +1,4 @@
-"""The evaluator's processes, from the lab's side: started when first needed, kept for the next run, and started again
-when they die or fail."""
+"""The evaluator's processes: started when first needed, kept for the next run, and restarted when they die or fail."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run's manifest says: what was asked for, what it runs on, and the command that repeats it."""
+"""The manifest of a run: what was asked for, what it runs on, and the command that repeats it."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ class ProbeDecision:
     """*enough*: the measured interval ends now, what belongs behind it follows. *hopeless*: all is stopped at once.
 
     *check*: hopeless, but the engine may have lost results. The measured interval ends now; if results are still
-    missing after the drain, the run is evaluated, else it is as hopeless as the reason says.
+    missing after the drain, the run is evaluated, else it is hopeless for that reason.
     """
 
     action: Literal["enough", "hopeless", "check"]
@@ -55,7 +55,7 @@ class ProbeDecision:
     latency_ms: float | None = None
     """About how long a record waits, by its lag: a hopeless run is not evaluated."""
     weak: bool = False
-    """Whether only the point estimate says so."""
+    """Whether only the point estimate decided."""
 
 
 class Referee(Protocol):

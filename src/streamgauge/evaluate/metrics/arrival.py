@@ -23,7 +23,7 @@ _BLAMES_SERVER = re.compile(r"the ([\w -]+) did not take the load: ")
 
 
 def server_blamed(reason: str) -> str:
-    """What took the load too slowly, where that is the reason: the transport's word for its server. Else empty."""
+    """The server that took the load too slowly, as the transport calls it, if that is the reason; else empty."""
     match = _BLAMES_SERVER.match(reason)
     return match[1] if match else ""
 

@@ -1,4 +1,4 @@
-"""The load that certifies itself: how late each record left, and whether that spoils the measurement."""
+"""How late each record of the load left, and whether that makes the run INVALID."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def measure(ledger: Ledger, late: Lateness, facts: Facts, moments: Moments, medi
 
 
 def reasons(generator: Generator, moments: Moments) -> list[Notice]:
-    """Why the generator spoils the measurement; empty when it does not."""
+    """Why the generator makes the run INVALID; empty when it does not."""
     why = []
     late_max_ms = generator.late_ms.max or 0.0
     if late_max_ms > generator.late_limit_ms:

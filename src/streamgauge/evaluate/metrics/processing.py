@@ -69,7 +69,7 @@ def measure(
     by_consumed = answered < records
     if by_consumed:
         last_ms = None if consumed_ms is None else max(consumed_ms, last_ms or 0.0)
-    # An engine may publish before it says that it is ready.
+    # An engine may publish before it reports that it is ready.
     begin_ns = ready_ns if first_ms is None else min(ready_ns, first_ms * NS_PER_MS)
     seconds = None if last_ms is None else max(last_ms * NS_PER_MS - begin_ns, NS_PER_MS) / NS_PER_S
     return Processing(records, size, (ready_ns - start_ns) / NS_PER_S, seconds, by_consumed)

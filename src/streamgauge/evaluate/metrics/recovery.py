@@ -1,4 +1,4 @@
-"""How a run took its faults: the outage of its output, and when latency and backlog were back to what they had been."""
+"""How a run handled its faults: the outage of its output, and when latency and backlog were back to normal."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ DECIMALS = 3
 
 @dataclass(frozen=True)
 class Recovery:
-    """How one fault was taken. Seconds count from the moment it acted; None: never in this run, or not to be told."""
+    """How the system handled one fault. Seconds count from the moment it acted; None: never in this run, or unknown."""
 
     outage_s: float | None = None
     gap_before_s: float | None = None
@@ -59,7 +59,8 @@ class Seen:
     latencies_ms: Sequence[float | None]
     """The p99 of the results anchored in each second."""
     settled_s: int
-    """From this second on, results were answered when the first fault had acted: their latency is no former one."""
+    """From this second on, results were answered after the first fault had acted: their latency is not part of the
+    baseline."""
     backlog: Sequence[float] | Floats
     """The mean of each second."""
     partitions_ms: Sequence[Ints] = ()
@@ -105,7 +106,7 @@ def acted_ns(record: FaultRecord) -> int:
 
 
 def reasons(facts: Facts) -> list[Notice]:
-    """Why a fault spoils the measurement; empty when all did what they were meant to."""
+    """Why a fault makes the run INVALID; empty when all faults acted as planned."""
     why = []
     for record in facts.faults:
         if not record.took_effect:
@@ -126,7 +127,7 @@ def warnings(facts: Facts) -> list[Notice]:
 
 
 def silent_warnings(measured: Sequence[FaultFigures]) -> list[Notice]:
-    """Faults after which a part of the output stayed silent while the rest went on."""
+    """Faults after which a part of the output stayed silent while the rest continued."""
     return [
         notice("partitions-silent", silent=fault.partitions_silent, partitions=fault.partitions, fault=fault.fault)
         for fault in measured
@@ -136,7 +137,7 @@ def silent_warnings(measured: Sequence[FaultFigures]) -> list[Notice]:
 
 def failures(measured: Sequence[FaultFigures], unfinished: int) -> list[Notice]:
     """Why a system that neither died nor certainly lost anything did not survive its faults: it stayed silent."""
-    # Where nothing was measured (an interrupted run), nobody knows whether anything came out.
+    # Where nothing was measured (an interrupted run), it is unknown whether there was output.
     known = [fault for fault in measured if fault.took_effect and fault.latency is not None]
     last = max(known, key=lambda fault: fault.acted_s or 0.0, default=None)
     if last is None or last.first_output_s is not None or not unfinished:
@@ -145,7 +146,7 @@ def failures(measured: Sequence[FaultFigures], unfinished: int) -> list[Notice]:
 
 
 def measure(facts: Facts, moments: Moments | None, seen: Seen | None) -> list[FaultFigures]:
-    """What the summary says of each fault, in the order in which they were asked for."""
+    """The figures of each fault, in the order of the command line."""
     return [
         FaultFigures(
             fault=record.fault,
@@ -215,7 +216,7 @@ def _by_partition(seen: Seen, moments: Moments, at_ns: int, first_ns: int, until
 
     A partition with fewer than two outputs before the first fault is not judged: it may be silent by nature.
     """
-    # Nothing is owed after the load: the quiet time of the drain is no outage.
+    # Nothing is due after the load: the quiet time of the drain is not an outage.
     over_ns = min(moments.drain_end_ns, moments.load_end_ns)
     at_ms, until_ms, over_ms = (ns / NS_PER_MS for ns in (at_ns, until_ns, over_ns))
     judged = [

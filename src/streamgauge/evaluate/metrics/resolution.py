@@ -44,7 +44,7 @@ def measure(bound: Bound | None, visible_ms: Mapping[str, float | None] | None) 
 
 
 def figures(resolutions: Mapping[str, Resolution]) -> dict[str, dict[str, float | None]]:
-    """What the summary says of it."""
+    """As in the summary."""
     return {
         kind: {name: None if value is None else round(value, 3) for name, value in asdict(resolution).items()}
         for kind, resolution in resolutions.items()
@@ -57,7 +57,7 @@ def warnings(
     unknown_kinds: Iterable[str],
     server: str,
 ) -> list[Notice]:
-    """The medians for which the clocks are not known exactly enough. ``server`` is the transport's word for its own."""
+    """The medians for which the clocks are not known exactly enough. ``server`` is what the transport calls it."""
     messages = []
     for kind in ("total", "latest"):
         clock_ms, p50_ms = resolutions[kind].clock, latencies[kind].percentile(500)
