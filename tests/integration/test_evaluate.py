@@ -72,7 +72,7 @@ def test_a_backlog_and_when_it_was_caught_up_with(judged: Any) -> None:
     assert summary["results"] == counts(expected=30, matched=30, duplicates=1, intermediate=1)
     assert summary["burst"] == {"kind": "single", "records": 10, "first_output_s": 0.4, "caught_up_s": 1.2}
     assert summary["latency_ms"]["total"]["count"] == 20, "of the base rate only"
-    assert any("waited for it" in warning for warning in summary["warnings"])
+    assert any("had to wait for it" in warning for warning in summary["warnings"])
 
 
 def test_evaluating_again_gives_the_same_bytes(spark: Any, tmp_path: Path) -> None:

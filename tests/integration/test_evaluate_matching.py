@@ -43,7 +43,7 @@ def test_every_way_to_be_wrong(judged: Any) -> None:
     assert summary["verdict"] == "FAILED"
     assert summary["reasons"] == [
         "3 of 30 results are wrong",
-        "3 results should not have come out",
+        "3 results should not have been produced",
         "1 of 30 results were lost; the engine claims exactly-once",
         "2 results were produced twice; the engine claims exactly-once",
     ]
