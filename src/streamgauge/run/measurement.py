@@ -12,7 +12,7 @@ from streamgauge.errors import EngineFailed, EnvironmentProblem
 from streamgauge.model import NS_PER_S, TRANSPORT_GROUP
 from streamgauge.model.outcome import Outcome
 from streamgauge.model.summary import Summary
-from streamgauge.notices import notice
+from streamgauge.notices import Notice, notice
 from streamgauge.processes import leftovers, ports
 from streamgauge.processes.supervisor import Supervisor
 from streamgauge.run.evaluation import Evaluator
@@ -97,7 +97,8 @@ class Measurement:
             self._outcome.faults = self._faults.end()
             engine_here = registry.engine(self.scenario.engine).runs_here(self.scenario.engine_options)
             note_cores(self._outcome, self._observer.cores, engine_here, own_transport=self.plan.transport.own)
-            self._outcome.warnings = [*self._supervisor.warnings, *leftovers.newcomers(others)]
+            warnings: list[Notice] = [*self._supervisor.warnings, *leftovers.newcomers(others)]
+            self._outcome.warnings = warnings
             self.run.write_outcome(self._outcome)
         return self._evaluate()
 
