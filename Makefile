@@ -3,11 +3,12 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 RUN ?=
+RUNS ?=
 ENGINE ?=
 # A run waits half of its time, so two go side by side; more would make each other's numbers INVALID.
 LIVE = $(BIN)/python -m pytest tests/conformance tests/integration -n 2 --dist loadgroup $(if $(ENGINE),--engine $(ENGINE))
 
-.PHONY: demo test test-all lint unit
+.PHONY: demo test test-all lint unit docs images
 
 demo: $(VENV)/.runtime
 	$(BIN)/streamgauge fetch kafka spark
@@ -33,6 +34,16 @@ lint: $(VENV)/.dev
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/clang-format --dry-run --Werror $$(find src bench -name '*.java')
+
+# The parts of the documentation that follow from the code; tests/unit/docs compares them.
+docs: $(VENV)/.dev
+	$(BIN)/python docs/generate.py
+
+# The images of README.md and docs, from real runs: about ten minutes on a machine that does nothing else. With
+# RUNS=DIR they come from the reproduction in DIR, or go there.
+images: $(VENV)/.dev
+	$(BIN)/streamgauge fetch
+	$(BIN)/python docs/images/make.py $(if $(RUNS),--runs $(RUNS))
 
 # The environment and the packages; a Java runtime from PyPI where the machine has no Java 17+.
 $(VENV)/.runtime: pyproject.toml

@@ -114,7 +114,7 @@ def test_ways_to_ask_wrongly(tmp_path: Path) -> None:
         (("--resolution", "fine"), "10%"),
         (("--rule", "slop"), "did you mean 'slope'"),
         (("--over", "coars"), "unknown whole number to search over"),
-        (("--rule", "none"), "nothing says when a rate is sustained"),
+        (("--rule", "none"), "no rule for a sustained rate"),
     ):
         done = in_process(*SHORT, *arguments, "--out", str(tmp_path / "none"))
         assert done.returncode == 2, done.stderr

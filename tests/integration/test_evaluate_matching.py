@@ -43,9 +43,9 @@ def test_every_way_to_be_wrong(judged: Any) -> None:
     assert summary["verdict"] == "FAILED"
     assert summary["reasons"] == [
         "3 of 30 results are wrong",
-        "3 results should not have come out",
+        "3 results should not have been produced",
         "1 of 30 results were lost; the engine claims exactly-once",
-        "2 results came out twice; the engine claims exactly-once",
+        "2 results were produced twice; the engine claims exactly-once",
     ]
     # 16 of the 20 measured records matched; 14 at its first right output.
     total_ms = summary["latency_ms"]["total"]
@@ -151,7 +151,7 @@ def test_a_slow_partition_is_not_loss(judged: Any) -> None:
     summary = judged(run)
     assert summary["results"] == counts(expected=130, matched=71, unfinished=59)
     assert (summary["verdict"], summary["state"], summary["sustained"]) == ("VALID", "overloaded", False)
-    assert summary["state_reason"].startswith("not sustained: 45.4 % of the expected results did not come out")
+    assert summary["state_reason"].startswith("not sustained: 45.4 % of the expected results are missing")
     assert any("59 of 130 results were not out when the drain ended" in text for text in summary["warnings"])
 
 

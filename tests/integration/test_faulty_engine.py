@@ -72,7 +72,7 @@ def test_a_count_that_is_too_low_at_the_end_is_found(faulty_run: FaultyRun) -> N
 def test_a_record_that_should_not_have_come_out_is_found(faulty_run: FaultyRun) -> None:
     summary = faulty_run("grep", "one-too-many")
     assert (summary.verdict, exit_code(summary)) == ("FAILED", 4)
-    assert summary.reasons == ["1 results should not have come out"]
+    assert summary.reasons == ["1 results should not have been produced"]
     assert problems(summary) == {"unexpected": 1}
     assert summary.results["matched"] == summary.results["expected"]
 
@@ -155,8 +155,8 @@ def test_a_result_that_came_twice_fails_a_program_that_claims_exactly_once(fault
     ("mistake", "verdict", "reason"),
     [
         ("slow", "VALID", ""),  # overloaded: it was still reading
-        ("half", "FAILED", "nothing was consumed in the last"),
-        ("half-silent", "INVALID", "nobody reported how much of the input was consumed"),
+        ("half", "FAILED", "no input was consumed in the last"),
+        ("half-silent", "INVALID", "the engine did not report how much input it consumed"),
     ],
 )
 def test_a_sink_that_does_not_read_everything(faulty_run: FaultyRun, mistake: str, verdict: str, reason: str) -> None:

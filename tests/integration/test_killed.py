@@ -185,7 +185,7 @@ def test_the_evaluators_jvm_is_killed_during_the_second_of_three_runs(tmp_path: 
 
     done = repeated(once)
     assert done.returncode == 0, done.stderr
-    assert "the evaluator is started again" in done.stderr
+    assert "restarting the evaluator" in done.stderr
     summary = json.loads(done.stdout)
     assert [row["verdict"] for row in summary["repetitions"]] == ["VALID"] * 3
 

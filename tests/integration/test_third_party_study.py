@@ -117,6 +117,6 @@ def test_one_alarm_too_many_and_one_too_few_are_found(installed: dict[str, str],
     assert (summary["verdict"], results["unexpected"], results["lost"]) == ("FAILED", 1, 1)
     assert (results["wrong"], results["matched"]) == (0, results["expected"] - 1)
     assert summary["reasons"] == [
-        "1 results should not have come out",
+        "1 results should not have been produced",
         f"1 of {results['expected']} results were lost; the engine claims at-least-once",
     ]

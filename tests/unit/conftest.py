@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from functools import cache
 
 import pytest
@@ -12,6 +13,12 @@ from streamgauge.processes.supervisor import Supervisor
 
 # `CliRunner.invoke` builds all commands each time, which takes longer than most commands do.
 typer.testing._get_command = cache(typer.testing._get_command)
+
+
+@pytest.fixture(autouse=True)
+def active_environment(monkeypatch):
+    """Hints then name `pip`, however the tests were started."""
+    monkeypatch.setenv("VIRTUAL_ENV", sys.prefix)
 
 
 @pytest.fixture

@@ -87,7 +87,7 @@ FORMATS = {
 RULES = {
     "evaluate/sustained.py": {
         "def ospbench(": "a rule for sustained rates has the name of the study that published it",
-        "the rule ospbench on": "the name of the rule, in a message",
+        'rule="ospbench"': "the name of the rule, in a message",
         '"ospbench": ospbench': "the name of the rule, as scenarios have it",
     },
     "studies/scenario.py": {'"slope", "ospbench", "sustainable"': "the name of the rule, as scenarios have it"},

@@ -26,6 +26,7 @@ from streamgauge.evaluate.verdict import failures
 from streamgauge.model import Scenario, Verdict
 from streamgauge.model.capacity import Capacity, CapacityProbe, CapacitySet, Purpose
 from streamgauge.model.summary import SloResult, Summary
+from streamgauge.notices import NOTHING, Notice, joined, notice
 from streamgauge.processes import directory_lock
 from streamgauge.redaction import redact_arguments
 from streamgauge.run.evaluation import Evaluator, kept_evaluator
@@ -50,7 +51,7 @@ DRAIN_WATCHED_S = 30.0
 DRAIN_GIVEN_UP_S = 60.0
 """Seconds without a result after which the scenario's own rate is the first guess."""
 NOT_SUSTAINED = ("overloaded", "not sustained")
-"""How the warning begins that says why a rate was not."""
+"""How the warning begins that explains why a rate was not sustained."""
 
 Show = Callable[[CapacityProbe], None]
 
@@ -72,7 +73,7 @@ class CapacitySearch:
             raise UsageError("a capacity is searched with a constant load", got=f"shape {scenario.load.shape}")
         if scenario.sustained is None and not scenario.slo:
             raise UsageError(
-                "nothing says when a rate is sustained", expected="a rule or an SLO", hint="--rule slope, or --slo …"
+                "no rule for a sustained rate", expected="a rule or an SLO", hint="--rule slope, or --slo …"
             )
         self.scenario_at(self.start)
 
@@ -160,7 +161,7 @@ def _search(search: CapacitySearch, file: CapacityFile, reporter: Reporter, show
             show(row)
             if row.verdict == "failed":
                 raise EngineFailed(
-                    f"the system under test failed at {step.value:,} {search.axis.unit}",
+                    notice("probe-failed", value=step.value, unit=search.axis.unit),
                     where=out / row.directory,
                     got=row.reason,
                 )
@@ -216,9 +217,7 @@ def _first_guess(search: CapacitySearch, reporter: Reporter) -> int:
     directory, summary = run_scenario(request, reporter, None, referee)
     _delete_records(directory)
     if why := _failures(directory, summary):
-        raise EngineFailed(
-            "the system under test failed while it drained a backlog", where=directory.path, got="; ".join(why)
-        )
+        raise EngineFailed(notice("drain-failed"), where=directory.path, got="; ".join(why))
     guess_per_s = referee.rate_per_s() or load.rate_per_s
     raised: float = guess_per_s * (1 + search.resolution) ** search.shift
     return max(1, round(raised))
@@ -271,15 +270,15 @@ def lengths_s(measured_s: float, purpose: Purpose, rule: str | None) -> tuple[fl
     probe_s = min(measured_s, PROBE_S)
     longest_s = max(measured_s, STEPS * probe_s, sustained.least_s(rule))
     if purpose == "confirm":
-        # Fixed beforehand: a run that goes on until it likes what it sees confirms nothing.
+        # Fixed beforehand: a run that is extended until it looks right confirms nothing.
         return probe_s, longest_s, longest_s
     return probe_s, max(probe_s, sustained.least_s(rule)), longest_s
 
 
 def judge(
-    summary: Summary, rule: str | None, given_up: str = "", given_up_weakly: bool = False
-) -> tuple[str, str, bool]:
-    """Verdict on a probe, its reason, and whether it is weak: by the point estimate, since its rule could not tell.
+    summary: Summary, rule: str | None, given_up: Notice = NOTHING, given_up_weakly: bool = False
+) -> tuple[str, Notice, bool]:
+    """Verdict on a probe, its reason, and whether it is weak: decided by the point estimate alone.
 
     ``given_up`` is why the referee stopped it, if it did.
     """
@@ -287,25 +286,25 @@ def judge(
         # What the transport does to the load explains the rest.
         reasons = sorted(summary.reasons, key=lambda reason: not server_blamed(reason))
         if (server := server_blamed(reasons[0])) and _engine_fell_behind(summary):
-            return "not sustained", f"the engine fell behind as well as the {server}; {reasons[0]}", False
-        return "invalid", "; ".join(reasons), False
+            return "not sustained", notice("engine-behind-too", server=server, reason=reasons[0]), False
+        return "invalid", joined(reasons), False
     if summary.verdict == Verdict.FAILED.value:
-        return "failed", "; ".join(summary.reasons), False
+        return "failed", joined(summary.reasons), False
     if given_up:
         return "not sustained", given_up, given_up_weakly
     missed = [_missed(slo) for slo in summary.slo if not slo.passed]
     if summary.sustained is False:
         why = [text for text in summary.warnings if text.startswith(NOT_SUSTAINED)] or summary.warnings
-        return "not sustained", "; ".join([*why[:1], *missed]), False
+        return "not sustained", joined([*why[:1], *missed]), False
     if missed:
-        return "not sustained", "; ".join(missed), False
+        return "not sustained", joined(missed), False
     if rule is None and (share := _missing_share(summary)) > sustained.MISSING_SHARE:
-        return "not sustained", f"{100 * share:.1f} % of the expected results did not come out", False
+        return "not sustained", notice("probe-missing-results", percent=100 * share), False
     if summary.sustained or rule is None:
-        return "sustained", "", False
+        return "sustained", NOTHING, False
     slope_percent = None if summary.backlog is None else summary.backlog.slope_percent
     if slope_percent is None:
-        return "undecided", "the rule had too little to go by", True
+        return "undecided", notice("probe-undecided"), True
     estimate = sustained.by_estimate(slope_percent / 100)
     return "sustained" if estimate.held else "not sustained", estimate.why, True
 
@@ -321,8 +320,8 @@ def _missing_share(summary: Summary) -> float:
     return missing / max(results.get("expected") or 0, 1)
 
 
-def _missed(slo: SloResult) -> str:
-    return f"SLO missed: {slo.slo}, was {slo.value}"
+def _missed(slo: SloResult) -> Notice:
+    return notice("slo-missed", slo=slo.slo, value=slo.value)
 
 
 def _delete_records(run: RunDir) -> None:

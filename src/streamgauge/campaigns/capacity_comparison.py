@@ -1,8 +1,8 @@
 """Capacities against each other: by their searches, as latencies are compared by their runs.
 
-The value of a search is its best sustained one, which was measured and confirmed. Its bracket says how finely the
-search looked, not how much a capacity varies: the interval comes from several searches, and fewer than three a side
-cannot tell.
+The value of a search is its best sustained one, which was measured and confirmed. Its bracket is the resolution
+of the search, not the variation of the capacity: the interval comes from several searches, and fewer than three a side
+are not enough.
 """
 
 from __future__ import annotations
@@ -150,7 +150,7 @@ def _why_unusable(search: Search) -> str:
 
 
 def _is_validated(search: Search) -> bool:
-    """A file of an earlier version does not say so: then its script does, or the summary of a probe."""
+    """A file of an earlier version lacks it: then its script decides, or the summary of a probe."""
     known = search.content.validated
     if known is None:
         if search.settings.get("script") is None:

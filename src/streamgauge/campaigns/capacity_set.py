@@ -1,4 +1,4 @@
-"""Several whole searches for the same capacity, and what they say together.
+"""Several whole searches for the same capacity, and their summary.
 
 ``OUT/1``, ``OUT/2``, … are ordinary search directories; ``OUT/capacity.json`` puts them together, ``OUT/report.html``
 shows them. One search gives a bracket (best sustained, nearest not sustained), which is not a confidence interval: a

@@ -138,14 +138,14 @@ def _values(side: Side, kind: str) -> list[float]:
 
 
 def script_notes(a: Summary, b: Summary) -> list[str]:
-    """What differs in what was run, where one of two summaries is of a user's script, and what nobody checked."""
+    """What differs in what was run, where one of two summaries is of a user's script, and what was not checked."""
     scripts = [summary.script for summary in (a, b)]
     notes = []
     if len({script and script.sha256 for script in scripts}) > 1:
         ran = [f"the script {one.name} ({one.sha256[:7]})" if one else "the workload itself" for one in scripts]
         notes.append(f"A ran {ran[0]}, B {ran[1]}")
     notes += [
-        f"{name} is unvalidated: nothing says whether its answers are right"
+        f"{name} is unvalidated: its answers were not checked"
         for name, summary in (("A", a), ("B", b))
         if summary.validated is False
     ]

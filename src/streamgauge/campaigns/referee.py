@@ -19,12 +19,13 @@ import numpy as np
 
 from streamgauge.evaluate import sustained
 from streamgauge.evaluate.metrics.trend import Series
+from streamgauge.notices import NOTHING, Notice, notice
 from streamgauge.run.lag import Lag
 from streamgauge.run.reporter import LoadObservation, ProbeDecision
 
 PROBE_S = 30.0
 STEPS = 2
-"""An undecided probe goes on, one length at a time, up to so many: docs/why/short-probes.md."""
+"""An undecided probe is extended by one length at a time, up to this many: docs/why/short-probes.md."""
 HOPELESS_AFTER_S = 5.0
 HOPELESS_GROWN_S = (3.0, 2.0)
 """Seconds of load by which the lag must have grown in the first half of the probe, and in the second. A machine that is
@@ -32,7 +33,7 @@ slow for some seconds lets it grow by one, and the engine makes up for that."""
 HOPELESS_SHARE = 0.03
 """Of the offered rate: three times what the rule allows the lag to grow by."""
 HOPELESS_MOVES = 5
-"""The lag right after the engine moved is what counts, so that one long micro-batch is no trend; so many are needed."""
+"""The lag counts right after the engine moved, so that one long micro-batch is not a trend; this many are needed."""
 MOVED_SHARE = 0.1
 """Of the offered rate: an engine that is slower than this from one look to the next has not moved."""
 HOPELESS_STEADY = 0.8
@@ -82,11 +83,11 @@ def waiting(points: Sequence[Point], offered_per_s: float) -> Series:
 
 
 def by_slope(points: Sequence[Point], offered_per_s: float) -> sustained.Finding:
-    """What the rule ``slope`` says of this lag."""
+    """The finding of the rule ``slope`` on this lag."""
     return sustained.slope(sustained.Evidence(median_ms=0.0, waiting=waiting(points, offered_per_s)))
 
 
-def why_hopeless(points: Sequence[Point], offered_per_s: float, probe_s: float) -> str | None:
+def why_hopeless(points: Sequence[Point], offered_per_s: float, probe_s: float) -> Notice | None:
     """Why the rate is certainly not sustained; None while that is not certain.
 
     Looked at are the lags right after the engine moved (the lower edge of a sawtooth). They must grow by more than
@@ -109,10 +110,7 @@ def why_hopeless(points: Sequence[Point], offered_per_s: float, probe_s: float) 
     slope = _over_time(edge, [point.least for point in edge]).slope()
     if slope is None or slope.low < HOPELESS_SHARE * offered_per_s:
         return None
-    return (
-        f"the lag grew by {slope.per_s:,.0f} records/s (at least {slope.low:,.0f}) to "
-        f"{edge[-1].least / offered_per_s:.1f} s of load"
-    )
+    return notice("hopeless-lag", per_s=slope.per_s, low=slope.low, load_s=edge[-1].least / offered_per_s)
 
 
 def may_have_lost(lag: Sequence[Point], unconsumed: Sequence[Point], offered_per_s: float) -> bool:
@@ -154,7 +152,7 @@ def _growth_per_s(points: Sequence[Point]) -> float:
     return (points[-1].least - points[0].least) / max(points[-1].at_s - points[0].at_s, 1e-9)
 
 
-def why_too_slow(points: Sequence[Point], offered_per_s: float, probe_s: float) -> str | None:
+def why_too_slow(points: Sequence[Point], offered_per_s: float, probe_s: float) -> Notice | None:
     """Why the median latency will certainly be above what any rule allows; None while that is not certain.
 
     Looked at after a third of the probe. The wait behind a lag is the lag over the speed at which the engine takes
@@ -171,7 +169,7 @@ def why_too_slow(points: Sequence[Point], offered_per_s: float, probe_s: float) 
     if slope is None or points[-1].lag + min(slope.low, 0.0) * max(probe_s / 2 - points[-1].at_s, 0.0) < limit:
         return None
     limit_s = sustained.MEDIAN_LIMIT_MS / 1000
-    return f"records wait {points[-1].lag / limit * limit_s:.1f} s; the limit of the median is {limit_s:g} s"
+    return notice("hopeless-wait", wait_s=points[-1].lag / limit * limit_s, limit_s=limit_s)
 
 
 @dataclass
@@ -226,7 +224,7 @@ class ProbeReferee:
         return self._failed(finding, offered_per_s) or ProbeDecision("enough")
 
     def _at_the_end(self, offered_per_s: float) -> ProbeDecision | None:
-        """Where the rule cannot tell even now, its point estimate decides."""
+        """If the rule is still undecided, its point estimate decides."""
         finding, slope = by_slope(self._points, offered_per_s), waiting(self._points, offered_per_s).slope()
         if finding.held is None and slope is not None:
             finding = sustained.by_estimate(slope.per_s)
@@ -237,15 +235,15 @@ class ProbeReferee:
             return None
         return self._hopeless(finding.why, offered_per_s, weak=finding.weak)
 
-    def _hopeless(self, reason: str, offered_per_s: float, weak: bool = False) -> ProbeDecision:
+    def _hopeless(self, reason: Notice, offered_per_s: float, weak: bool = False) -> ProbeDecision:
         doubtful = self.one_to_one and may_have_lost(self._points, self._unconsumed, offered_per_s)
         action: Literal["hopeless", "check"] = "check" if doubtful else "hopeless"
         return ProbeDecision(action, reason, latency_ms(self._points, offered_per_s), weak)
 
     @property
-    def given_up(self) -> str:
+    def given_up(self) -> Notice:
         """Why the probe was hopeless; empty when it was not."""
-        return self.decision.reason if self.decision is not None and self.decision.action != "enough" else ""
+        return self.decision.reason if self.decision is not None and self.decision.action != "enough" else NOTHING
 
     @property
     def weak(self) -> bool:
@@ -295,8 +293,7 @@ class DrainReferee:
         return None
 
     def _decide(self, action: Literal["hopeless", "check"]) -> ProbeDecision:
-        reason = "the backlog was only drained to see how fast that goes"
-        return ProbeDecision(action if self.one_to_one else "hopeless", reason)
+        return ProbeDecision(action if self.one_to_one else "hopeless", notice("drained-for-guess"))
 
     def _is_nearly_done(self, lasted_s: float) -> bool:
         """Whether what is left will be gone in as long again, and can be checked then. It is waited for only once."""
@@ -325,7 +322,7 @@ class DrainReferee:
         """How fast it drained (Theil–Sen) in the last third of the time: before, a JVM still compiles.
 
         Looked at are the moments at which something was done; of an engine with long batches the last three, since
-        there are no more in a third. None when it was not observation.
+        there are no more in a third. None when it was not observed.
         """
         from scipy.stats import theilslopes
 

@@ -1,4 +1,4 @@
-"""The same run several times, each in fresh processes, and what they say together.
+"""The same run several times, each in fresh processes, and their summary.
 
 A *set of repetitions* is a directory with the runs ``1``, ``2``, … (ordinary run directories), ``summary.json`` (that
 of the median run, with every run's figures and the interval of the median), ``report.html`` and ``set.json``. An
@@ -19,6 +19,7 @@ from streamgauge.evaluate.comparison import SEED, resampled_interval
 from streamgauge.model import Verdict
 from streamgauge.model.campaign import SET_FORMAT, SET_NAME, RepetitionSet
 from streamgauge.model.summary import MedianInterval, Repetition, Summary
+from streamgauge.notices import joined, notice
 from streamgauge.processes import directory_lock
 from streamgauge.report.page import render
 from streamgauge.report.source import read
@@ -62,7 +63,7 @@ def _run_interleaved(requests: Sequence[Request], runs: int, reporter: Reporter)
     first = requests[0]
     most = max(request.scenario.load.records for request in requests)
     name = f"repetitions-{first.out.name}-{secrets.token_hex(2)}"
-    # Only what is measured has to be fresh; the evaluator is idle while a run goes on.
+    # Only what is measured has to be fresh; the evaluator is idle during a run.
     with kept_evaluator(name, first.out / "logs", first.master, most) as evaluator:
         turns = list(enumerate(requests))
         for number in range(1, runs + 1):
@@ -72,7 +73,7 @@ def _run_interleaved(requests: Sequence[Request], runs: int, reporter: Reporter)
                 one = replace(request, out=request.out / str(number))
                 run, summary = run_scenario(one, reporter, evaluator)
                 if summary.verdict == "INVALID":
-                    reporter.warn(f"run {number} is INVALID and is repeated once: {'; '.join(summary.reasons)}")
+                    reporter.warn(notice("invalid-repeated", run=f"run {number}", reasons=joined(summary.reasons)))
                     run.path.rename(_invalid(one.out))
                     run_scenario(one, reporter, evaluator)
     return [write_set(request.out, runs) for request in requests]
@@ -116,7 +117,7 @@ def median_run(summaries: Mapping[str, Summary]) -> str:
 
 
 def p50_ms(summary: Summary, kind: str | None = None) -> float | None:
-    """Median latency: of ``total``, or of ``latest`` where the total cannot be told."""
+    """Median latency: of ``total``, or of ``latest`` where that is unknown."""
     kinds = (kind,) if kind else ("total", "latest")
     values = (summary.percentile_ms(name, "p50") for name in kinds)
     return next((value for value in values if value is not None), None)

@@ -26,6 +26,7 @@ from streamgauge.identity import Ignored
 from streamgauge.model import Verdict
 from streamgauge.model.campaign import Attempt, ExperimentRow, Reproduction
 from streamgauge.model.summary import Summary
+from streamgauge.notices import NOTHING, Notice, joined, notice
 from streamgauge.processes import directory_lock
 from streamgauge.redaction import redact_options
 from streamgauge.run.faults import parse as parse_fault
@@ -94,7 +95,7 @@ class PlannedExperiment:
     chosen: bool
     request: Request | None
     """Without its directory; None: the engine does not run it."""
-    reason: str = ""
+    reason: Notice = NOTHING
     """Why the engine does not run it."""
     runs: int = 1
 
@@ -183,13 +184,14 @@ def _plan_experiment(campaign: ReproductionRequest, experiment: Experiment, engi
     chosen = not campaign.only or any(fnmatchcase(experiment.name, pattern) for pattern in campaign.only)
     known = {*scenarios.setting_names(experiment.scenario), *system.options.model_fields}
     if lacking := [key for key in experiment.needs if key not in known]:
-        why = f"engine {engine} has no option {', '.join(lacking)}"
+        why = notice("engine-lacks-option", engine=engine, options=", ".join(lacking))
         return PlannedExperiment(experiment, engine, chosen, None, why)
     changes = {**campaign.changes, **experiment.settings}
     try:
         scenario = scenarios.resolve(experiment.scenario, profile=campaign.profile, changes=changes, engine=engine)
     except Unsupported as problem:
-        return PlannedExperiment(experiment, engine, chosen, None, f"{problem.what}: {problem.got}")
+        why = notice("engine-refuses", what=problem.what, why=problem.got)
+        return PlannedExperiment(experiment, engine, chosen, None, why)
     scenario = replace(scenario, faults=tuple(parse_fault(fault) for fault in experiment.faults))
     request = Request(scenario, campaign.out, transport_address=campaign.bootstrap)
     if experiment.purpose == "capacity":
@@ -281,7 +283,7 @@ def _attempt(
     )
     file.settle(row, time.monotonic() - began)
     if following == run:
-        reporter.warn(f"{name} is INVALID and is repeated once: {'; '.join(result.reasons)}")
+        reporter.warn(notice("invalid-repeated", run=name, reasons=joined(result.reasons)))
     return row
 
 

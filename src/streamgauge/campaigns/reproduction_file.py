@@ -1,4 +1,4 @@
-"""The ``reproduction.json`` of a reproduction that goes on (model/campaign.py)."""
+"""The ``reproduction.json`` of a reproduction in progress (model/campaign.py)."""
 
 from __future__ import annotations
 

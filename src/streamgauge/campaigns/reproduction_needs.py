@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 
 from streamgauge import registry
 from streamgauge.errors import EnvironmentProblem
+from streamgauge.install_hint import install_command
 from streamgauge.jvm.java import find_java
 from streamgauge.run.plan import Request, needed_jar_groups
-from streamgauge.run.requirements import fetch_jars, missing_packages, what_installs
+from streamgauge.run.requirements import fetch_jars, missing_packages
 
 
 def make_ready(requests: Sequence[Request], say: Callable[[str], None]) -> None:
@@ -22,7 +23,7 @@ def make_ready(requests: Sequence[Request], say: Callable[[str], None]) -> None:
         raise EnvironmentProblem(
             f"nothing was run: {', '.join(lacking)} cannot run here",
             got="; ".join(f"{name} lacks the Python package {', '.join(names)}" for name, names in lacking.items()),
-            hint=what_installs(extra for packages in lacking.values() for extra in packages.values()),
+            hint=install_command(package for packages in lacking.values() for package in packages),
         )
     if any(engine.traits.needs_java for engine in engines):
         find_java()

@@ -19,6 +19,7 @@ from itertools import takewhile
 from typing import Literal
 
 from streamgauge.model.capacity import Purpose, SearchOutcome
+from streamgauge.notices import NOTHING, Notice, joined, notice
 
 ProbeVerdict = Literal["sustained", "not sustained", "undecided", "invalid"]
 
@@ -69,7 +70,7 @@ class Answer:
     best: int | None
     beyond: int | None
     confirmed: bool
-    note: str = ""
+    note: Notice = NOTHING
 
 
 def advance(target: Target, probes: Sequence[Probe]) -> Next | Answer:
@@ -112,7 +113,7 @@ class _Search:
             return Next(outward, "bracket")
         if self._best is not None:
             return self._confirm()
-        return Answer("missed", None, self._beyond, False, f"{self._beyond} is the end of the range")
+        return Answer("missed", None, self._beyond, False, notice("nothing-sustained", value=self._beyond))
 
     def _middle(self) -> int | None:
         """The geometric middle of a bracket that is still too wide; None when there is none."""
@@ -149,7 +150,7 @@ class _Search:
     def _steps_outward(self) -> int:
         """How many of the last probes went the same way without finding the other side; at least 1.
 
-        0 where a second run at a value has just said otherwise than the first: such an edge is near.
+        0 where a second run at a value has just contradicted the first: the edge is near.
         """
         ended = [probe for probe in self._probes if probe.verdict != "invalid"]
         last = ended[-1]
@@ -177,7 +178,7 @@ class _Search:
             if tries < 2:
                 return Next(last.value, "confirm")
             outcome: SearchOutcome = "ceiling" if self._beyond is None else "found"
-            return Answer(outcome, self._best, self._beyond, False, "the confirming run was INVALID, twice")
+            return Answer(outcome, self._best, self._beyond, False, notice("confirming-invalid"))
         if self._best is None:
             return self._go_on()
         if len({probe.value for probe in self._probes if probe.purpose == "confirm"}) < MOST_CONFIRMING:
@@ -189,21 +190,17 @@ class _Search:
         moved = self._scaled(value, 1 / (1 + self._target.resolution))
         return max(moved if moved != value else value - self._sign, best, key=self._difficulty)
 
-    def _note_of_confirming(self) -> str:
+    def _note_of_confirming(self) -> Notice:
         confirming = [probe for probe in self._probes if probe.purpose == "confirm"]
         failed = [str(probe.value) for probe in confirming if probe.verdict not in ("sustained", "invalid")]
-        return f"{' and '.join(failed)}: not sustained in the confirming run, so the interval fell" if failed else ""
+        return notice("not-confirmed", values=" and ".join(failed)) if failed else NOTHING
 
     def _confirmed(self, best: int) -> Answer:
         if self._beyond is None:
-            return Answer("ceiling", best, None, True, f"at least {best} ({self._ceiling()})")
+            return Answer("ceiling", best, None, True, notice("ceiling", value=best, limited_by=self._ceiling()))
         twice_invalid = self._twice_invalid
-        wide = (
-            ""
-            if twice_invalid is None
-            else f"the probes at {twice_invalid} were INVALID, twice: the interval stayed wide"
-        )
-        note = "; ".join(part for part in (self._note_of_confirming(), wide) if part)
+        wide = NOTHING if twice_invalid is None else notice("probes-invalid-wide", value=twice_invalid)
+        note = joined(part for part in (self._note_of_confirming(), wide) if part)
         return Answer("found", best, self._beyond, True, note)
 
     def _ceiling(self) -> str:
@@ -214,7 +211,7 @@ class _Search:
         return f"the {next((probe.blamed for probe in at_ceiling if probe.blamed), 'generator')}'s ceiling"
 
     def _invalid(self, value: int) -> Answer:
-        return Answer("invalid", None, self._beyond, False, f"the probes at {value} were INVALID, twice")
+        return Answer("invalid", None, self._beyond, False, notice("probes-invalid", value=value))
 
     def _invalid_searching(self, value: int) -> int:
         """How often a value was INVALID, confirming runs apart."""

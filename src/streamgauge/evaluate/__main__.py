@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 def main() -> int:
     settings = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
     signal.signal(signal.SIGTERM, _end)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the lab speaks for the user
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the command line handles Ctrl-C
 
     @cache
     def spark() -> SparkSession:
@@ -53,7 +53,7 @@ def main() -> int:
                 raise UsageError("unknown request", got=request["do"], expected="record or evaluate")
         except StreamgaugeError as problem:
             emit("failed", message=problem.message(), usage=isinstance(problem, UsageError))
-        except Exception as problem:  # the lab must hear of it, whatever it is, and may have other requests
+        except Exception as problem:  # reported to the command line, which may send other requests
             traceback.print_exc()
             first_line = next(iter(str(problem).splitlines()), "")
             emit("failed", message=f"the evaluation failed: {type(problem).__name__}: {first_line}")

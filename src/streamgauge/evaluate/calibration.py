@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from streamgauge.model.calibration import Calibration
+from streamgauge.model.latency import LATENCY_NAMES
+from streamgauge.notices import Notice, notice
 
 NEAR = 0.2
 """Within this share of the floor or the ceiling."""
@@ -14,7 +16,7 @@ def warnings(
     total_p50_ms: float | None,
     latest_p50_ms: float | None,
     rate_per_s: float | None,
-) -> list[str]:
+) -> list[Notice]:
     """One sentence for each figure near the floor or the ceiling; none without a calibration of the machine."""
     if calibration is None:
         return []
@@ -23,14 +25,8 @@ def warnings(
     for kind, p50_ms in (("total", total_p50_ms), ("latest", latest_p50_ms)):
         floor_ms = floors[kind]
         if p50_ms is not None and floor_ms is not None and p50_ms <= floor_ms * (1 + NEAR):
-            messages.append(
-                f"the median {kind} latency, {p50_ms:g} ms, is near the floor of this machine, {floor_ms:g} ms: "
-                "the engine may be faster than can be shown here"
-            )
+            messages.append(notice("near-floor", kind=LATENCY_NAMES[kind], p50_ms=p50_ms, floor_ms=floor_ms))
     ceiling_per_s = calibration.ceiling_per_s
     if rate_per_s is not None and rate_per_s >= ceiling_per_s * (1 - NEAR):
-        messages.append(
-            f"the rate, {rate_per_s:,.0f}/s, is near the ceiling of this machine, {ceiling_per_s:,.0f}/s: "
-            "load and transport may limit it, not the engine"
-        )
+        messages.append(notice("near-ceiling", rate_per_s=rate_per_s, ceiling_per_s=ceiling_per_s))
     return messages

@@ -21,11 +21,11 @@ RESAMPLES = 10_000
 ZONE = 0.05
 """Ratios within 1 ± this are the same."""
 RUNS_MIN = 3
-"""Fewer runs a side never tell."""
+"""With fewer runs per side, the answer is always *cannot tell*."""
 RUNS_MAX = 100
-"""More runs than this nobody makes: a difference that needs them counts as one that cannot be told."""
+"""A difference that needs more runs than this counts as undetectable."""
 RESOLUTION_MS = 1.0
-"""The transport stamps whole milliseconds: a median is not known better than to half of this, whatever the runs say."""
+"""The transport stamps whole milliseconds: a median is never known better than to half of this."""
 
 
 def resampled_interval(values: Sequence[float], seed: int = SEED, level: float = LEVEL) -> Interval:
@@ -34,7 +34,7 @@ def resampled_interval(values: Sequence[float], seed: int = SEED, level: float =
 
 
 def ratio(a: Sequence[float], b: Sequence[float], resolution: float = RESOLUTION_MS) -> float:
-    """Median of ``b`` divided by that of ``a``, both in ms. ``resolution`` is 0 for values that are no latencies."""
+    """Median of ``b`` divided by that of ``a``, both in ms. ``resolution`` is 0 for values that are not latencies."""
     return float(_told(np.median(b), resolution) / _told(np.median(a), resolution))
 
 
@@ -55,7 +55,7 @@ def ratio_interval(
 
 
 def word(low: float, high: float, runs: int) -> Word:
-    """What the interval of a ratio allows to say of B. ``runs`` is of the side that has fewer."""
+    """The word for B that the interval of a ratio allows. ``runs`` is of the side that has fewer."""
     if runs < RUNS_MIN:
         return "cannot tell"
     if low > 1 + ZONE:
@@ -68,7 +68,7 @@ def word(low: float, high: float, runs: int) -> Word:
 def runs_needed(
     a: Sequence[float], b: Sequence[float], seed: int = SEED, resolution: float = RESOLUTION_MS
 ) -> int | None:
-    """About how many runs a side would tell, if they scatter as these do; None: no number that anyone would run.
+    """About how many runs per side would decide, if they vary as these do; None: more than is practical.
 
     The interval shrinks with the root of the number of runs; the part of it that is resolution does not.
     """
@@ -96,5 +96,5 @@ def _percentiles(samples: np.ndarray, level: float) -> Interval:
 
 
 def _told(median: np.ndarray | np.floating, resolution: float) -> np.ndarray:
-    """Less than the resolution is not told from it, and a latency of 0 has no ratio."""
+    """At least the resolution: smaller values cannot be distinguished, and a latency of 0 has no ratio."""
     return np.maximum(median, resolution)

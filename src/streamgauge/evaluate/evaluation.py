@@ -31,8 +31,10 @@ from streamgauge.evaluate.summary import Figures, rounded, summarize, write_meas
 from streamgauge.evaluate.tally import PARTITIONS_MAX, Tally, results, wrong_after_fault
 from streamgauge.evaluate.visible import Visible
 from streamgauge.model import NS_PER_MS, TRANSPORT_GROUP, ResultKind
+from streamgauge.model.latency import LATENCY_NAMES
 from streamgauge.model.samples import ClockSample, MachineSample, PositionsSample, ResourceSample
 from streamgauge.model.summary import Summary
+from streamgauge.notices import Notice, notice
 from streamgauge.rundir import RunDir
 
 if TYPE_CHECKING:
@@ -52,7 +54,7 @@ def _has_records(run: RunDir, facts: Facts) -> bool:
 
 
 def evaluate_without_spark(run: RunDir) -> Summary:
-    """Summary of a run without results to match: verdict and whatever else its files tell."""
+    """Summary of a run without results to match: the verdict, and whatever else its files contain."""
     facts = Facts.read(run)
     recorded = _has_records(run, facts)
     if recorded:
@@ -92,8 +94,7 @@ def evaluate(
 
 def _evaluate(run: RunDir, facts: Facts, tally: Tally, *, recorded: bool) -> Summary:
     invalid = [*_doubts(facts), *recovery.reasons(facts)]
-    noted = (*facts.manifest.warnings, *facts.outcome.warnings)
-    warnings = [*noted, *recovery.warnings(facts), *_environment_warnings(facts)]
+    warnings = [*recovery.warnings(facts), *_environment_warnings(facts)]
     figures: Figures | None = None
     exactness: dict[str, resolution.Resolution] | None = None
     visible = Visible.read(run, facts)
@@ -108,14 +109,12 @@ def _evaluate(run: RunDir, facts: Facts, tally: Tally, *, recorded: bool) -> Sum
         if visible is not None:
             warnings += visible.warnings(facts.moments)
         if figures.stamps.never_visible:
-            invalid.append(
-                f"{figures.stamps.never_visible} results were recorded, but nobody saw when they became visible"
-            )
+            invalid.append(notice("never-visible", count=figures.stamps.never_visible))
         figures = consumed.with_unanswered_inputs(run, facts, facts.moments, figures, validated=validated)
         if not validated:
             warnings += own.warnings(figures)
         if recorded and facts.workload.kind is ResultKind.NONE and not consumed.is_reported(run):
-            invalid.append("nobody reported how much of the input was consumed, and there are no results that tell it")
+            invalid.append(notice("consumption-unknown"))
         if ledger_problem is None:
             invalid += generator.reasons(figures.generator, facts.moments)
             warnings += generator.warnings(figures.generator)
@@ -138,10 +137,10 @@ def _evaluate(run: RunDir, facts: Facts, tally: Tally, *, recorded: bool) -> Sum
         )
     # A run that was given up, or whose engine died, may lack its recorded streams.
     if figures is not None and not recorded and not facts.ended("engine") and not facts.outcome.hopeless:
-        invalid.append(f"the {facts.transport.stream_noun}s were not recorded, so no result could be checked")
+        invalid.append(notice("not-recorded", streams=f"{facts.transport.stream_noun}s"))
     counts = figures.results if figures is not None else results(tally)
     if tally.repeated_keys:
-        invalid.append(f"{tally.repeated_keys} keys of the reference answer are not unique")
+        invalid.append(notice("reference-not-unique", count=tally.repeated_keys))
     engine = facts.manifest.engine
     recounted = wrong_after_fault(tally) if engine.recounts_after_failure else 0
     failed = verdict.failures(counts, engine.delivery, facts.ended("engine"), recounted)
@@ -159,7 +158,7 @@ def _evaluate(run: RunDir, facts: Facts, tally: Tally, *, recorded: bool) -> Sum
     if counts["unfinished"] and not silent:
         warnings.append(verdict.unfinished_warning(counts))
         if sum(stream.partitions for stream in facts.inputs) > PARTITIONS_MAX:
-            warnings.append(f"the inputs have more than {PARTITIONS_MAX} partitions: unfinished results may be lost")
+            warnings.append(notice("many-partitions", most=PARTITIONS_MAX))
     warnings += recovery.silent_warnings(faults)
     state, state_reason, finding = run_state.judge(facts, figures, validated)
     if finding.why:
@@ -170,8 +169,18 @@ def _evaluate(run: RunDir, facts: Facts, tally: Tally, *, recorded: bool) -> Sum
     processed = None if figures is None else _processing(run, facts, figures, visible, recorded=recorded)
     warnings += [] if processed is None else processed.warnings()
     decision = verdict.decide(invalid, failed)
+    noted = [*facts.manifest.warnings, *facts.outcome.warnings]
     summary = summarize(
-        facts, figures, counts, decision, state, state_reason, finding.held, warnings, script, validated=validated
+        facts,
+        figures,
+        counts,
+        decision,
+        state,
+        state_reason,
+        finding.held,
+        [*noted, *warnings],
+        script,
+        validated=validated,
     )
     more: dict[str, Any] = {}
     if exactness is not None:
@@ -190,28 +199,29 @@ def _evaluate(run: RunDir, facts: Facts, tally: Tally, *, recorded: bool) -> Sum
     return summary
 
 
-def _doubts(facts: Facts) -> list[str]:
-    """What the outcome alone says against the measurement. An engine that died explains most of it."""
-    outcome, invalid = facts.outcome, []
+def _doubts(facts: Facts) -> list[Notice]:
+    """Why the outcome alone makes the run INVALID. An engine that died explains most of it."""
+    outcome = facts.outcome
+    invalid: list[Notice] = []
     if outcome.interrupted:
-        invalid.append("the run was interrupted")
+        invalid.append(notice("interrupted"))
     if outcome.load_error:
-        invalid.append(f"the load worker could not go on: {outcome.load_error}")
+        invalid.append(notice("load-failed", error=outcome.load_error))
     invalid += [
-        f"process {process.role} ended although nobody had asked it to: it is not under test"
+        notice("bystander-died", role=process.role)
         for process in facts.ended(TRANSPORT_GROUP, "load")
         if not (process.group == "load" and outcome.load_error)
     ]
     if facts.moments is None and not invalid and not facts.ended("engine"):
-        invalid.append("the load never started")
+        invalid.append(notice("load-never-started"))
     return invalid
 
 
-def _ledger(run: RunDir) -> tuple[Ledger, str | None]:
+def _ledger(run: RunDir) -> tuple[Ledger, Notice | None]:
     try:
         return Ledger.read(run), None
     except LedgerProblem as problem:
-        return Ledger.empty(), str(problem)
+        return Ledger.empty(), problem.notice
 
 
 def _measure(
@@ -238,7 +248,7 @@ def _measure(
     kind = "total" if total_known else "latest"
     median_ms = latencies[kind].median
     if median_ms is None:
-        # Of a run that was given up nothing is evaluated; what its lag told must do.
+        # A run that was given up is not evaluated; its lag has to do.
         median_ms = facts.outcome.hopeless_latency_ms
     late = Lateness.of(ledger, facts, moments)
     backlog = lag.backlog_per_second(tally, moments.seconds)
@@ -283,47 +293,45 @@ def _processing(
     return processing.measure(run, facts, first_ms, last_ms, int(figures.tally.inputs.sum()), consumed_ms)
 
 
-def _clock_reasons(figures: Figures) -> list[str]:
+def _clock_reasons(figures: Figures) -> list[Notice]:
     step_ms = figures.clock_step_ms
     if step_ms is None or step_ms <= clock.INVALID_STEP_MS:
         return []
-    return [
-        f"the machine's clock was set during the run, by {step_ms:.1f} ms; the limit is {clock.INVALID_STEP_MS:g} ms"
-    ]
+    return [notice("clock-stepped", step_ms=step_ms, limit_ms=clock.INVALID_STEP_MS)]
 
 
-def _warnings(run: RunDir, facts: Facts, moments: Moments, figures: Figures) -> list[str]:
+def _warnings(run: RunDir, facts: Facts, moments: Moments, figures: Figures) -> list[Notice]:
     messages = resources.machine_warnings(resources.within(run.samples(MachineSample), figures.working_ns))
     if facts.plan.shape == "preloaded":
-        messages.append("all input was there before the engine: latencies include the wait for its start and turn")
+        messages.append(notice("includes-wait"))
     elif not facts.plan.scheduled:
-        messages.append(
-            "closed loop: the load waited for acknowledgements, so total counts from when a record was sent, not from "
-            "when it was due; do not compare it with that of a load with a schedule"
-        )
+        messages.append(notice("closed-loop"))
     step_ms, bound = figures.clock_step_ms, figures.transport_bound
     if step_ms is None:
-        messages.append("the machine's clock was not watched: a step of it would not be noticed")
+        messages.append(notice("clock-not-watched"))
     elif clock.WARNING_STEP_MS < step_ms <= clock.INVALID_STEP_MS:
-        messages.append(f"the machine's clock was set during the run, by {step_ms:.1f} ms")
+        messages.append(notice("clock-stepped-slightly", step_ms=step_ms))
     if bound is not None and not bound.agrees:
-        what = "total latency cannot be told, use the latest"
+        what = "the end-to-end latency is not known, use the processing latency"
         if figures.total_known:
-            what = "latest latency of results that became visible here cannot be told, use the total"
+            what = "the processing latency is not known, use the end-to-end latency"
         messages.append(
-            f"the {facts.transport.server_noun}'s clock is {bound.low_ms:.1f} to {bound.high_ms:.1f} ms ahead of the "
-            f"load worker's: the {what}"
+            notice(
+                "clocks-disagree",
+                server=facts.transport.server_noun,
+                low_ms=bound.low_ms,
+                high_ms=bound.high_ms,
+                what=what,
+            )
         )
     total = figures.latencies["total"]
     for kind in (kind for kind in ("total", "latest") if kind not in figures.unknown_kinds):
         if below := figures.latencies[kind].below_zero():
-            messages.append(f"{below} values of the {kind} latency are below zero; they were kept")
+            messages.append(notice("below-zero", count=below, kind=LATENCY_NAMES[kind]))
     if figures.total_known and figures.latest_known:
         marked = latency.mostly_generator(total, figures.latencies["generator_share"])
         if marked:
-            messages.append(
-                f"more than half of the total latency ({', '.join(marked)}) is the generator's share, not the engine's"
-            )
+            messages.append(notice("mostly-generator", percentiles=", ".join(marked)))
     messages += calibration.warnings(
         facts.manifest.calibration,
         total_p50_ms=total.median if figures.total_known else None,
@@ -346,9 +354,9 @@ def _recovery(facts: Facts, figures: Figures | None) -> recovery.Seen | None:
     return recovery.Seen.of(facts, facts.moments, figures.tally, figures.kind, partitions_ms, figures.backlog)
 
 
-def _environment_warnings(facts: Facts) -> list[str]:
+def _environment_warnings(facts: Facts) -> list[Notice]:
     names = facts.manifest.environment.removed
     if not names:
         return []
     exception = "; your own program keeps them" if facts.manifest.engine.name == "command" else ""
-    return [f"environment variables that are not passed on, so that they change nothing: {', '.join(names)}{exception}"]
+    return [notice("variables-removed", names=", ".join(names), exception=exception)]

@@ -154,5 +154,5 @@ class Facts:
         return float(self.outcome.quiet_s or max(QUIET_S, QUIET_TRIGGERS * self.manifest.engine.batch_interval_s))
 
     def ended(self, *groups: str) -> list[EndedProcess]:
-        """Processes of these groups that ended although nobody had asked them to."""
+        """Processes of these groups that ended unexpectedly."""
         return [process for process in self.outcome.ended if process.group in groups]

@@ -26,7 +26,7 @@ SQL_SEGMENTS = 128
 
 @dataclass(frozen=True)
 class WhenSent:
-    """A load without a schedule meant each record to leave when it did: the slice that it was in says when."""
+    """A load without a schedule meant each record to leave when it did: its slice has the moment."""
 
     first: Ints
     offset_ns: Ints
@@ -57,7 +57,7 @@ def offset_sql(segments: Sequence[Segment]) -> str:
 
 
 def intended(run: RunDir, facts: Facts, moments: Moments) -> Column:
-    """The moment of the record ``n_seq``. Raises LedgerProblem where only the ledger could tell, and cannot."""
+    """The moment of the record ``n_seq``. Raises LedgerProblem where only the ledger has it, and there is none."""
     from pyspark.sql import functions as f
 
     plan = facts.plan

@@ -108,7 +108,7 @@ def compare(answer: DataFrame, results: DataFrame, key: Sequence[str]) -> DataFr
         "inputs",
         f.col("new_inputs" if "new_inputs" in kinds else "inputs").alias("new_inputs"),
         *(
-            # Where a reference does not know them: 0 is no partition, and no moment.
+            # Where a reference does not have them: 0 stands for no partition and no moment.
             f.col(name) if name in kinds else f.lit(0).cast("bigint").alias(name)
             for name in ("appended_min_ms", "partitions")
         ),

@@ -15,6 +15,7 @@ from streamgauge.evaluate.summary import Figures
 from streamgauge.evaluate.tally import MISSING
 from streamgauge.model import Script
 from streamgauge.model.summary import ScriptUsed
+from streamgauge.notices import Notice, notice
 from streamgauge.rundir import RunDir
 from streamgauge.workloads.own.script import inspect, running
 from streamgauge.workloads.own.workload import OwnWorkload, Unchecked
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def describe(run: RunDir, facts: Facts) -> ScriptUsed | None:
-    """What the summary says of the script: its name and sha256, and that of the file with the reference, or null.
+    """The script, as in the summary: its name and sha256, and that of the file with the reference, or null.
 
     None for a run of one of our workloads.
     """
@@ -85,20 +86,17 @@ def _original(run: RunDir, script: Script) -> Path:
 
 
 def answered(table: pa.Table) -> pa.Table:
-    """Without the inputs that no output names: nobody knows whether one should."""
+    """Without the inputs that no output names: it is unknown whether one should."""
     import pyarrow.compute as pc
 
     return table.filter(pc.not_equal(table.column("fate"), MISSING))
 
 
-def warnings(figures: Figures) -> list[str]:
-    """What everyone who looks at an unvalidated run has to know first."""
-    messages = ["unvalidated: the script has no reference, so nothing says whether its answers are right"]
+def warnings(figures: Figures) -> list[Notice]:
+    """What a reader of an unvalidated run has to know first."""
+    messages = [notice("unvalidated")]
     if not figures.stamps.output_per_second.any():
-        return [*messages, "nothing came out"]
+        return [*messages, notice("no-output")]
     if not figures.tally.rows.any():
-        return [*messages, "the latency is not known: the output carries no n_seq that names its input"]
-    return [
-        *messages,
-        "the latency is as the output says: each result was matched with the input whose n_seq it carries",
-    ]
+        return [*messages, notice("output-without-n-seq")]
+    return [*messages, notice("latency-by-n-seq")]

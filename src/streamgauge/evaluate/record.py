@@ -91,7 +91,7 @@ def _disagreements(run: RunDir, facts: Facts) -> list[str]:
     """
     engine, disagreements = facts.manifest.engine, []
     for stream in (one for one in facts.streams if one.name in facts.outcome.ends):
-        # A program or script of the user's own may write in transactions without a word.
+        # A program or script of the user's own may write in transactions without declaring it.
         of_user = engine.name == "command" or facts.scenario.script is not None
         with_gaps = stream.role == "output" and (engine.transactional or of_user)
         ends = {int(partition): end for partition, end in facts.outcome.ends[stream.name].items()}

@@ -8,17 +8,21 @@ from streamgauge.evaluate.metrics import lag, latency
 from streamgauge.evaluate.summary import Figures
 from streamgauge.model import ResultKind
 from streamgauge.model.summary import State
+from streamgauge.notices import Notice, notice
 from streamgauge.rundir import shared_cores
 
 
-def judge(facts: Facts, figures: Figures | None, validated: bool) -> tuple[State | None, str | None, sustained.Finding]:
+def judge(
+    facts: Facts, figures: Figures | None, validated: bool
+) -> tuple[State | None, Notice | None, sustained.Finding]:
     """The state of the run, the sentence behind it, and what the rule for a sustained rate found."""
-    if hopeless := facts.outcome.hopeless:
+    if facts.outcome.hopeless:
+        hopeless = Notice(facts.outcome.hopeless)
         return "overloaded", hopeless, sustained.Finding(False, hopeless)
     if figures is None or facts.moments is None or (validated and not figures.results["expected"]):
         return None, None, sustained.Finding(None)
     if facts.plan.shape == "preloaded":
-        return None, "all input was there before the engine: no rate was offered", sustained.Finding(None)
+        return None, notice("no-rate-offered"), sustained.Finding(None)
     rule, evidence = facts.scenario.sustained, _evidence(facts, facts.moments, figures)
     no_latency = not validated or facts.workload.kind is ResultKind.NONE
     only_backlog = no_latency and evidence.median_ms is None
@@ -28,18 +32,17 @@ def judge(facts: Facts, figures: Figures | None, validated: bool) -> tuple[State
     # The latency may follow a load that rises and falls, and a fault changes it for a while; neither is drift.
     if facts.faults or facts.plan.shape != "constant":
         why = "in a run with faults" if facts.faults else "under a load that changes"
-        return "steady", f"no overload was found; drift is not judged {why}", finding
+        return "steady", notice("drift-not-checked", why=why), finding
     judgement = steadiness.judge(figures.medians_measured)
     return judgement.state, judgement.sentence, finding
 
 
-def drift_warnings(facts: Facts, figures: Figures | None, sentence: str | None) -> list[str]:
-    """Of a run that is drifting, with a warm-up that would have been long enough."""
-    assert figures is not None and facts.moments is not None
-    messages = [str(sentence)]
+def drift_warnings(facts: Facts, figures: Figures | None, sentence: Notice | None) -> list[Notice]:
+    """For a drifting run, with a warm-up that would have been long enough."""
+    assert sentence is not None and figures is not None and facts.moments is not None
     medians = latency.per_second(figures.tally, figures.kind, facts.moments.seconds)["p50"]
     advised_s = latency.advised_warmup_s(medians, facts.plan.warmup_s)
-    return [*messages, f"the measured interval settled late: try --warmup {advised_s}s"] if advised_s else messages
+    return [sentence, notice("settled-late", advised_s=advised_s)] if advised_s else [sentence]
 
 
 def _evidence(facts: Facts, moments: Moments, figures: Figures) -> sustained.Evidence:

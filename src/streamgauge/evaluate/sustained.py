@@ -1,4 +1,4 @@
-"""Rules, by name, that say whether a rate was sustained."""
+"""Rules, by name, that decide whether a rate was sustained."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from streamgauge.evaluate.metrics.trend import LEAST_SECONDS, NO_SERIES, Series, Slope
+from streamgauge.notices import NOTHING, Notice, joined, notice
 
 SLOPE_SHARE = 0.01
 """Of the offered rate: a backlog that grows faster is rising."""
@@ -47,16 +48,16 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Finding:
-    """``held`` is None when the run cannot tell. ``why`` is a sentence wherever the rule did not hold.
+    """``held`` is None when it is undecided. ``why`` explains it wherever the rule did not hold.
 
-    ``notes`` say what the rule could not do here, whatever it found.
+    ``notes`` are limitations of the rule in this run, whatever it found.
     """
 
     held: bool | None
-    why: str = ""
-    notes: tuple[str, ...] = ()
+    why: Notice = NOTHING
+    notes: tuple[Notice, ...] = ()
     weak: bool = False
-    """Whether the rule could not tell and the point estimate decided."""
+    """Whether the rule could not decide and the point estimate did."""
 
 
 def slope(evidence: Evidence) -> Finding:
@@ -66,33 +67,29 @@ def slope(evidence: Evidence) -> Finding:
     backlog grew throughout, undecided in between: docs/why/three-answers.md.
     """
     if too_slow := _median_too_high(evidence):
-        return Finding(False, f"overloaded: {too_slow}")
+        return Finding(False, notice("overloaded", findings=too_slow))
     trend = evidence.waiting.slope()
     if trend is None:
         return _too_short(LEAST_SECONDS)
-    of_rate = "of the offered rate"
     if trend.low >= SLOPE_SHARE and _rises_throughout(evidence.waiting, SLOPE_SHARE):
-        return Finding(
-            False,
-            f"overloaded: the backlog grew by {_percent(trend.per_s)} {of_rate} (at least {_percent(trend.low)}); "
-            f"the limit is {_percent(SLOPE_SHARE)}",
+        grew = notice(
+            "backlog-grew", growth=_percent(trend.per_s), low=_percent(trend.low), limit=_percent(SLOPE_SHARE)
         )
+        return Finding(False, notice("overloaded", findings=grew))
     if trend.high >= SLOPE_SHARE:
-        return Finding(
-            None,
-            f"whether the rate is sustained is undecided: the backlog may have grown by up to {_percent(trend.high)} "
-            f"{of_rate} (best estimate {_percent(trend.per_s)}); the limit is {_percent(SLOPE_SHARE)}; "
-            "a longer --for tells",
+        may_have_grown = notice(
+            "backlog-may-have-grown",
+            high=_percent(trend.high),
+            growth=_percent(trend.per_s),
+            limit=_percent(SLOPE_SHARE),
         )
+        return Finding(None, notice("undecided", findings=may_have_grown))
     return Finding(True)
 
 
 def by_estimate(slope_share: float) -> Finding:
-    """For what the rule ``slope`` cannot tell: by the best estimate of the backlog's slope, as a share of the rate."""
-    why = (
-        f"undecided; by the point estimate the backlog grew by {_percent(slope_share)} of the offered rate, "
-        f"limit {_percent(SLOPE_SHARE)}"
-    )
+    """Where the rule ``slope`` cannot decide: by the best estimate of the backlog's slope, as a share of the rate."""
+    why = notice("point-estimate", growth=_percent(slope_share), limit=_percent(SLOPE_SHARE))
     return Finding(slope_share < SLOPE_SHARE, why, weak=True)
 
 
@@ -103,69 +100,63 @@ def ospbench(evidence: Evidence) -> Finding:
     complete = len(fifths) == 5
     if complete and all(before < after for before, after in pairwise(fifths)):
         shown = ", ".join(f"{median:.0f}" for median in fifths)
-        broken.append(f"the median latency rose from each fifth of the measured interval to the next: {shown} ms")
+        broken.append(notice("medians-rose", medians=shown))
     if evidence.drained_s is None:
-        broken.append("results were still missing when the drain ended")
+        broken.append(notice("results-still-missing"))
     elif evidence.drained_s >= DRAIN_LIMIT_S:
-        broken.append(
-            f"the last result came {evidence.drained_s:.0f} s after the load's end; the limit is {DRAIN_LIMIT_S:g} s"
-        )
-    notes: tuple[str, ...] = ()
+        broken.append(notice("drained-late", drained_s=evidence.drained_s, limit_s=DRAIN_LIMIT_S))
+    notes: tuple[Notice, ...] = ()
     if evidence.shared_cores or evidence.cpu_share is None:
-        why_not = "cores shared" if evidence.shared_cores else "not known"
-        notes = (f"the limit of the rule ospbench on the engine's CPU was not applied: {why_not}",)
-    elif evidence.cpu_share >= CPU_LIMIT_SHARE:
-        broken.append(
-            f"the engine used {100 * evidence.cpu_share:.0f} % of its cores; the limit is {100 * CPU_LIMIT_SHARE:g} %"
+        why_not = (
+            "the engine shares its cores with transport and load"
+            if evidence.shared_cores
+            else "the engine's share of its cores is not known"
         )
+        notes = (notice("cpu-limit-not-applied", rule="ospbench", why=why_not),)
+    elif evidence.cpu_share >= CPU_LIMIT_SHARE:
+        broken.append(notice("cpu-limit", used=100 * evidence.cpu_share, limit=100 * CPU_LIMIT_SHARE))
     if broken:
-        return Finding(False, f"overloaded: {'; '.join(broken)}", notes)
+        return Finding(False, notice("overloaded", findings=joined(broken)), notes)
     if not complete:
-        why = "whether the rate is sustained is undecided: a fifth of the measured interval has no result"
-        return Finding(None, why, notes)
+        return Finding(None, notice("undecided", findings=notice("fifth-without-result")), notes)
     return Finding(True, notes=notes)
 
 
 def sustainable(evidence: Evidence) -> Finding:
     """Neither the latency nor the backlog rises continuously: see ``_rises``."""
     judged = (
-        ("the latency", _ms_per_s, evidence.medians, LATENCY_RISE_MS_PER_S),
-        ("the backlog", _percent, evidence.waiting, SLOPE_SHARE),
+        ("latency", _ms_per_s, evidence.medians, LATENCY_RISE_MS_PER_S),
+        ("backlog", _percent, evidence.waiting, SLOPE_SHARE),
     )
     rising, doubtful = [], []
     for what, shown, series, limit in judged:
         rises, whole = _rises(series, limit)
-        by = "" if whole is None else f" by {shown(whole.per_s)} ({shown(whole.low)} to {shown(whole.high)})"
+        if whole is None or rises is False:
+            continue
+        growth, low, high = (shown(value) for value in (whole.per_s, whole.low, whole.high))
+        values = {"series": what, "growth": growth, "low": low, "high": high, "limit": shown(limit)}
         if rises:
-            rising.append(f"{what} rose throughout,{by}; the limit is {shown(limit)}")
-        elif rises is None and whole is not None:
-            doubtful.append(f"{what} may have risen,{by}; the limit is {shown(limit)}")
+            rising.append(notice("rose-throughout", **values))
+        else:
+            doubtful.append(notice("may-have-risen", **values))
     if rising:
-        return Finding(False, f"overloaded: {'; '.join(rising)}")
+        return Finding(False, notice("overloaded", findings=joined(rising)))
     if min(len(evidence.medians), len(evidence.waiting)) < LEAST_SECONDS:
         return _too_short(LEAST_SECONDS)
     if doubtful:
-        why = f"whether the rate is sustained is undecided: {'; '.join(doubtful)}; a longer --for tells"
-        return Finding(None, why)
+        return Finding(None, notice("undecided", findings=joined(doubtful)))
     return Finding(True)
 
 
 def scalability(evidence: Evidence) -> Finding:
     """The mean backlog of the last 30 s is less than 100 records above that of the first 30 s."""
-    notes: tuple[str, ...] = ()
-    if evidence.micro_batches:
-        notes = (
-            "the rule scalability means little with micro-batches: their backlog goes up and down by a whole batch",
-        )
+    notes = (notice("micro-batches"),) if evidence.micro_batches else ()
     seconds, values = evidence.backlog.seconds, evidence.backlog.values
     if len(seconds) < 2 * LAG_WINDOW_S:
         return _too_short(2 * LAG_WINDOW_S, notes)
     grown = float(values[-LAG_WINDOW_S:].mean() - values[:LAG_WINDOW_S].mean())
     if grown >= LAG_LIMIT_RECORDS:
-        why = (
-            f"overloaded: the mean backlog of the last {LAG_WINDOW_S} s is {grown:.0f} records above that of the "
-            f"first; the limit is {LAG_LIMIT_RECORDS:g}"
-        )
+        why = notice("lag-grew", window_s=LAG_WINDOW_S, grown=grown, limit=LAG_LIMIT_RECORDS)
         return Finding(False, why, notes)
     return Finding(True, notes=notes)
 
@@ -179,7 +170,7 @@ RULES: Mapping[str, Callable[[Evidence], Finding]] = {
 
 
 def least_s(rule: str | None) -> float:
-    """Measured seconds that a rule asks for by its own words."""
+    """Measured seconds that a rule needs by its definition."""
     return 2.0 * LAG_WINDOW_S if rule == "scalability" else 0.0
 
 
@@ -189,32 +180,28 @@ def apply(rule: str | None, evidence: Evidence) -> Finding:
         return Finding(None)
     if rule not in RULES:
         known = ", ".join(sorted(RULES))
-        return Finding(None, f"the rule {rule!r} for a sustained rate is not known; known: {known}")
+        return Finding(None, notice("unknown-rule", rule=rule, known=known))
     if evidence.missing_share > MISSING_SHARE:
-        return Finding(
-            False,
-            f"not sustained: {_percent(evidence.missing_share)} of the expected results did not come out; the limit is "
-            f"{_percent(MISSING_SHARE)}",
-        )
+        share, limit = _percent(evidence.missing_share), _percent(MISSING_SHARE)
+        return Finding(False, notice("missing-results", share=share, limit=limit))
     if evidence.median_ms is None:
-        return Finding(False, "overloaded: no result of the measured interval came out")
+        return Finding(False, notice("no-result"))
     return RULES[rule](evidence)
 
 
 def by_backlog(rule: str | None, evidence: Evidence) -> Finding:
-    """What the backlog alone allows to say, where no latency is known."""
+    """The finding by the backlog alone, where no latency is known."""
     if rule is None:
         return Finding(None)
     finding = slope(evidence)
-    note = f"of the rule {rule} only the slope of the backlog was judged: the latency is not known"
-    return Finding(finding.held, finding.why, (*finding.notes, note))
+    return Finding(finding.held, finding.why, (*finding.notes, notice("backlog-only", rule=rule)))
 
 
 def _rises(series: Series, limit: float) -> tuple[bool | None, Slope | None]:
-    """Whether a series rises continuously by ``limit`` a second or more, with its trend; None: cannot tell.
+    """Whether a series rises continuously by ``limit`` a second or more, with its trend; None: undecided.
 
-    It does when the lower bound of its trend says so and it rises throughout. It does not when the upper bound is below
-    the limit, for the whole or for the last half: what has come to rest does not rise continuously.
+    It does when the lower bound of its trend reaches the limit and it rises throughout. It does not when the upper
+    bound is below the limit, for the whole or for the last half: what has come to rest does not rise continuously.
     """
     whole, last = series.slope(), series.halves()[1].slope()
     if whole is None:
@@ -226,7 +213,7 @@ def _rises(series: Series, limit: float) -> tuple[bool | None, Slope | None]:
 
 
 def _rises_throughout(series: Series, limit: float) -> bool:
-    """Either half rises by the limit too, as far as it can be told: a single jump leaves one of them level."""
+    """Each half, if it is long enough, rises by the limit too: a single jump leaves one of them level."""
     halves = (half.slope() for half in series.halves())
     return all(half is None or half.per_s >= limit for half in halves)
 
@@ -239,14 +226,11 @@ def _ms_per_s(value: float) -> str:
     return f"{value:.1f} ms/s"
 
 
-def _median_too_high(evidence: Evidence) -> str:
+def _median_too_high(evidence: Evidence) -> Notice:
     if evidence.median_ms is None or evidence.median_ms < MEDIAN_LIMIT_MS:
-        return ""
-    return f"the median latency is {evidence.median_ms / 1000:.1f} s; the limit is {MEDIAN_LIMIT_MS / 1000:g} s"
+        return NOTHING
+    return notice("median-too-high", median_s=evidence.median_ms / 1000, limit_s=MEDIAN_LIMIT_MS / 1000)
 
 
-def _too_short(seconds: int, notes: tuple[str, ...] = ()) -> Finding:
-    why = (
-        f"the measured interval is too short to tell whether the rate is sustained: {seconds} whole seconds are needed"
-    )
-    return Finding(None, why, notes)
+def _too_short(seconds: int, notes: tuple[Notice, ...] = ()) -> Finding:
+    return Finding(None, notice("too-short", seconds=seconds), notes)

@@ -98,7 +98,7 @@ class Tally:
 
     @classmethod
     def of(cls, table: pa.Table, *, quiet: bool, outputs: int) -> Tally:
-        """Decide what only the whole run can tell: lost or unfinished, and how many outputs have no key in it."""
+        """Decide what only the whole run shows: lost or unfinished, and how many outputs have no key in it."""
         ints: dict[str, Ints] = {
             name: np.asarray(table.column(name).fill_null(0).to_numpy(), dtype=np.int64) for name in _INTS
         }

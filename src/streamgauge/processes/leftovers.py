@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from streamgauge.notices import Notice, notice
 from streamgauge.processes import directory_lock, proctable, reaping
 from streamgauge.processes.guardian import clean_up
 from streamgauge.processes.journal import Record, journals, read_journal
@@ -99,10 +100,10 @@ def clear(say: Callable[[str], None], warn: Callable[[str], None]) -> None:
             say(f"not touched: {leftover.text}")
 
 
-def interference(warn: Callable[[str], None] = lambda text: None) -> dict[Identity, str]:
+def interference(warn: Callable[[str], None] = lambda text: None) -> dict[Identity, Notice]:
     """What may disturb a measurement now: active commands and what is left of killed ones, a sentence for each."""
     names: dict[Identity, list[str]] = {}
-    warnings: dict[Identity, str] = {}
+    warnings: dict[Identity, Notice] = {}
     for leftover in survey():
         if leftover.record is None or leftover.state == "elsewhere":
             continue
@@ -112,16 +113,14 @@ def interference(warn: Callable[[str], None] = lambda text: None) -> dict[Identi
             processes := reaping.find(leftover.record.leaders, leftover.record.tokens)
         ):
             numbers = ", ".join(str(process.pid) for process in sorted(processes, key=lambda process: process.pid))
-            warnings[leftover.record.cli] = (
-                f"processes of the killed run {leftover.record.run} were still there: {numbers}"
-            )
+            warnings[leftover.record.cli] = notice("leftover-processes", run=leftover.record.run, pids=numbers)
     for cli, runs in names.items():
-        warnings[cli] = f"another run was active on this machine: {', '.join(sorted(runs))} (process {cli.pid})"
+        warnings[cli] = notice("other-run-active", runs=", ".join(sorted(runs)), pid=cli.pid)
     for text in warnings.values():
         warn(text)
     return warnings
 
 
-def newcomers(known: Container[Identity]) -> list[str]:
+def newcomers(known: Container[Identity]) -> list[Notice]:
     """``interference`` by commands that were not there yet when ``known`` was asked for."""
     return [text for cli, text in interference().items() if cli not in known]

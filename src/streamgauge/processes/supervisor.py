@@ -21,6 +21,7 @@ from streamgauge import environment
 from streamgauge.errors import EngineFailed, EnvironmentProblem, StreamgaugeError, UsageError
 from streamgauge.model import ProcessSpec
 from streamgauge.model.outcome import EndedProcess
+from streamgauge.notices import Notice, notice
 from streamgauge.processes import guardian, proctable, readiness, reaping
 from streamgauge.processes.journal import Journal, journal_dir
 from streamgauge.processes.process import OnEvent, Running
@@ -52,7 +53,7 @@ class Supervisor:
 
         Raises EnvironmentProblem.
         """
-        self.warnings: list[str] = []
+        self.warnings: list[Notice] = []
         """What was passed to ``warn``."""
         self._warn = warn
         self._token = secrets.token_hex(16)
@@ -119,7 +120,7 @@ class Supervisor:
         """Start another guardian where the first one has died, and warn."""
         if self._guardian.poll() is None or self._guardian_lost:
             return
-        message = f"the guardian process {self._guardian.pid} died"
+        died = self._guardian.pid
         with uninterrupted():
             guardian.release(self._guardian)
             try:
@@ -127,11 +128,11 @@ class Supervisor:
                 identity = proctable.identity(self._guardian.pid)
                 assert identity is not None
                 self._journal.guardian(identity)
-                message += f"; process {self._guardian.pid} has taken its place"
+                message = notice("guardian-replaced", pid=died, other=self._guardian.pid)
             except (StreamgaugeError, OSError) as problem:
                 self._guardian_lost = True
                 why = str(problem).partition("\n")[0]
-                message += f" and cannot be replaced ({why}): if this command is killed, run `streamgauge clean`"
+                message = notice("guardian-lost", pid=died, why=why)
         self.warnings.append(message)
         self._warn(message)
 

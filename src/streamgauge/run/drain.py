@@ -13,7 +13,7 @@ LEAST_GAP_S = 1.5
 
 
 class QuietDetector:
-    """Follows what comes out of a run, from the measured interval on, and says when it has fallen quiet.
+    """Follows the output of a run, from the measured interval on, and decides when it has fallen quiet.
 
     ``least_s`` is the shortest silence that counts as quiet.
     """
@@ -68,7 +68,7 @@ class QuietDetector:
         self._silent_since_s = now_s
 
     def unknown(self) -> None:
-        """A transport that did not answer says nothing about the engine: the silence counts from its next answer."""
+        """A transport that did not answer is no evidence about the engine: the silence counts from its next answer."""
         self._silent_since_s = None
 
     def is_quiet(self, now_s: float, *, behind: bool) -> bool:

@@ -1,5 +1,4 @@
-"""The evaluator's processes, from the lab's side: started when first needed, kept for the next run, and started again
-when they die or fail."""
+"""The evaluator's processes: started when first needed, kept for the next run, and restarted when they die or fail."""
 
 from __future__ import annotations
 
@@ -19,6 +18,7 @@ from streamgauge.evaluate import process as evaluator
 from streamgauge.jvm.java import find_java
 from streamgauge.model import ProcessSpec
 from streamgauge.model.summary import Summary
+from streamgauge.notices import notice
 from streamgauge.processes import directory_lock
 from streamgauge.processes.supervisor import Supervisor
 from streamgauge.run.reporter import Reporter
@@ -73,7 +73,7 @@ class Evaluator:
         try:
             self._ask_once(request, answer, run)
         except EnvironmentProblem as problem:
-            warn(f"the evaluator is started again, and this step with it: {problem.what}, {problem.got}")
+            warn(notice("evaluator-restarted", problem=f"{problem.what}, {problem.got}"))
             self._supervisor.stop_group(GROUP)
             self._started = False
             self._ask_once(request, answer, run)

@@ -1,4 +1,4 @@
-"""How far the engine is behind while a run goes on: looked at several times a second, averaged over time.
+"""How far the engine is behind during a run: sampled several times a second, averaged over time.
 
 A single look a second would show a beat with an engine that publishes about once a second: a lag that seems to grow
 for minutes while nothing grows.

@@ -1,4 +1,4 @@
-"""What a run's manifest says: what was asked for, what it runs on, and the command that repeats it."""
+"""The manifest of a run: what was asked for, what it runs on, and the command that repeats it."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from streamgauge.jvm.java import find_java
 from streamgauge.machine import calibration, provenance
 from streamgauge.machine import description as machine
 from streamgauge.model.manifest import FORMAT, Manifest, StreamDescription
+from streamgauge.notices import Notice
 from streamgauge.redaction import redact_arguments, redact_options
 from streamgauge.run.plan import RunPlan, needed_jar_groups
 
 
-def describe(plan: RunPlan, warnings: Sequence[str] = ()) -> Manifest:
+def describe(plan: RunPlan, warnings: Sequence[Notice] = ()) -> Manifest:
     """``warnings`` are those of the summary that are known before the run."""
     scenario = plan.request.scenario
     engine = registry.engine(scenario.engine)

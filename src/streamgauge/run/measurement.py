@@ -12,6 +12,7 @@ from streamgauge.errors import EngineFailed, EnvironmentProblem
 from streamgauge.model import NS_PER_S, TRANSPORT_GROUP
 from streamgauge.model.outcome import Outcome
 from streamgauge.model.summary import Summary
+from streamgauge.notices import Notice, notice
 from streamgauge.processes import leftovers, ports
 from streamgauge.processes.supervisor import Supervisor
 from streamgauge.run.evaluation import Evaluator
@@ -96,7 +97,8 @@ class Measurement:
             self._outcome.faults = self._faults.end()
             engine_here = registry.engine(self.scenario.engine).runs_here(self.scenario.engine_options)
             note_cores(self._outcome, self._observer.cores, engine_here, own_transport=self.plan.transport.own)
-            self._outcome.warnings = [*self._supervisor.warnings, *leftovers.newcomers(others)]
+            warnings: list[Notice] = [*self._supervisor.warnings, *leftovers.newcomers(others)]
+            self._outcome.warnings = warnings
             self.run.write_outcome(self._outcome)
         return self._evaluate()
 
@@ -191,9 +193,8 @@ class Measurement:
             end_ns = (self._progress.last_sent_ns or time.time_ns()) + 1
             self._outcome.measured_end_ns = self._outcome.load_end_ns = end_ns
         if not self._load_done() and self._outcome.load_error is None:
-            late = f"was not done {LOAD_OVERRUN_S:.0f} s after the end of its plan"
-            stalled = f"sent nothing for {STALLED_S:.0f} s"
-            self._outcome.load_error = f"the load worker {late if load.scheduled else stalled}"
+            late, stalled = notice("load-overrun", limit_s=LOAD_OVERRUN_S), notice("load-stalled", limit_s=STALLED_S)
+            self._outcome.load_error = late if load.scheduled else stalled
             self._supervisor.stop_group("load")
 
     def _ended_by_referee(self, appended: Mapping[str, int] | None) -> bool:
@@ -295,7 +296,7 @@ class Measurement:
                 raise EngineFailed(problem.what, log_tail=problem.log_tail) from None
             self._outcome.load_error = self._outcome.load_error or f"{problem.what}: {problem.got}"
         if killed := self._faults.killed() & {spec.role for spec in self.plan.load}:
-            self._outcome.load_error = f"{', '.join(sorted(killed))} was killed by a fault"
+            self._outcome.load_error = notice("load-killed", roles=", ".join(sorted(killed)))
 
     def _lives(self, group: str) -> bool:
         return any(process.group == group for process in self._supervisor.processes())

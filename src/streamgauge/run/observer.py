@@ -24,7 +24,7 @@ from streamgauge.rundir import RunDir
 class Observer:
     """Samples a run and writes the samples into its directory. ``progress`` is what its processes report.
 
-    ``with_lag`` is whether somebody asks for the lag, which is then looked at several times a second.
+    ``with_lag`` is whether the lag is needed, which is then sampled several times a second.
     """
 
     def __init__(self, plan: RunPlan, run: RunDir, supervisor: Supervisor, *, with_lag: bool) -> None:
@@ -56,7 +56,7 @@ class Observer:
         return self._quiet.quiet_s
 
     def begin(self) -> None:
-        """Look at the lag from now on, if anybody asks for it."""
+        """Sample the lag from now on, if it is needed."""
         self._lag.begin()
 
     def end(self) -> None:
@@ -70,7 +70,7 @@ class Observer:
         try:
             positions = self._plan.transport.positions(self._plan.streams, self._group())
         except EnvironmentProblem:
-            # A run goes on without the positions of one second.
+            # A run continues without the positions of one second.
             self._quiet.unknown()
             return None
         appended, progress.committed = positions.appended, positions.consumed
@@ -91,11 +91,11 @@ class Observer:
         # Not a report that came since: the evaluation has the samples alone, so the last must hold what was consumed.
         consumed = self._sampled_consumed
         # What is committed is done for good; what has only been read may be read again after a fault. Without one,
-        # nobody waits for it: Flink 2 commits up to ten seconds late when its input has ended.
+        # it is not waited for: Flink 2 commits up to ten seconds late when its input has ended.
         if self._commits_offsets and (self._scenario.faults or consumed is None):
             consumed = self.progress.committed or 0
         if consumed is None and self._kind is ResultKind.NONE:
-            return False  # nothing else tells when it is done
+            return False  # nothing else shows when it is done
         # An engine that a fault has ended will not catch up.
         behind = consumed is not None and consumed < self.inputs_of(appended) and engine_lives
         return self._quiet.is_quiet(time.monotonic(), behind=behind)
@@ -129,7 +129,7 @@ class Observer:
     ) -> None:
         consumed = self._sampled_consumed
         done = self.outputs_of(appended) if consumed is None and self._one_to_one else consumed
-        # What was there before the engine waited for its start, which says nothing of how long it pauses.
+        # What was there before the engine waited for its start, which does not show how long it pauses.
         no_lag = done is None or self._plan.request.load_first or self._scenario.load.shape == "preloaded"
         self._quiet.see(
             time.monotonic(),
@@ -148,5 +148,5 @@ class Observer:
         return self.inputs_of(positions.appended), self.outputs_of(positions.appended), consumed
 
     def _group(self) -> str | None:
-        """The consumer group that tells how far the engine has come; None where the engine itself does."""
+        """The consumer group whose offsets show the engine's progress; None where the engine reports it itself."""
         return self._plan.job.group if self._commits_offsets or self.progress.reported_consumed is None else None

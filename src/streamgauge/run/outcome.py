@@ -1,4 +1,4 @@
-"""What a run learns from its processes while it goes on."""
+"""What a run learns from its processes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Progress:
     reported_consumed: int | None = None
     """By the engine itself."""
     committed: int | None = None
-    """By the engine's consumer group, as far as the transport tells."""
+    """By the engine's consumer group, as far as the transport reports it."""
     done: set[str] = field(default_factory=set)
     """Load workers that have sent all they had to."""
     go_first: set[str] = field(default_factory=set)
@@ -59,7 +59,7 @@ class Progress:
     def on_engine_event(self, role: str, event: dict[str, Any]) -> None:
         if event["event"] == "progress":
             consumed = event.get("consumed")
-            # The program may be a stranger's.
+            # The program may be a user's own.
             if type(consumed) is int and consumed >= 0:
                 self.reported_consumed = consumed
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
+from streamgauge.notices import NOTHING, Notice
 from streamgauge.run.lag import Lags
 
 
@@ -46,15 +47,15 @@ class ProbeDecision:
     """*enough*: the measured interval ends now, what belongs behind it follows. *hopeless*: all is stopped at once.
 
     *check*: hopeless, but the engine may have lost results. The measured interval ends now; if results are still
-    missing after the drain, the run is evaluated, else it is as hopeless as the reason says.
+    missing after the drain, the run is evaluated, else it is hopeless for that reason.
     """
 
     action: Literal["enough", "hopeless", "check"]
-    reason: str = ""
+    reason: Notice = NOTHING
     latency_ms: float | None = None
     """About how long a record waits, by its lag: a hopeless run is not evaluated."""
     weak: bool = False
-    """Whether only the point estimate says so."""
+    """Whether only the point estimate decided."""
 
 
 class Referee(Protocol):

@@ -1,4 +1,4 @@
-"""What an engine, or the lab itself, lacks on this machine."""
+"""What an engine, or streamgauge itself, lacks on this machine."""
 
 from __future__ import annotations
 
@@ -8,16 +8,13 @@ from importlib.metadata import PackageNotFoundError, version
 from streamgauge import defaults, jars, registry
 from streamgauge.contracts import Engine
 from streamgauge.errors import EnvironmentProblem
+from streamgauge.install_hint import install_command
 from streamgauge.jvm.java import find_java
 
 
-def missing_packages(engine: Engine) -> dict[str, str]:
-    """The Python packages that the engine needs and that are not installed, each with its extra."""
-    return {package: extra for package, extra in engine.traits.extras.items() if not _is_installed(package)}
-
-
-def what_installs(extras: Iterable[str]) -> str:
-    return f"pip install 'streamgauge[{','.join(sorted({*extras}))}]'"
+def missing_packages(engine: Engine) -> list[str]:
+    """The Python packages that the engine needs and that are not installed."""
+    return [package for package in engine.traits.extras if not _is_installed(package)]
 
 
 def _is_installed(package: str) -> bool:
@@ -30,16 +27,16 @@ def _is_installed(package: str) -> bool:
 
 def check_packages(engine: Engine) -> None:
     """Raises EnvironmentProblem when one is missing."""
-    for package, extra in missing_packages(engine).items():
+    for package in missing_packages(engine):
         raise EnvironmentProblem(
             f"engine {engine.name} needs the Python package {package}",
             got="it is not installed",
-            hint=what_installs([extra]),
+            hint=install_command([package]),
         )
 
 
 def fetch_jars(groups: Iterable[str], say: Callable[[str], None]) -> None:
-    """Bring the jars of these groups that are not here yet."""
+    """Download the jars of these groups that are missing."""
     if missing := jars.missing(groups):
         say(f"fetching {len(missing)} jars, {sum(jar.size for jar in missing) / 1e6:.0f} MB (once)")
         jars.fetch(groups)
@@ -60,7 +57,7 @@ def without_package() -> dict[str, str]:
     engines = {name: registry.engine(name) for name in registry.names("engines")}
     lacking = {name: packages for name, engine in engines.items() if (packages := missing_packages(engine))}
     return {
-        group: what_installs(lacking[users[0]].values())
+        group: install_command(lacking[users[0]])
         for group, users in jar_groups().items()
         if all(user in lacking for user in users)
     }
@@ -74,8 +71,8 @@ def lacks(engine: Engine) -> list[str]:
             find_java()
         except EnvironmentProblem as problem:
             problems.append(problem.what)
-    for package, extra in missing_packages(engine).items():
-        problems.append(f"the package {package} ({what_installs([extra])})")
+    for package in missing_packages(engine):
+        problems.append(f"the package {package} ({install_command([package])})")
     if missing := jars.missing(engine.traits.jar_groups):
         problems.append(f"{len(missing)} jars (streamgauge fetch {' '.join(engine.traits.jar_groups)})")
     return problems

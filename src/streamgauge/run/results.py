@@ -1,4 +1,4 @@
-"""What the number of results tells about a run while it goes on."""
+"""What the number of results shows during a run."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from streamgauge.model import ResultKind, Scenario
 
 
 def is_one_to_one(scenario: Scenario) -> bool:
-    """Whether each record has one result, and the output's end counts them. Of a user's script nobody knows.
+    """Whether each record has one result, and the output's end counts them. Unknown for a user's script.
 
     Not so with transactions: the mark of each commit takes a place in the output, too.
     """

@@ -9,6 +9,7 @@ from streamgauge import registry, report
 from streamgauge.errors import EnvironmentProblem, Interrupted, PortTaken, UsageError
 from streamgauge.evaluate import evaluate_without_spark, needs_spark
 from streamgauge.model.summary import Summary
+from streamgauge.notices import notice
 from streamgauge.processes import directory_lock, leftovers
 from streamgauge.processes.ports import check_bound
 from streamgauge.processes.supervisor import Supervisor
@@ -53,7 +54,7 @@ def run_scenario(
         try:
             directory, summary = _run(request, reporter, evaluator, referee)
         except PortTaken as problem:
-            reporter.warn(f"{problem.what}, {problem.where}: the run is started again with other ports")
+            reporter.warn(notice("port-taken", problem=f"{problem.what}, {problem.where}"))
             RunDir(request.out, created=not existed).discard()
             directory, summary = _run(request, reporter, evaluator, referee)
         if not request.temporary:
@@ -107,8 +108,13 @@ def _give_back_streams(plan: RunPlan, reporter: Reporter) -> None:
         return
     transport, addresses = plan.transport, ", ".join(stream.address for stream in plan.streams)
     reporter.warn(
-        f"the {transport.stream_noun}s of this run were not recorded and stay on {transport.address}: {addresses}; "
-        f"{evaluate_command(directory)} records and then removes them"
+        notice(
+            "streams-kept",
+            streams=f"{transport.stream_noun}s",
+            address=transport.address,
+            names=addresses,
+            command=evaluate_command(directory),
+        )
     )
 
 

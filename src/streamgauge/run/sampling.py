@@ -124,7 +124,7 @@ def _heap(members: Iterable[Stat]) -> dict[str, float | int | None]:
 
 
 def _stalled_s(what: str) -> float | None:
-    """How long some task has waited for the resource (PSI); None where the system does not say."""
+    """How long some task has waited for the resource (PSI); None where the system does not report it."""
     try:
         line = Path(f"/proc/pressure/{what}").read_text(encoding="ascii").splitlines()[0]
         return int(line.rpartition("total=")[2]) / 1e6

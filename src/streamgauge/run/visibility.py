@@ -1,7 +1,7 @@
-"""Watches the results of an engine that may write in transactions become visible, while the run goes on.
+"""Watches when results of an engine that may write in transactions become visible, during the run.
 
 The transport stamps a result when it is appended. It can be read when its transaction has been committed, and no stamp
-says when that was. So the end of the output, as a reader of committed records sees it, is asked for all the time.
+records when that was. So the end of the output, as a reader of committed records sees it, is polled throughout.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class Visibility:
         return self._wanted and self.hidden() != 0
 
     def hidden(self) -> int | None:
-        """Places of the output behind an open transaction; None without an answer, or where nobody looks."""
+        """Places of the output behind an open transaction; None without an answer, or where it is not watched."""
         if not self._wanted:
             return None
         try:
@@ -95,7 +95,7 @@ class Visibility:
         due_s = time.monotonic()
         while not self._over.wait(max(due_s - time.monotonic(), 0.0)):
             self.look()
-            # What a late answer has cost is not made up for: two looks in a row tell no more than one.
+            # A late answer is not made up for: two polls in a row show no more than one.
             due_s = max(due_s + EVERY_S, time.monotonic())
         self.look()
 

@@ -138,7 +138,7 @@ def test_what_is_searched_is_changed_and_nothing_else(tmp_path: Path) -> None:
         ("delay", {}, "unknown"),
         ("seed", {}, "unknown"),
         ("to_per_s", {}, "shape constant does not use to_per_s"),
-        ("rate_per_s", {"sustained": "none"}, "nothing says when a rate is sustained"),
+        ("rate_per_s", {"sustained": "none"}, "no rule for a sustained rate"),
         ("rate_per_s", {"shape": "ramp", "to_per_s": "10"}, "constant load"),
     ],
 )

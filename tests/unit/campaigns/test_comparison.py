@@ -164,6 +164,6 @@ def test_another_script_in_the_stages_place_is_compared_and_named(tmp_path: Path
     comparison = compare(a.path, b.path)
     assert comparison.notes == [
         "A ran the workload itself, B the script my.py (1a2b3c4)",
-        "B is unvalidated: nothing says whether its answers are right",
+        "B is unvalidated: its answers were not checked",
     ]
     assert compare(b.path, b.path).notes[0].startswith("A is unvalidated")

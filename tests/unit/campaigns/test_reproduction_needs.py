@@ -37,7 +37,7 @@ def test_every_missing_package_is_named_with_what_installs_it(
     assert refused.value.message() == (
         "nothing was run: echo, spark cannot run here\n"
         "  got: echo lacks the Python package no-such-package; spark lacks the Python package nor-this\n"
-        "  try: pip install 'streamgauge[echo,more]'"
+        "  try: pip install no-such-package nor-this"
     )
     assert not asked.out.exists()
 

@@ -161,7 +161,7 @@ def test_a_confirmation_that_fails_lowers_the_interval_and_says_so(word: ProbeVe
     assert advance(Target(1000, 0.10), probes) == Next(909, "confirm")
     answer = advance(Target(1000, 0.10), [*probes, Probe(909, word, "confirm")])
     if word == "sustained":
-        note = "1000: not sustained in the confirming run, so the interval fell"
+        note = "1000: not sustained in the confirming run, so a lower value was tried"
         assert answer == Answer("found", 909, 1000, True, note)
     elif word == "invalid":
         assert answer == Next(909, "confirm")
@@ -183,7 +183,7 @@ def test_a_confirmation_that_fails_does_not_leave_the_interval_wide() -> None:
     answer = advance(Target(81_000, 0.10), [*probes, Probe(94_311, "sustained", "confirm")])
     assert isinstance(answer, Answer) and (answer.best, answer.beyond, answer.confirmed) == (94_311, 103_742, True)
     answer = advance(Target(81_000, 0.10), [*probes, Probe(94_311, "not sustained", "confirm")])
-    note = "103742 and 94311: not sustained in the confirming run, so the interval fell"
+    note = "103742 and 94311: not sustained in the confirming run, so a lower value was tried"
     assert answer == Answer("found", 73_357, 94_311, False, note)
     twice = [Probe(94_311, "invalid", "confirm")] * 2
     assert advance(Target(81_000, 0.10), [*probes, *twice[:1]]) == Next(94_311, "confirm")

@@ -56,7 +56,7 @@ def test_a_broker_that_falls_behind_is_named(share: float) -> None:
     shortfall = measured(share)
     assert shortfall is not None
     [reason] = shortfall.reasons()
-    assert reason.startswith("the broker did not take the load: what was offered and had not arrived grew by ")
+    assert reason.startswith("the broker did not take the load: offered − appended grew by ")
     assert f"{RATE * (1 - share):.1f} records/s" in reason
     assert reason.endswith("the limit is 1 % of the offered rate, 10.0")
     assert shortfall.warnings() == []

@@ -168,7 +168,7 @@ def test_a_backlog_that_was_not_there_makes_the_run_invalid() -> None:
     results = tally(row(in_burst=1, answered_ms=at_ms(4.0)))
     assert single(results, first_output_ms=at_ms(4.0), appended=4995).reasons() == []
     assert single(results, first_output_ms=at_ms(4.0), appended=4994).reasons() == [
-        "the backlog was not there when the engine was started: 4994 of its 5000 records had been appended; "
+        "the backlog was incomplete when the engine was started: 4994 of its 5000 records had been appended; "
         "the limit is 99.9 %"
     ]
 

@@ -19,12 +19,12 @@ CALIBRATION = Calibration.model_validate(CONTENT)
 @pytest.mark.parametrize(
     ("total_ms", "latest_ms", "rate", "marked"),
     [
-        (6.0, 100.0, 400.0, ["total"]),
-        (6.1, 3.5, 400.0, ["latest"]),
+        (6.0, 100.0, 400.0, ["end-to-end"]),
+        (6.1, 3.5, 400.0, ["processing"]),
         (6.1, 3.7, 79_999.0, []),
         (None, None, 80_000.0, ["ceiling"]),
         (None, None, None, []),
-        (1.0, 1.0, 200_000.0, ["total", "latest", "ceiling"]),
+        (1.0, 1.0, 200_000.0, ["end-to-end", "processing", "ceiling"]),
     ],
 )
 def test_marks(total_ms: float | None, latest_ms: float | None, rate: float | None, marked: list[str]) -> None:

@@ -73,7 +73,7 @@ def test_without_results_silent_is_who_consumes_nothing(
     why = verdict.silence(facts, {"unfinished": 400, "expected": 1000}, None, silent_s)
     assert bool(why) == fails
     if silent_s:
-        assert f"nothing was consumed in the last {silent_s:.1f} s" in why[0]
+        assert f"no input was consumed in the last {silent_s:.1f} s" in why[0]
 
 
 def test_when_everything_was_consumed() -> None:

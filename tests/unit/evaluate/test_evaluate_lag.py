@@ -166,4 +166,4 @@ def test_no_rate_is_sustained_whose_results_are_missing(rule: str, missing: floa
     evidence = sustained.Evidence(5.0, calm, calm, calm, missing, fifths_ms=fifths, drained_s=1.0)
     finding = sustained.apply(rule, evidence)
     assert finding.held is held
-    assert held or finding.why.startswith("not sustained: 1.0 % of the expected results did not come out")
+    assert held or finding.why.startswith("not sustained: 1.0 % of the expected results are missing")

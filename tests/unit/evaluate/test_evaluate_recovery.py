@@ -271,7 +271,10 @@ def test_results_that_the_first_fault_delayed_are_no_former_ones() -> None:
         ({"verb": "kill"}, []),
         (
             {"verb": "kill", "role": "broker", "fault": "kill broker at 5s"},
-            ["the fault 'kill broker at 5s' ended what is not under test: nothing is measured without it"],
+            [
+                "the fault 'kill broker at 5s' killed a process that is not under test: nothing can be measured "
+                "without it"
+            ],
         ),
     ],
 )
@@ -329,7 +332,7 @@ def test_a_run_with_faults_is_not_called_drifting(golden: RunDir) -> None:
     change(golden.outcome_path, faults=[acted])
     summary = evaluation._evaluate(golden, Facts.read(golden), drifting(), recorded=True)
     assert (summary.verdict, summary.state) == ("VALID", "steady")
-    assert any("drift is not judged" in warning for warning in summary.warnings)
+    assert any("drift is not checked" in warning for warning in summary.warnings)
     assert not any("--warmup" in warning for warning in summary.warnings)
     (only,) = summary.faults
     assert (only.acted_s, only.ended_s) == (1.0, 2.0)
@@ -356,7 +359,7 @@ def silent(**changes: Any) -> FaultFigures:
 def test_a_system_that_stays_silent_has_failed() -> None:
     """It neither died nor lost anything for certain: its results are unfinished."""
     assert recovery.failures([silent()], 70) == [
-        "nothing came out any more after the fault 'kill engine at 5s': 70 results are unfinished"
+        "no output after the fault 'kill engine at 5s': 70 results are unfinished"
     ]
     assert recovery.failures([silent(), silent(acted_s=9.0, first_output_s=0.3)], 70) == []
     assert recovery.failures([silent(acted_s=9.0), silent(first_output_s=0.3)], 70) != []

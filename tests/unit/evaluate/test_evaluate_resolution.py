@@ -65,14 +65,14 @@ def test_the_example_of_the_docs() -> None:
     (warning,) = warnings_for(18.0)
     assert warning == (
         "the offset between the clocks of broker and load worker is known only to within 3.7 ms, more than 20 % of the "
-        "median total latency (18.0 ms)"
+        "median end-to-end latency (18.0 ms)"
     )
     assert warnings_for(20.0) == []
 
 
 def test_the_warning_is_of_the_latency_between_two_clocks() -> None:
     (of_latest,) = warnings_for(18.0, visible=True)
-    assert "median latest latency" in of_latest
+    assert "median processing latency" in of_latest
 
 
 def test_no_warning_of_a_median_that_is_not_shown() -> None:

@@ -106,7 +106,7 @@ def test_which_engines_may_count_twice(engine: str, changes: dict[str, str], rec
 
 def test_a_dead_process_is_a_failure() -> None:
     assert failures(NO_RESULTS, "at-least-once", [EndedProcess(log_tail="", **DEAD)]) == [
-        "process engine ended although nobody had asked it to (exit code 137)"
+        "process engine ended unexpectedly (exit code 137)"
     ]
     never_usable = never_started("streams-2", EngineFailed("streams-2 timed out", got="still running"))
     assert failures(NO_RESULTS, "at-least-once", [never_usable]) == [
@@ -160,7 +160,7 @@ def unstarted(path: Path, **outcome: Any) -> RunDir:
     [
         ({"ended": [DEAD]}, "FAILED", "process engine ended", 4),
         ({}, "INVALID", "the load never started", 3),
-        ({"load_error": "no memory"}, "INVALID", "the load worker could not go on: no memory", 3),
+        ({"load_error": "no memory"}, "INVALID", "the load worker failed: no memory", 3),
         ({"ended": [{"role": "broker", "group": "broker"}]}, "INVALID", "process broker ended", 3),
         ({"interrupted": True}, "INVALID", "the run was interrupted", 130),
     ],

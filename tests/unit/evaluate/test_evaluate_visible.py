@@ -97,7 +97,7 @@ def test_resolution_is_that_of_the_results(visible: Any) -> None:
     assert visible_output.resolution_ms(moments) == {"p50": 20.0, "p99": 60.0, "max": 60.0}
     assert visible_output.warnings(moments) == []
     (warning,) = visible_output.warnings(replace(moments, measured_start_ns=START_NS))
-    assert "900 ms at worst, for 10 of 1010 not to 100 ms" in warning
+    assert "900 ms at worst, and for 10 of 1010 results less exactly than to 100 ms" in warning
 
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "format-1"
@@ -138,7 +138,7 @@ def test_undeclared_transactions_that_nobody_watched_are_no_measurement(
     assert summary.verdict == "INVALID"
     (reason,) = (reason for reason in summary.reasons if "transactions" in reason)
     assert reason.startswith(f"{name} writes in transactions without declaring it (")
-    assert reason.endswith(f" and nobody saw when its results became visible{option}")
+    assert reason.endswith(f" and nothing recorded when its results became visible{option}")
 
 
 def test_undeclared_transactions_are_stamped_when_visible(with_marks: Any) -> None:

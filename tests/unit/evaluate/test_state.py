@@ -86,11 +86,11 @@ def test_too_short_for_a_trend(judged: Any) -> None:
 @pytest.mark.parametrize(
     ("assumed", "seen", "note"),
     [
-        (True, {}, "not applied: cores shared"),
+        (True, {}, "not applied: the engine shares its cores with transport and load"),
         (False, {}, None),
         (True, {"shared_cores": False}, None),
-        (False, {"shared_cores": True}, "not applied: cores shared"),
-        (False, {"shared_cores": None}, "not applied: not known"),
+        (False, {"shared_cores": True}, "not applied: the engine shares its cores with transport and load"),
+        (False, {"shared_cores": None}, "not applied: the engine's share of its cores is not known"),
     ],
 )
 def test_ospbench_asks_for_the_engines_own_cores(
@@ -101,7 +101,7 @@ def test_ospbench_asks_for_the_engines_own_cores(
     summary = judged(results(lambda second: 100), scenario=scenario, shared_cores=assumed, outcome=seen)
     assert (summary.state, summary.sustained) == ("steady", True)
     assert [text for text in summary.warnings if "not applied" in text] == (
-        [f"the limit of the rule ospbench on the engine's CPU was {note}"] if note else []
+        [f"the CPU limit of the rule ospbench was {note}"] if note else []
     )
 
 
@@ -118,7 +118,7 @@ def test_the_engines_share_is_of_the_cores_that_it_was_allowed(judged: Any, monk
 def test_ospbench_sees_results_that_come_late(judged: Any) -> None:
     summary = judged(results(lambda second: 100 if second else 9500 + 10_000), scenario={"sustained": "ospbench"})
     assert summary.sustained is False
-    assert any("the last result came 12 s after the load's end" in text for text in summary.warnings)
+    assert any("the last result came 12 s after the end of the load" in text for text in summary.warnings)
 
 
 @pytest.mark.parametrize(

@@ -113,12 +113,14 @@ def test_sustainable_cannot_always_tell() -> None:
     finding = sustained.apply("sustainable", evidence(noisy))
     assert finding.held is None
     assert "undecided: the latency may have risen, by" in finding.why
-    assert finding.why.endswith("a longer --for tells")
+    assert finding.why.endswith("use a longer --for")
     short = sustained.apply("sustainable", evidence(level(4)))
     assert (short.held, "5 whole seconds are needed" in short.why) == (None, True)
 
 
-NOT_APPLIED = ("the limit of the rule ospbench on the engine's CPU was not applied: cores shared",)
+NOT_APPLIED = (
+    "the CPU limit of the rule ospbench was not applied: the engine shares its cores with transport and load",
+)
 GOOD = Evidence(100.0, fifths_ms=(100.0, 110.0, 109.0, 120.0, 130.0), drained_s=9.9)
 
 
@@ -128,7 +130,7 @@ def test_ospbench_holds() -> None:
     assert sustained.apply("ospbench", own_cores) == Finding(True)
     unknown = sustained.apply("ospbench", dataclasses.replace(GOOD, shared_cores=False))
     assert unknown.held is True
-    assert unknown.notes[0].endswith("not applied: not known")
+    assert unknown.notes[0].endswith("not applied: the engine's share of its cores is not known")
 
 
 @pytest.mark.parametrize(
@@ -136,10 +138,10 @@ def test_ospbench_holds() -> None:
     [
         ({"fifths_ms": (100.0, 101.0, 102.0, 103.0, 104.0)}, "rose from each fifth of the measured interval"),
         ({"median_ms": 10_000.0}, "the median latency is 10.0 s; the limit is 10 s"),
-        ({"drained_s": 10.0}, "the last result came 10 s after the load's end; the limit is 10 s"),
+        ({"drained_s": 10.0}, "the last result came 10 s after the end of the load; the limit is 10 s"),
         ({"drained_s": None}, "results were still missing when the drain ended"),
         ({"shared_cores": False, "cpu_share": 0.8}, "the engine used 80 % of its cores; the limit is 80 %"),
-        ({"median_ms": None}, "no result of the measured interval came out"),
+        ({"median_ms": None}, "no result of the measured interval was produced"),
     ],
 )
 def test_each_limit_of_ospbench(change: dict[str, object], why: str) -> None:

@@ -12,6 +12,7 @@ from streamgauge.cli.fetch import fetch
 from streamgauge.engines.command import Command
 from streamgauge.engines.echo import Echo
 from streamgauge.errors import UsageError
+from streamgauge.install_hint import install_command
 from streamgauge.jars import Lock
 
 
@@ -53,7 +54,7 @@ def test_jars_of_an_engine_that_is_not_installed_are_left_out(
     result = CliRunner().invoke(command, [])
     assert result.exit_code == 0, result.output
     assert result.stderr.splitlines()[-1] == (
-        "left out: first, whose engine is not installed (pip install 'streamgauge[echo]')"
+        f"left out: first, whose engine is not installed ({install_command(['no-such-package'])})"
     )
     assert jars.missing(["second"], lock=lock) == []
     assert jars.missing(["first"], lock=lock) != []

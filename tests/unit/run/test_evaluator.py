@@ -82,7 +82,7 @@ def test_the_step_is_repeated_in_new_processes(bench, misbehaviour, jvm):
     made.record()
     assert made.requests() == ["record", "record"]
     assert len(made.warnings) == 1
-    assert "started again" in made.warnings[0]
+    assert "restarting the evaluator" in made.warnings[0]
     made.evaluate()
     assert made.requests() == ["record", "record", "evaluate"]
     assert len(made.warnings) == 1

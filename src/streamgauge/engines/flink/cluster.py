@@ -17,6 +17,7 @@ from streamgauge.engines import java
 from streamgauge.engines.job_file import job_file
 from streamgauge.engines.settings import as_text
 from streamgauge.errors import EnvironmentProblem
+from streamgauge.install_hint import install_command
 from streamgauge.jvm.java import find_java
 from streamgauge.model import Job, ProcessSpec, Ready, Stop
 
@@ -90,7 +91,7 @@ def home() -> Path:
         raise EnvironmentProblem(
             f"engine flink needs the Python package {PACKAGE}",
             got="it is not installed",
-            hint="pip install 'streamgauge[flink]'",
+            hint=install_command([PACKAGE]),
         ) from None
 
 

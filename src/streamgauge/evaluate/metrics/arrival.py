@@ -14,6 +14,7 @@ from streamgauge.evaluate.metrics.throughput import Stamps
 from streamgauge.evaluate.metrics.trend import Series, Slope
 from streamgauge.evaluate.tally import Floats
 from streamgauge.model import NS_PER_MS, NS_PER_S, TRANSPORT_GROUP
+from streamgauge.notices import Notice, notice
 
 SHORTFALL_SHARE = 0.01
 """Of the offered rate: what has not arrived must grow by less."""
@@ -22,7 +23,7 @@ _BLAMES_SERVER = re.compile(r"the ([\w -]+) did not take the load: ")
 
 
 def server_blamed(reason: str) -> str:
-    """What took the load too slowly, where that is the reason: the transport's word for its server. Else empty."""
+    """The server that took the load too slowly, as the transport calls it, if that is the reason; else empty."""
     match = _BLAMES_SERVER.match(reason)
     return match[1] if match else ""
 
@@ -42,22 +43,21 @@ class Shortfall:
     def is_generators(self) -> bool:
         return self.sent.per_s > self.slope.per_s / 2
 
-    def reasons(self) -> list[str]:
+    def reasons(self) -> list[Notice]:
         if self.slope.low < self.limit_per_s:
             return []
-        what = (
-            "the generator did not send the load" if self.is_generators else f"the {self.server} did not take the load"
-        )
-        return [f"{what}: what was offered and had not arrived {self._grew()}"]
+        if self.is_generators:
+            return [notice("generator-behind", growth=self._growth())]
+        return [notice("server-behind", server=self.server, growth=self._growth())]
 
-    def warnings(self) -> list[str]:
+    def warnings(self) -> list[Notice]:
         if self.slope.low >= self.limit_per_s or self.slope.high < self.limit_per_s:
             return []
-        return [f"cannot tell whether the {self.server} took the whole load: offered − appended {self._grew()}"]
+        return [notice("arrival-uncertain", server=self.server, growth=self._growth())]
 
-    def _grew(self) -> str:
+    def _growth(self) -> str:
         return (
-            f"grew by {self.slope.per_s:.1f} records/s ({self.slope.low:.1f} to {self.slope.high:.1f}); the limit is "
+            f"{self.slope.per_s:.1f} records/s ({self.slope.low:.1f} to {self.slope.high:.1f}); the limit is "
             f"{100 * SHORTFALL_SHARE:g} % of the offered rate, {self.limit_per_s:.1f}"
         )
 

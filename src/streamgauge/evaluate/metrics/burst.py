@@ -16,6 +16,7 @@ from streamgauge.evaluate.metrics.throughput import Stamps
 from streamgauge.evaluate.tally import MATCHED, Tally
 from streamgauge.model import NS_PER_MS, NS_PER_S
 from streamgauge.model.summary import BurstFigures, OneBurst
+from streamgauge.notices import Notice, notice
 
 WIDE_MS, WIDER_MS = 250.0, 75.0
 """A burst is wide above the first, or when it took that much longer than planned if that is more."""
@@ -46,24 +47,15 @@ class SingleBurst:
             caught_up_s=_round(self.caught_up_s),
         )
 
-    def reasons(self) -> list[str]:
+    def reasons(self) -> list[Notice]:
         if self.appended >= SENT_SHARE * self.records:
             return []
-        return [
-            f"the backlog was not there when the engine was started: {self.appended} of its {self.records} records "
-            f"had been appended; the limit is {100 * SENT_SHARE:g} %"
-        ]
+        return [notice("backlog-incomplete", appended=self.appended, records=self.records, limit=100 * SENT_SHARE)]
 
-    def warnings(self) -> list[str]:
-        messages = [
-            "records that were sent while the engine started and caught up waited for it: the latencies tell how long, "
-            "not how fast the engine is"
-        ]
+    def warnings(self) -> list[Notice]:
+        messages = [notice("burst-latencies")]
         if self.open_results:
-            messages.append(
-                f"the engine did not catch up: {self.open_results} of the {self.results} results of the backlog had no "
-                "right answer when the run ended"
-            )
+            messages.append(notice("did-not-catch-up", open=self.open_results, results=self.results))
         return messages
 
 
@@ -105,20 +97,21 @@ class PeriodicBursts:
             p99_peak_ms=_median([burst.p99_peak_ms for burst in self.bursts]),
         )
 
-    def reasons(self) -> list[str]:
+    def reasons(self) -> list[Notice]:
         if self.wide <= WIDE_SHARE * len(self.bursts):
             return []
-        return [f"{self._wide_in_words()}; the limit is {100 * WIDE_SHARE:g} % of them"]
+        return [notice("bursts-too-wide", **self._widths(), limit=100 * WIDE_SHARE)]
 
-    def warnings(self) -> list[str]:
-        return [self._wide_in_words()] if self.wide and not self.reasons() else []
+    def warnings(self) -> list[Notice]:
+        return [notice("some-bursts-wide", **self._widths())] if self.wide and not self.reasons() else []
 
-    def _wide_in_words(self) -> str:
-        widest_ms = max(burst.width_ms or 0.0 for burst in self.bursts)
-        return (
-            f"{self.wide} of {len(self.bursts)} bursts took longer than {self.wide_limit_ms:g} ms to send, "
-            f"the longest {widest_ms:.1f} ms"
-        )
+    def _widths(self) -> dict[str, float]:
+        return {
+            "wide": self.wide,
+            "bursts": len(self.bursts),
+            "limit_ms": self.wide_limit_ms,
+            "widest_ms": max(burst.width_ms or 0.0 for burst in self.bursts),
+        }
 
 
 Bursts = SingleBurst | PeriodicBursts

@@ -41,7 +41,7 @@ def largest_step_ms(samples: Sequence[ClockSample], moments: Moments) -> float |
     """The largest certain step of the real-time clock during the run; None when it was not watched.
 
     Real time minus monotonic time changes only when the clock is set. Each sample is uncertain by half its
-    bracket; what two samples' uncertainty may explain is no step.
+    bracket; a difference that the uncertainty of two samples explains is not a step.
     """
     steps = []
     for before, after in pairwise(samples):
@@ -54,7 +54,7 @@ def largest_step_ms(samples: Sequence[ClockSample], moments: Moments) -> float |
 
 
 def transport_bound(ledger: Ledger, probe_appended_ms: Ints) -> Bound | None:
-    """What sending and acknowledging tell of the transport's clock; None without acknowledged records.
+    """Bounds of the transport's clock from when records were sent and acknowledged; None without acknowledged records.
 
     A record was appended after it was sent and before it was acknowledged. Its stamp is cut to the
     millisecond, so the true one lies up to 1 ms later.

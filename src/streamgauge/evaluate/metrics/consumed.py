@@ -1,4 +1,4 @@
-"""What the positions that were noted during a run tell: how much of the input the engine had consumed, and when."""
+"""How much of the input the engine had consumed, and when, by the positions that were sampled during a run."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from streamgauge.rundir import RunDir
 
 
 def is_reported(run: RunDir) -> bool:
-    """Whether the run has a position that says how much was consumed."""
+    """Whether any sample has a consumed position."""
     return last_consumed(run.samples(PositionsSample)) is not None
 
 
@@ -37,7 +37,7 @@ def with_unanswered_inputs(
 
 
 def with_consumed_backlog(run: RunDir, facts: Facts, moments: Moments, figures: Figures) -> Figures:
-    """The figures with the backlog that the engine's positions show: nothing else tells which inputs are done."""
+    """The figures with the backlog that the engine's positions show: nothing else shows which inputs are done."""
     backlog = consumed_backlog(run.samples(PositionsSample), [stream.name for stream in facts.inputs], moments)
     if not any(value is not None for value in backlog):
         return replace(figures, backlog_measured=NO_SERIES, waiting_measured=NO_SERIES)

@@ -1,4 +1,4 @@
-"""The load that certifies itself: how late each record left, and whether that spoils the measurement."""
+"""How late each record of the load left, and whether that makes the run INVALID."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from streamgauge.evaluate.facts import Facts, Moments
 from streamgauge.evaluate.metrics.latency import Distribution
 from streamgauge.evaluate.tally import Ints
 from streamgauge.model import NS_PER_MS, NS_PER_S
+from streamgauge.notices import Notice, notice
 from streamgauge.rundir import LEDGER_COLUMNS as COLUMNS
 from streamgauge.rundir import RunDir
 from streamgauge.stored import damaged
@@ -21,6 +22,10 @@ SENT_SHARE = 0.999
 
 class LedgerProblem(Exception):
     """The load worker left no ledger."""
+
+    def __init__(self, notice: Notice) -> None:
+        super().__init__(notice)
+        self.notice = notice
 
 
 @dataclass(frozen=True)
@@ -46,7 +51,7 @@ class Ledger:
 
         files = sorted((run.path / "ledger").glob("worker-*.parquet"))
         if not files:
-            raise LedgerProblem("the load worker left no ledger")
+            raise LedgerProblem(notice("no-ledger"))
         try:
             table = pa.concat_tables([pq.read_table(file, columns=list(COLUMNS)) for file in files])
             columns = [np.asarray(table.column(name).to_numpy(), dtype=np.int64) for name in COLUMNS]
@@ -137,40 +142,49 @@ def measure(ledger: Ledger, late: Lateness, facts: Facts, moments: Moments, medi
     )
 
 
-def reasons(generator: Generator, moments: Moments) -> list[str]:
-    """Why the generator spoils the measurement; empty when it does not."""
+def reasons(generator: Generator, moments: Moments) -> list[Notice]:
+    """Why the generator makes the run INVALID; empty when it does not."""
     why = []
     late_max_ms = generator.late_ms.max or 0.0
     if late_max_ms > generator.late_limit_ms:
         why.append(
-            f"the generator was {late_max_ms:.1f} ms late in second {generator.latest_second} of the load; "
-            f"the limit is {generator.late_limit_ms:.1f} ms"
+            notice(
+                "generator-late",
+                late_ms=late_max_ms,
+                second=generator.latest_second,
+                limit_ms=generator.late_limit_ms,
+            )
         )
     if generator.often_late > OFTEN_RECORDS * generator.late_ms.count:
         why.append(
-            f"the generator was more than {generator.often_limit_ms:.1f} ms late for "
-            f"{100 * generator.often_late / generator.late_ms.count:.2f} % of the records; the limit is "
-            f"{100 * OFTEN_RECORDS:g} %"
+            notice(
+                "generator-often-late",
+                often_ms=generator.often_limit_ms,
+                percent=100 * generator.often_late / generator.late_ms.count,
+                limit=100 * OFTEN_RECORDS,
+            )
         )
     # Where the run was cut short (its engine died), the generator was stopped and is not to blame.
     if not moments.cut_short and generator.sent_in_time < SENT_SHARE * generator.offered:
         why.append(
-            f"the generator sent {generator.sent_in_time} of the {generator.offered} records of the measured interval "
-            f"in time; the limit is {100 * SENT_SHARE:g} %"
+            notice(
+                "generator-sent-too-little",
+                sent=generator.sent_in_time,
+                offered=generator.offered,
+                limit=100 * SENT_SHARE,
+            )
         )
     if generator.errors_measured:
-        why.append(f"{generator.errors_measured} records of the measured interval could not be delivered")
+        why.append(notice("undelivered", count=generator.errors_measured))
     return why
 
 
-def warnings(generator: Generator) -> list[str]:
+def warnings(generator: Generator) -> list[Notice]:
     """What the reader should know although it is within the limits."""
     messages = []
     late_max_ms = generator.late_ms.max or 0.0
     if OFTEN_MS < late_max_ms <= generator.late_limit_ms:
-        messages.append(
-            f"the generator was up to {late_max_ms:.1f} ms late, worst in second {generator.latest_second} of the load"
-        )
+        messages.append(notice("generator-nearly-late", late_ms=late_max_ms, second=generator.latest_second))
     if generator.errors and not generator.errors_measured:
-        messages.append(f"{generator.errors} records outside the measured interval could not be delivered")
+        messages.append(notice("undelivered-outside", count=generator.errors))
     return messages

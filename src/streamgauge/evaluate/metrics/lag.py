@@ -26,7 +26,7 @@ def backlog_per_second(tally: Tally, seconds: int) -> Floats:
     inputs = tally.new_inputs
     arrived = mean_level(tally.appended_second[counted], inputs[counted], tally.appended_rest_ms[counted], seconds)
     done = mean_level(settled_second[answered], inputs[answered], tally.answered_rest_ms[answered], seconds)
-    # Whole milliseconds of whole inputs: what is left of a rounded sum is no backlog.
+    # Whole milliseconds of whole inputs: the remainder of a rounded sum is not a backlog.
     return np.round(arrived - done, DECIMALS)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from streamgauge.evaluate.facts import Facts
 from streamgauge.evaluate.recorded import batches
 from streamgauge.model import NS_PER_MS, NS_PER_S
+from streamgauge.notices import Notice, notice
 from streamgauge.rundir import RunDir
 
 BYTES_PER_MB = 1_000_000
@@ -26,14 +27,12 @@ class Processing:
     by_consumed: bool = False
     """Whether the end is when everything was known to be consumed."""
 
-    def warnings(self) -> list[str]:
+    def warnings(self) -> list[Notice]:
         if not self.by_consumed:
             return []
         if self.seconds is None:
-            return [
-                "the throughput is not known: not every record has a result, and nobody told when all were consumed"
-            ]
-        return ["not every record has a result: the throughput counts until all were consumed, looked at once a second"]
+            return [notice("throughput-unknown")]
+        return [notice("throughput-by-consumption")]
 
     def figures(self) -> dict[str, Any]:
         per_s = None if not self.seconds else self.records / self.seconds
@@ -70,7 +69,7 @@ def measure(
     by_consumed = answered < records
     if by_consumed:
         last_ms = None if consumed_ms is None else max(consumed_ms, last_ms or 0.0)
-    # An engine may publish before it says that it is ready.
+    # An engine may publish before it reports that it is ready.
     begin_ns = ready_ns if first_ms is None else min(ready_ns, first_ms * NS_PER_MS)
     seconds = None if last_ms is None else max(last_ms * NS_PER_MS - begin_ns, NS_PER_MS) / NS_PER_S
     return Processing(records, size, (ready_ns - start_ns) / NS_PER_S, seconds, by_consumed)

@@ -1,4 +1,4 @@
-"""How a run took its faults: the outage of its output, and when latency and backlog were back to what they had been."""
+"""How a run handled its faults: the outage of its output, and when latency and backlog were back to normal."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from streamgauge.evaluate.tally import Floats, Ints, Tally
 from streamgauge.model import NS_PER_MS, NS_PER_S
 from streamgauge.model.outcome import FaultRecord
 from streamgauge.model.summary import FaultFigures
+from streamgauge.notices import Notice, notice
 
 LATE_S = 1.0
 """A fault that acted later than this is not the one that was asked for."""
@@ -26,7 +27,7 @@ DECIMALS = 3
 
 @dataclass(frozen=True)
 class Recovery:
-    """How one fault was taken. Seconds count from the moment it acted; None: never in this run, or not to be told."""
+    """How the system handled one fault. Seconds count from the moment it acted; None: never in this run, or unknown."""
 
     outage_s: float | None = None
     gap_before_s: float | None = None
@@ -58,7 +59,8 @@ class Seen:
     latencies_ms: Sequence[float | None]
     """The p99 of the results anchored in each second."""
     settled_s: int
-    """From this second on, results were answered when the first fault had acted: their latency is no former one."""
+    """From this second on, results were answered after the first fault had acted: their latency is not part of the
+    baseline."""
     backlog: Sequence[float] | Floats
     """The mean of each second."""
     partitions_ms: Sequence[Ints] = ()
@@ -103,49 +105,48 @@ def acted_ns(record: FaultRecord) -> int:
     return record.acted_ns
 
 
-def reasons(facts: Facts) -> list[str]:
-    """Why a fault spoils the measurement; empty when all did what they were meant to."""
+def reasons(facts: Facts) -> list[Notice]:
+    """Why a fault makes the run INVALID; empty when all faults acted as planned."""
     why = []
     for record in facts.faults:
         if not record.took_effect:
-            why.append(f"the fault {record.fault!r} did not take effect: {record.why_not}")
+            why.append(notice("fault-without-effect", fault=record.fault, why=record.why_not))
             continue
         late_s = (acted_ns(record) - (record.planned_ns or 0)) / NS_PER_S
         if late_s > LATE_S:
-            why.append(f"the fault {record.fault!r} acted {late_s:.1f} s late; the limit is {LATE_S:g} s")
+            why.append(notice("fault-late", fault=record.fault, late_s=late_s, limit_s=LATE_S))
         if record.verb == "kill" and facts.manifest.group_of(record.role) not in ("engine", None):
-            why.append(f"the fault {record.fault!r} ended what is not under test: nothing is measured without it")
+            why.append(notice("fault-outside-engine", fault=record.fault))
     return why
 
 
-def warnings(facts: Facts) -> list[str]:
+def warnings(facts: Facts) -> list[Notice]:
     if not acted(facts):
         return []
-    return ["latencies, backlog and whether the rate was sustained are those of a run with faults; drift is not judged"]
+    return [notice("ran-with-faults")]
 
 
-def silent_warnings(measured: Sequence[FaultFigures]) -> list[str]:
-    """Faults after which a part of the output stayed silent while the rest went on."""
+def silent_warnings(measured: Sequence[FaultFigures]) -> list[Notice]:
+    """Faults after which a part of the output stayed silent while the rest continued."""
     return [
-        f"{fault.partitions_silent} of {fault.partitions} output partitions produced no output any more after "
-        f"the fault {fault.fault!r}"
+        notice("partitions-silent", silent=fault.partitions_silent, partitions=fault.partitions, fault=fault.fault)
         for fault in measured
         if fault.partitions_silent and fault.first_output_s is not None
     ]
 
 
-def failures(measured: Sequence[FaultFigures], unfinished: int) -> list[str]:
-    """Why a system that neither died nor lost anything for certain did not take its faults: it stayed silent."""
-    # Where nothing was measured (an interrupted run), nobody knows whether anything came out.
+def failures(measured: Sequence[FaultFigures], unfinished: int) -> list[Notice]:
+    """Why a system that neither died nor certainly lost anything did not survive its faults: it stayed silent."""
+    # Where nothing was measured (an interrupted run), it is unknown whether there was output.
     known = [fault for fault in measured if fault.took_effect and fault.latency is not None]
     last = max(known, key=lambda fault: fault.acted_s or 0.0, default=None)
     if last is None or last.first_output_s is not None or not unfinished:
         return []
-    return [f"nothing came out any more after the fault {last.fault!r}: {unfinished} results are unfinished"]
+    return [notice("silent-after-fault", fault=last.fault, unfinished=unfinished)]
 
 
 def measure(facts: Facts, moments: Moments | None, seen: Seen | None) -> list[FaultFigures]:
-    """What the summary says of each fault, in the order in which they were asked for."""
+    """The figures of each fault, in the order of the command line."""
     return [
         FaultFigures(
             fault=record.fault,
@@ -215,7 +216,7 @@ def _by_partition(seen: Seen, moments: Moments, at_ns: int, first_ns: int, until
 
     A partition with fewer than two outputs before the first fault is not judged: it may be silent by nature.
     """
-    # Nothing is owed after the load: the quiet time of the drain is no outage.
+    # Nothing is due after the load: the quiet time of the drain is not an outage.
     over_ns = min(moments.drain_end_ns, moments.load_end_ns)
     at_ms, until_ms, over_ms = (ns / NS_PER_MS for ns in (at_ns, until_ns, over_ns))
     judged = [

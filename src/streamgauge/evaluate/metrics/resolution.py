@@ -7,6 +7,8 @@ from dataclasses import asdict, dataclass, replace
 
 from streamgauge.evaluate.metrics.clock import Bound
 from streamgauge.evaluate.metrics.latency import Distribution
+from streamgauge.model.latency import LATENCY_NAMES
+from streamgauge.notices import Notice, notice
 
 STAMP_MS = 1.0
 """Both moments of a latency are cut to whole milliseconds."""
@@ -42,7 +44,7 @@ def measure(bound: Bound | None, visible_ms: Mapping[str, float | None] | None) 
 
 
 def figures(resolutions: Mapping[str, Resolution]) -> dict[str, dict[str, float | None]]:
-    """What the summary says of it."""
+    """As in the summary."""
     return {
         kind: {name: None if value is None else round(value, 3) for name, value in asdict(resolution).items()}
         for kind, resolution in resolutions.items()
@@ -54,15 +56,21 @@ def warnings(
     latencies: Mapping[str, Distribution],
     unknown_kinds: Iterable[str],
     server: str,
-) -> list[str]:
-    """The medians for which the clocks are not known exactly enough. ``server`` is the transport's word for its own."""
+) -> list[Notice]:
+    """The medians for which the clocks are not known exactly enough. ``server`` is what the transport calls it."""
     messages = []
     for kind in ("total", "latest"):
         clock_ms, p50_ms = resolutions[kind].clock, latencies[kind].percentile(500)
         if kind in unknown_kinds or not clock_ms or p50_ms is None or clock_ms <= CLOCK_SHARE * p50_ms:
             continue
         messages.append(
-            f"the offset between the clocks of {server} and load worker is known only to within {clock_ms:.1f} ms, "
-            f"more than {100 * CLOCK_SHARE:g} % of the median {kind} latency ({p50_ms:.1f} ms)"
+            notice(
+                "clock-offset-unsure",
+                server=server,
+                clock_ms=clock_ms,
+                limit=100 * CLOCK_SHARE,
+                kind=LATENCY_NAMES[kind],
+                p50_ms=p50_ms,
+            )
         )
     return messages

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from streamgauge.evaluate.facts import Facts, Moments
 from streamgauge.model import NS_PER_MS, NS_PER_S
 from streamgauge.model.samples import MachineSample, ResourceSample, SampleKind
+from streamgauge.notices import Notice, notice
 
 BUSY_SHARE = 0.9
 STEAL_SHARE = 0.05
@@ -73,18 +74,18 @@ def _highest_sum(values: Iterable[tuple[int, float | None]]) -> float | None:
     return max(held.values(), default=None)
 
 
-def machine_warnings(samples: Sequence[MachineSample]) -> list[str]:
-    """What the machine's own figures say against the measurement."""
+def machine_warnings(samples: Sequence[MachineSample]) -> list[Notice]:
+    """Signs of a machine that was too busy for the measurement."""
     messages = []
     busy = _mean(sample.cpu_busy for sample in samples)
     steal = _mean(sample.steal for sample in samples)
     pressure = _mean(sample.psi_cpu_some for sample in samples)
     if busy is not None and busy > BUSY_SHARE:
-        messages.append(f"the machine was busy: {100 * busy:.0f} % of all cores in the measured interval")
+        messages.append(notice("machine-busy", percent=100 * busy))
     if steal is not None and steal > STEAL_SHARE:
-        messages.append(f"the hypervisor took {100 * steal:.0f} % of the cores in the measured interval")
+        messages.append(notice("cpu-stolen", percent=100 * steal))
     if pressure is not None and pressure > PRESSURE_SHARE:
-        messages.append(f"processes waited for a core {100 * pressure:.0f} % of the time in the measured interval")
+        messages.append(notice("waited-for-core", percent=100 * pressure))
     return messages
 
 

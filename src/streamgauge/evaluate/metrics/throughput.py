@@ -21,7 +21,7 @@ OUTPUT_COLUMNS = ["partition", "offset", "appended_ms"]
 
 @dataclass(frozen=True)
 class Stamps:
-    """What the recorded streams say without being matched."""
+    """Figures of the recorded streams that need no matching."""
 
     appended_per_second: Ints
     output_per_second: Ints

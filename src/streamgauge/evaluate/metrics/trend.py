@@ -11,7 +11,7 @@ import numpy as np
 from streamgauge.evaluate.tally import Floats, Ints
 
 LEAST_SECONDS = 5
-"""Fewer points than this say nothing about a slope."""
+"""Fewer points than this give no slope."""
 MOST_POINTS = 2000
 
 
@@ -48,7 +48,7 @@ class Series:
         )
 
     def slope(self) -> Slope | None:
-        """The trend; None when the series is too short to tell."""
+        """The trend; None when the series is too short."""
         from scipy.stats import theilslopes
 
         step = math.ceil(len(self) / MOST_POINTS) or 1
