@@ -92,7 +92,7 @@ def test_without_a_reference_the_latency_is_as_the_output_says(spark: Any, tmp_p
     assert summary.rate_per_s.output == 9.5
     assert summary.backlog.end == 4
     assert summary.warnings[0].startswith("unvalidated: the script has no reference")
-    assert "as the output says" in summary.warnings[1]
+    assert "whose n_seq it carries" in summary.warnings[1]
 
 
 def test_without_reference_and_n_seq_the_backlog_is_what_is_left(spark: Any, tmp_path: Path) -> None:
