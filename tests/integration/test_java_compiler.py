@@ -49,10 +49,10 @@ def test_classes_are_compiled_once(sources: Path) -> None:
     ("wrong", "complaint"),
     [("int n = missing;", "missing cannot be resolved"), ("int unused = 1;", "unused is not used")],
 )
-def test_a_mistake_or_a_warning_gives_the_compilers_own_words(sources: Path, wrong: str, complaint: str) -> None:
+def test_an_error_or_a_warning_shows_the_compilers_output(sources: Path, wrong: str, complaint: str) -> None:
     main = sources / "test" / "Main.java"
     main.write_text(GOOD.replace("streamgauge.Protocol.ready();", wrong))
-    with pytest.raises(EnvironmentProblem, match="does not compile") as problem:
+    with pytest.raises(EnvironmentProblem, match="cannot compile the Java sources") as problem:
         compile_java("test", sources, libraries(), lambda _: None)
     assert complaint in problem.value.message()
     assert str(main) in problem.value.message()

@@ -44,12 +44,12 @@ def test_nothing_is_repartitioned_and_no_topic_is_left(
 
 
 def test_a_setting_that_kafka_does_not_know_is_refused(measure: Measure) -> None:
-    with pytest.raises(UsageError, match=r"knows no setting producer\.linger\.mss"):
+    with pytest.raises(UsageError, match=r"unknown Kafka Streams setting: producer\.linger\.mss"):
         measure("kafka-streams", **{"producer.linger.mss": "1"})
 
 
 @pytest.mark.full
-def test_a_value_that_kafka_refuses_is_told(measure: Measure) -> None:
+def test_a_value_that_kafka_refuses_is_reported(measure: Measure) -> None:
     _, summary = measure("kafka-streams", **{"producer.acks": "9"})
     assert summary.verdict == "FAILED"
     assert any(re.match("process streams-1 .*acks", reason) for reason in summary.reasons)

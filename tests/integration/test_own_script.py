@@ -93,7 +93,7 @@ def test_a_script_without_reference_is_unvalidated(run_script: RunScript, tmp_pa
     ("build", "says"),
     [
         ('return source.select("nothing")', 'line 2: return source.select("nothing")'),
-        ('return source.groupBy("key").count()', "Spark does not take the query that build returned"),
+        ('return source.groupBy("key").count()', "Spark rejects the query that build returned"),
     ],
 )
 def test_a_build_that_cannot_run_is_told_before_there_is_load(
