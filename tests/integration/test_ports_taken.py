@@ -81,7 +81,7 @@ def test_taken_twice(
 ) -> None:
     thief = Thief(monkeypatch, group, times=2)
     steal.append(thief)
-    with pytest.raises(EnvironmentProblem, match="another program took a port"):
+    with pytest.raises(EnvironmentProblem, match="in use by another program"):
         run_scenario(request(engine, tmp_path / "run"), thief)
     assert len(thief.held) == 2
     assert not (tmp_path / "run" / "summary.json").exists()
