@@ -113,7 +113,7 @@ class RunDir:
         format_number = stored.read_object(run.manifest_path).get("format")
         if format_number != FORMAT:
             raise UsageError(
-                "the run directory has a format that this version cannot read",
+                "the run directory has a format that this version does not read",
                 where=run.manifest_path,
                 got=format_number,
                 expected=FORMAT,

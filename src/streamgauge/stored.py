@@ -99,7 +99,7 @@ def read_format(path: Path, known: int) -> dict[str, Any]:
     content = read_object(path)
     if content.get("format") != known:
         raise UsageError(
-            f"{path.name} has a format that this version cannot read",
+            f"{path.name} has a format that this version does not read",
             where=path,
             got=content.get("format"),
             expected=known,

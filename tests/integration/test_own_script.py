@@ -114,7 +114,7 @@ def test_a_build_that_cannot_run_is_told_before_there_is_load(
     ("arguments", "says"),
     [
         (("--script", "none.py"), "No such file"),
-        (("--script", str(EXAMPLE), "--engine", "echo"), "engine echo takes no script"),
+        (("--script", str(EXAMPLE), "--engine", "echo"), "engine echo does not support scripts"),
     ],
 )
 def test_what_is_seen_before_anything_starts(tmp_path: Path, arguments: tuple[str, ...], says: str) -> None:

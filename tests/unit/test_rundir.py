@@ -83,7 +83,7 @@ def test_a_new_run_has_its_script_under_that_name(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("content", "says"),
-    [(None, "not a run directory"), ('{"format": 99}', "cannot read"), ("{", "not JSON")],
+    [(None, "not a run directory"), ('{"format": 99}', "does not read"), ("{", "not JSON")],
 )
 def test_refuses_what_it_cannot_read(tmp_path: Path, content: str | None, says: str) -> None:
     if content is not None:
