@@ -117,15 +117,15 @@ def positions(second: int, behind_per_s: int = 1) -> PositionsSample:
 
 
 MISTAKES = [
-    ("return inputs['flow'].count()", "must return an ordinary (batch) DataFrame"),
-    ("return inputs['flow'].select('n_seq')", "has no column id, which key names"),
-    ("return inputs['flow'].selectExpr('key AS id')", "does not say which inputs are behind a row"),
+    ("return inputs['flow'].count()", "must return a batch DataFrame"),
+    ("return inputs['flow'].select('n_seq')", "lacks the key column id"),
+    ("return inputs['flow'].selectExpr('key AS id')", "does not identify the inputs of its rows"),
     ("return inputs['flow'].selectExpr('n_seq', 'key AS id', '1 AS n', '2 AS n')", "several columns named n"),
     ("return inputs['flow'].selectExpr('key AS id', '1 AS inputs')", "has no appended_max_ms"),
     ("return inputs['flow'].select('nothing')", "line 12: return inputs['flow'].select('nothing')"),
     ("return inputs['flows']", "KeyError: 'flows'"),
-    ("return inputs['flow'].selectExpr('n_seq + 9999 AS n_seq', 'key AS id')", "a row that no input is behind"),
-    ("return inputs['flow'].selectExpr('n_seq', 'nullif(key, key) AS id')", "a row without id, which key names"),
+    ("return inputs['flow'].selectExpr('n_seq + 9999 AS n_seq', 'key AS id')", "a row without inputs"),
+    ("return inputs['flow'].selectExpr('n_seq', 'nullif(key, key) AS id')", "a row without id, a key column"),
     ("import no_such_module", "No module named 'no_such_module'"),
     ("raise SystemExit('enough')", "SystemExit: enough"),
     (
@@ -198,14 +198,14 @@ def test_what_build_returns_is_written_as_it_is_or_as_json(stream: Any) -> None:
     assert messages(stream.selectExpr("text AS value"), (), "my.py").columns == ["value"]
     as_json = messages(stream, ("id", "n"), "my.py")
     assert as_json.dtypes == [("key", "string"), ("value", "string")]
-    with pytest.raises(UsageError, match=r"no column window_end_ms, which key names(.|\n)*got: columns n, id, text"):
+    with pytest.raises(UsageError, match=r"key names a column .*: window_end_ms(.|\n)*got: columns n, id, text"):
         messages(stream, ("id", "window_end_ms"), "my.py")
 
 
 @pytest.mark.parametrize(
     ("make", "says"),
     [
-        (lambda stream: None, "no DataFrame"),
+        (lambda stream: None, "must return a DataFrame"),
         (lambda stream: stream.sparkSession.range(3), "a batch DataFrame"),
         (lambda stream: stream.selectExpr("n AS value"), "value is bigint"),
         (lambda stream: stream.selectExpr("n AS key", "text AS value"), "key is bigint"),
