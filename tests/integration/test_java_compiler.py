@@ -1,4 +1,4 @@
-"""The compiler that is a jar, on real sources."""
+"""The compiler jar, on real sources."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ public final class Main {
 
 @pytest.fixture
 def sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An engine's sources; classes go to a cache of their own, the jars stay where they are."""
+    """An engine's sources, with a separate cache for classes but the usual jars."""
     jars.fetch(["java"])
     kept = dirs.cache_dir() / "jars"
     (tmp_path / "cache").mkdir()
