@@ -44,14 +44,12 @@ class Values(Strict):
     rate_per_s: Annotated[int, Field(ge=0, le=RATE_MAX)] = Field(
         default=0, description="records per second, all streams together"
     )
-    warmup_s: Annotated[float, Field(ge=0, le=WEEK_S)] = Field(
-        default=0.0, description="load before the measured interval, s"
-    )
+    warmup_s: Annotated[float, Field(ge=0, le=WEEK_S)] = Field(default=0.0, description="length of the warm-up, s")
     measured_s: Annotated[float, Field(ge=0, le=WEEK_S)] = Field(
         default=0.0, description="length of the measured interval, s"
     )
     records: Annotated[int, Field(ge=0, le=10**10)] = Field(
-        default=0, description="preloaded: records sent before the engine starts"
+        default=0, description="for shape preloaded: records sent before the engine starts"
     )
     partitions: Annotated[int, Field(ge=1, le=1000)] = Field(
         description="partitions per stream", json_schema_extra={"harder": "less"}
@@ -64,14 +62,18 @@ class Values(Strict):
     )
     shape: ShapeName = Field(default="constant", description="how the rate changes over the run")
     arrivals: Arrivals = Field(default="even", description="evenly spaced, or random (a Poisson process)")
-    steps_per_s: list[Rate] = Field(default=[], description="steps: rates of equal parts of the measured interval")
-    to_per_s: Annotated[int, Field(ge=0, le=RATE_MAX)] = Field(
-        default=0, description="ramp: final rate; fluctuating: low rate"
+    steps_per_s: list[Rate] = Field(
+        default=[], description="for shape steps: rates of equal parts of the measured interval"
     )
-    burst_records: Annotated[int, Field(ge=0, le=10**9)] = Field(default=0, description="records per burst")
-    burst_s: Annotated[float, Field(ge=0, le=WEEK_S)] = Field(default=0.0, description="duration of a burst, s")
+    to_per_s: Annotated[int, Field(ge=0, le=RATE_MAX)] = Field(
+        default=0, description="for shape ramp: final rate; for shape fluctuating: low rate"
+    )
+    burst_records: Annotated[int, Field(ge=0, le=10**9)] = Field(default=0, description="for bursts: records per burst")
+    burst_s: Annotated[float, Field(ge=0, le=WEEK_S)] = Field(
+        default=0.0, description="for bursts: duration of a burst, s"
+    )
     burst_every_s: Annotated[float, Field(ge=0, le=WEEK_S)] = Field(
-        default=0.0, description="time between the starts of two bursts, s"
+        default=0.0, description="for shape periodic-burst: time between the starts of two bursts, s"
     )
     rising_warmup: bool = Field(
         default=False, description="let the rate rise from 0 during the warm-up, so that a cold engine can keep up"

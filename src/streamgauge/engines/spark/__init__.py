@@ -50,7 +50,7 @@ class SparkOptions(BaseModel):
         "auto",
         description="output mode; auto = update for running results and in real-time mode, append otherwise",
     )
-    state_store: Literal["rocksdb", "memory"] = Field("rocksdb", description="state store")
+    state_store: Literal["rocksdb", "memory"] = Field("rocksdb", description="where state is kept between batches")
     changelog: bool = Field(True, description="for RocksDB: write a changelog per batch instead of full snapshots")
     retained_batches: Annotated[int, Field(ge=1)] = Field(
         2, description="batches whose logs and state are kept; Spark's default is 100"
@@ -72,7 +72,7 @@ class SparkOptions(BaseModel):
         100, description="time a task waits for a data-local slot, ms"
     )
     gc: Literal["G1", "Parallel", "Serial"] = Field("G1", description="garbage collector of the driver")
-    cores: Annotated[int, Field(ge=1)] = Field(2, description="task slots without a master")
+    cores: Annotated[int, Field(ge=1)] = Field(2, description="task slots, if master is empty")
     shuffle_partitions: Annotated[int, Field(ge=0)] = Field(0, description="shuffle partitions; 0 = one per core")
     heap_mb: Annotated[int, Field(ge=256)] = Field(1024, description="heap of the driver, MB")
     master: str = Field("", description="Spark master to connect to; empty = local[cores]")

@@ -28,5 +28,5 @@ class StatefulParameters(TrafficParameters):
 
 class SlidingParameters(StatefulParameters):
     lookbacks_s: Annotated[list[Annotated[int, Field(ge=1, le=60)]], Field(min_length=1, max_length=4)] = Field(
-        description="how far back the seconds are that each second is compared with, s"
+        description="distances to the earlier seconds that each second is compared with, s"
     )
