@@ -1,10 +1,10 @@
-"""How exact the measured latency is: `echo` with a known delay, against the floor that delay 0 shows.
+"""Accuracy of the measured latency: `echo` with a known delay, against the floor at delay 0.
 
     python bench/accuracy.py [--runs 5]
 
-Per run: delay 0, 20, 250 ms and a seeded bimodal one (20 ms, and 250 ms for one record in five), interleaved. Judged
-is the median over the runs: p50 of `latest` within ±3 ms of the delay beyond the floor, p99 within ±(3 ms + the
-floor's own p99 − p50).
+Per run: delay 0, 20, 250 ms and a seeded bimodal one (20 ms, and 250 ms for one record in five), interleaved. The
+median over the runs counts: p50 of the processing latency (`latest`) within ±3 ms of the delay plus the floor, p99
+within ±(3 ms + the floor's own p99 − p50).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from streamgauge.run.runner import run_scenario
 from streamgauge.studies import scenario as scenarios
 
 CASES: dict[str, tuple[dict[str, str], float, float]] = {
-    # options of echo, what p50 and p99 must be beyond the floor
+    # options of echo, expected p50 and p99 above the floor
     "0 ms": ({"delay_ms": "0"}, 0.0, 0.0),
     "20 ms": ({"delay_ms": "20"}, 20.0, 20.0),
     "250 ms": ({"delay_ms": "250"}, 250.0, 250.0),

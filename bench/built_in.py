@@ -1,10 +1,10 @@
-"""What the Spark engine costs through streamgauge, against the same query in a plain PySpark script.
+"""Cost of the Spark engine in streamgauge, compared with the same query in a plain PySpark script.
 
     python bench/built_in.py [--pairs 5] [--records 1000000] [--stages tumbling parse]
 
-A backlog lies in one broker. Both sides get it in turn, in fresh processes, with the same Spark settings and the same
-heap, and work until the last result is out. Compared are the CPU seconds of all their processes per million records,
-start included; the seconds that it took are printed beside them, as records per second.
+Both sides process the same backlog from one broker in turn, in fresh processes, with the same Spark settings and heap,
+until the last result is published. The comparison is of the CPU seconds of all processes per million records, including
+startup; throughput is printed as well.
 
 Goal: the median of the ratios of the pairs at most 1.05. Both must publish the same number of results.
 """
@@ -42,13 +42,13 @@ QUIET_S = 6.0
 LOOK_S = 0.2
 DEADLINE_S = 600.0
 WATERMARK_S = 3.0
-"""After this pause the last records let the watermark pass the whole backlog."""
+"""After this pause, the last records move the watermark past the whole backlog."""
 LAST = 100
 
 
 @dataclass(frozen=True)
 class Spent:
-    """What one side needed until its last result."""
+    """What one side used until its last result."""
 
     cpu_s: float
     wall_s: float
@@ -78,7 +78,7 @@ class Bench:
         sender.send(traffic.build(records, LAST), failed.append)
         sender.finish(60)
         if sum(failed):
-            sys.exit(f"{sum(failed)} records of the backlog were not taken")
+            sys.exit(f"{sum(failed)} records of the backlog could not be sent")
 
     def through_streamgauge(self, stage: str) -> Spent:
         job, output = self._job(stage)
@@ -134,7 +134,7 @@ class Bench:
         return job, output
 
     def _measure(self, specs: Sequence[ProcessSpec], output: Stream) -> Spent:
-        """Start them and wait until nothing comes out any more; what was spent after the last result is not counted."""
+        """Start them and wait until the output is quiet; time and CPU after the last result do not count."""
         began = time.monotonic()
         for spec in specs:
             self._supervisor.start(spec)
@@ -156,7 +156,7 @@ class Bench:
         everyone = {process for root in roots for process in (root, *root.children(recursive=True))}
         spent_s = 0.0
         for process in everyone:
-            # Spark's launcher is a shell that comes and goes.
+            # Spark's launcher is a short-lived shell.
             with contextlib.suppress(psutil.NoSuchProcess):
                 times = process.cpu_times()
                 spent_s += times.user + times.system
@@ -164,7 +164,7 @@ class Bench:
 
 
 def compare(bench: Bench, stage: str, records: int, pairs: int) -> bool:
-    """Whether the median ratio keeps the goal and both sides found the same."""
+    """Whether the median ratio meets the goal and both sides have the same number of results."""
     ratios, same = [], True
     for number in range(pairs):
         order = (
@@ -184,7 +184,7 @@ def compare(bench: Bench, stage: str, records: int, pairs: int) -> bool:
     good = ratio <= GOAL_RATIO and same
     print(
         f"{stage}: ratio {ratio:.3f} ({min(ratios):.3f} to {max(ratios):.3f}), goal {GOAL_RATIO}, "
-        f"results {'the same' if same else 'DIFFER'}: {'ok' if good else 'NOT SO'}"
+        f"results {'the same' if same else 'DIFFER'}: {'ok' if good else 'FAILED'}"
     )
     return good
 

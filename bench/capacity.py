@@ -1,9 +1,9 @@
-"""How well the capacity search finds a capacity that is known: `echo`, capped.
+"""How well the capacity search finds a known capacity: `echo` with a cap.
 
     python bench/capacity.py [--searches 5] [--cap 5000] [--resolution 5] [--seconds 20]
 
-Each search is good when its best sustained rate is within ±5 % of the cap and it took at most 8 probes. Four of five
-must be.
+A search is good if its best sustained rate is within ±5 % of the cap and it took at most 8 probes. Four of five must be
+good.
 """
 
 from __future__ import annotations

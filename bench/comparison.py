@@ -1,4 +1,4 @@
-"""Whether a comparison sees what is there and nothing else: `echo` at 250 ms twice, and at 275 ms.
+"""Whether a comparison detects a real difference and no other: `echo` at 250 ms twice, and at 275 ms.
 
     python bench/comparison.py [--runs 5] [--out DIR]
 
@@ -24,7 +24,7 @@ SETS = {"first": "250", "second": "250", "slow": "275"}
 SHORT = {"rate_per_s": "200", "warmup_s": "2", "measured_s": "10", "sustained": "none"}
 
 
-class Aloud(NullReporter):
+class PhasePrinter(NullReporter):
     def phase(self, text: str) -> None:
         if text.startswith("run "):
             print(text, flush=True)
@@ -33,7 +33,7 @@ class Aloud(NullReporter):
 def show(name: str, comparison: Comparison, good: bool) -> None:
     low, high = comparison.interval
     ratio = f"ratio {comparison.ratio:.3f} ({low:.3f} to {high:.3f})"
-    print(f"{name}: {comparison.word}, {ratio}: {'ok' if good else 'NOT SO'}")
+    print(f"{name}: {comparison.word}, {ratio}: {'ok' if good else 'FAILED'}")
     for name, side in (("a", comparison.a), ("b", comparison.b)):
         print(f"  {name}: {' '.join(f'{value:g}' for value in side.values)}")
 
@@ -48,7 +48,7 @@ def main() -> int:
         Request(scenarios.resolve("ospbench/latency", engine="echo", changes={**SHORT, "delay_ms": ms}), out / name)
         for name, ms in SETS.items()
     ]
-    run_interleaved(requests, asked.runs, Aloud())
+    run_interleaved(requests, asked.runs, PhasePrinter())
     equal, slower = compare(out / "first", out / "second"), compare(out / "first", out / "slow")
     low, high = slower.interval
     verdicts = equal.word in ("same", "cannot tell"), slower.word == "slower" and low <= 1.1 <= high

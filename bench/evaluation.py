@@ -1,10 +1,10 @@
-"""How long the evaluation takes, beside DuckDB computing the same figures from the same files.
+"""Duration of the evaluation, compared with DuckDB computing the same figures from the same files.
 
     python bench/evaluation.py [--records 1000000 10000000] [--pipeline ospbench/parse] [--heap-mb 4096]
 
-Prints seconds and the ratio, and fails when the two disagree or the goal is missed. Apart from the session's start, the
-first evaluation of a pipeline and size pays for code generation and the JVM's compiler: it is shown as `first`. The
-goal is judged on the median of those after it, as the evaluator is kept between runs.
+Prints seconds and the ratio, and fails if the two disagree or the goal is missed. The first evaluation of a pipeline
+and size also pays for code generation and JIT compilation: it is shown as `first`. The goal applies to the median of
+the others, because the evaluator is kept between runs.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ RECORDED = ("key", "value", "partition", "offset", "appended_ms")
 
 
 def make_run(path: Path, records: int, pipeline: str) -> RunDir:
-    """A run of 40 s in which a few results are lost, doubled or altered."""
+    """A run of 40 s in which a few results are lost, duplicated or altered."""
     run = RunDir.create(path)
     load = LoadPlan(records // (WARMUP_S + MEASURED_S + TAIL_S), WARMUP_S, MEASURED_S, TAIL_S)
     random = np.random.default_rng(1)
@@ -270,7 +270,7 @@ def disagreements(run: RunDir, spark: dict[str, Any], duck: dict[str, Any]) -> l
     pairs = [(name, spark["results"][name], int(n)) for name, n in zip(names, duck["counts"], strict=True)]
     for kind, theirs in duck["latency_ms"].items():
         shown = [spark["latency_ms"][kind][name] for name in ("p50", "p90", "p99", "p999", "max", "mean")]
-        # Where results are missing, nobody knows the maximum and the mean.
+        # If results are missing, maximum and mean are unknown.
         known = [(place, a, b) for place, (a, b) in enumerate(zip(shown, theirs, strict=True)) if a is not None]
         pairs += [(f"{kind} {place}", a, round(b, 3)) for place, a, b in known]
     shown = [spark["generator"][f"late_{name}_ms"] for name in ("p50", "p99", "max")]
@@ -282,7 +282,7 @@ def disagreements(run: RunDir, spark: dict[str, Any], duck: dict[str, Any]) -> l
             mine[name] for name in ("total_p50", "total_p99", "total_max", "latest_p50", "latest_p99", "latest_max")
         ]
         theirs = [p50, p99, highest, l50, l99, l_highest]
-        # Too few results of a second carry no high percentile.
+        # Too few results in a second for a high percentile.
         known = [(a, b) for a, b in zip(shown, theirs, strict=True) if a is not None]
         pairs += [(f"second {second}", round(a, 3), round(b, 3)) for a, b in known]
     for second, appended, output in duck["rates"]:
@@ -303,7 +303,7 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("--pipeline", nargs="+", default=["ospbench/ingest", "ospbench/parse"])
     parser.add_argument("--heap-mb", type=int, default=2048)
     parser.add_argument("--repeat", type=int, default=4)
-    parser.add_argument("--keep", type=Path, help="keep the run directories there, and use those that are there")
+    parser.add_argument("--keep", type=Path, help="store the run directories here, and reuse existing ones")
     asked = parser.parse_args(argv)
     wrong = 0
     with tempfile.TemporaryDirectory() as scratch:

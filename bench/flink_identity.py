@@ -1,12 +1,12 @@
-"""What the Flink engine's `ingest` costs, against the smallest Flink job that does the same without streamgauge.
+"""Cost of the Flink engine's `ingest`, compared with the smallest Flink job that does the same without streamgauge.
 
     python bench/flink_identity.py [--pairs 5] [--records 1000000] [--warm 4]
 
-Two clusters with the same layout, settings and heaps stand side by side, one with our job and one with
-plain_flink/PlainFlink.java, each with input topics of its own on one broker. They get the same records in turn, always
-in the same order: a side that had two rounds in a row would pay in the second one for what the first one left to do.
-After some rounds that warm both up, compared are the CPU seconds of the TaskManagers per million records, from the
-first record sent to the last one published. Goal: the median of the ratios of the pairs at most 1.05.
+Two clusters with the same layout, settings and heaps run side by side, one with streamgauge's job and one with
+plain_flink/PlainFlink.java, each with its own input topics on one broker. They get the same records in turn, always in
+the same order: in two consecutive rounds, the second would pay for work left over from the first. After some warm-up
+rounds, the comparison is of the CPU seconds of the TaskManagers per million records, from the first record sent to the
+last one published. Goal: a median ratio of the pairs of at most 1.05.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ class Side:
                 return cluster.task_manager(job, classes, role)
 
     def cpu_s(self, records: int, first: int) -> float:
-        """CPU seconds of the TaskManagers while so many records pass, per million."""
+        """CPU seconds of the TaskManagers per million records, while processing ``records`` of them."""
         before_s = self._spent_s()
         traffic = Traffic.for_rate(1, POINTS_FOR_PER_S)
         failed: list[int] = []
@@ -110,7 +110,7 @@ class Side:
         while self._kafka.positions([self._output]).appended["output"] < self._published:
             self._supervisor.check()
             if sum(failed) or time.monotonic() > deadline:
-                sys.exit(f"{self.name}: the records did not come out within {DEADLINE_S:.0f} s")
+                sys.exit(f"{self.name}: the records were not published within {DEADLINE_S:.0f} s")
             time.sleep(LOOK_S)
         return (self._spent_s() - before_s) / records * 1e6
 
@@ -136,7 +136,7 @@ def compare(sides: tuple[Side, Side], records: int, warm: int, pairs: int) -> bo
     median = statistics.median(ratios)
     good = median <= GOAL_RATIO
     print(
-        f"ratio {median:.3f} ({min(ratios):.3f} to {max(ratios):.3f}), goal {GOAL_RATIO}: {'ok' if good else 'NOT SO'}"
+        f"ratio {median:.3f} ({min(ratios):.3f} to {max(ratios):.3f}), goal {GOAL_RATIO}: {'ok' if good else 'FAILED'}"
     )
     return good
 

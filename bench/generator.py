@@ -1,17 +1,17 @@
-"""How fast the load generator is, beside Kafka's own ProducerPerformance, and how punctual it is.
+"""Throughput of the load generator, compared with Kafka's ProducerPerformance, and its punctuality.
 
     python bench/generator.py [--pairs 5] [--records 3000000] [--rates 1000 10000 100000] [--seconds 30] [--minutes 10]
 
-Speed: one load worker, ledger on, is asked for more than it can send; then ProducerPerformance sends as many records
-of the same size, then two load workers do. All run on the same broker, in turn, with the same acks, idempotence,
-linger, batch size and compression. The load worker has the harder task: two topics, keyed, and a new payload for every
-record, where ProducerPerformance sends to one topic, without keys, and draws from payloads that it has in memory.
+Throughput: one load worker, with its ledger, gets more load than it can send; then ProducerPerformance sends the same
+number of records of the same size, then two load workers do. All use the same broker, in turn, with the same acks,
+idempotence, linger, batch size and compression. The load worker does more: it sends keyed records to two topics, with a
+new payload for every record, while ProducerPerformance sends unkeyed records to one topic, with payloads from memory.
 
-Punctuality: one load worker at rates that it can keep; lateness is sent − intended, of every record.
+Punctuality: one load worker at rates that it can sustain; lateness is sent − intended for every record.
 
 Memory: one load worker for some minutes; its resident memory must not grow.
 
-Exits with 1 when a goal is missed. Needs `streamgauge fetch kafka kafka-tools`.
+Exits with code 1 if a goal is missed. Needs `streamgauge fetch kafka kafka-tools`.
 """
 
 from __future__ import annotations
@@ -64,9 +64,7 @@ def main() -> int:
     parser.add_argument("--pairs", type=int, default=5)
     parser.add_argument("--records", type=int, default=3_000_000)
     parser.add_argument("--rates", type=int, nargs="+", default=[1_000, 10_000, 100_000])
-    parser.add_argument(
-        "--minutes", type=float, default=10.0, help="of the load during which memory is watched; 0: none"
-    )
+    parser.add_argument("--minutes", type=float, default=10.0, help="duration of the memory test; 0 = skip it")
     parser.add_argument("--seconds", type=float, default=30.0)
     asked = parser.parse_args()
     with (
@@ -81,7 +79,7 @@ def main() -> int:
 
 
 class Bench:
-    """One broker, and what is sent to it."""
+    """One broker, and the load on it."""
 
     def __init__(self, directory: Path, supervisor: Supervisor) -> None:
         self._directory = directory
@@ -96,7 +94,7 @@ class Bench:
         payloads.write_bytes(b"\n".join([*sample["flow"].values, *sample["speed"].values]))
         print(f"{records:,} records a run, {len(sample['flow'].values[0])} bytes each")
         print(f"{'pair':>4} {'1 worker':>14} {'2 workers':>14} {'ProducerPerformance':>20} {'ratio':>6} {'ratio':>6}")
-        self._ours(records, 1)  # a broker that is still cold would make the first pair unlike the others
+        self._ours(records, 1)  # warms up the broker, so that the first pair is like the others
         ratios = []
         for pair in range(1, pairs + 1):
             one, theirs, two = self._ours(records, 1), self._theirs(records, payloads), self._ours(records, 2)
@@ -133,7 +131,7 @@ class Bench:
         plan = LoadPlan(MEMORY_PER_S, warmup_s=0.0, measured_s=60 * minutes, tail_s=0.0)
         seen_mb: list[float] = []
         self._send(plan, MEMORY_PER_S, watch=lambda pid: seen_mb.append(resident_mb(pid)))
-        seen_mb.pop()  # of a process that was just ending
+        seen_mb.pop()  # the process was already exiting
         quarter = len(seen_mb) // 4
         early, late = statistics.median(seen_mb[quarter : 2 * quarter]), statistics.median(seen_mb[3 * quarter :])
         print(
@@ -183,7 +181,7 @@ class Bench:
     def _send(
         self, plan: LoadPlan, dataset_per_s: int, of: int = 1, watch: Callable[[int], None] = lambda pid: None
     ) -> tuple[int, Ledger]:
-        """Run load workers to their end: the moment of their start, and their ledgers in the order of the plan.
+        """Run load workers to completion; returns their start time and their ledgers in the order of the plan.
 
         ``watch`` is called with a worker's pid whenever it reports progress.
         """

@@ -1,8 +1,9 @@
-"""What streamgauge itself costs while it measures: CPU of the command line (progress, sampling), and of a whole run.
+"""Overhead of streamgauge while it measures: CPU of the command line (progress, sampling), and time of a whole run.
 
     python bench/own_share.py [--engine echo] [--for 30]
 
-Goal: the command line's own process under 5 % of one core. Also printed: how long the run takes beyond its load.
+Goal: the process of the command line uses less than 5 % of one core. Also prints the duration of the run beyond its
+load.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The opponent of built_in.py: the same queries as an ordinary PySpark script, without any of streamgauge.
+"""The baseline of built_in.py: the same queries as an ordinary PySpark script, without streamgauge.
 
     python bench/plain_spark.py SETTINGS.json
 
@@ -22,7 +22,7 @@ SPEED = "timestamp string, id string, lane string, speed int"
 
 def main(settings):
     builder = SparkSession.builder.master(f"local[{settings['cores']}]")
-    # The driver's JVM is started by the builder, and only then can it be given its heap and its collector.
+    # The builder starts the driver's JVM, so heap and garbage collector must be set here.
     builder = builder.config("spark.driver.memory", f"{settings['heap_mb']}m")
     builder = builder.config("spark.driver.extraJavaOptions", "-XX:+UseG1GC")
     builder = builder.config("spark.driver.extraClassPath", ":".join(settings["jars"]))

@@ -1,10 +1,10 @@
-"""How often a comparison of capacities is right, by simulated searches of systems whose capacity is known.
+"""How often a comparison of capacities is correct, from simulated searches of systems with known capacity.
 
     python bench/searches.py [--pairs 300] [--resolution 10]
 
-Both systems drain faster or slower than they sustain, each by a factor of its own. Noise is log-normal from search to
-search, half as much from probe to probe. Printed is how often each word comes, with first guesses raised by parts of
-a resolution (as `capacity --runs` does) and without. Of equal capacities at most 2 % may be told apart.
+Both systems drain faster or slower than they sustain, each by its own factor. Noise is log-normal from search to
+search, and half as large from probe to probe. Prints the frequency of each verdict, with first guesses raised by parts
+of a resolution (as `capacity --runs` does) and without. At most 2 % of equal capacities may be declared different.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ LEVEL = 0.02
 
 
 def search(capacity_per_s: float, guess_per_s: float, resolution: float, noise: float, seeded: random.Random) -> int:
-    """The best sustained rate of one search; searches without a confirmed answer are made again."""
+    """The best sustained rate of one search; searches without a confirmed answer are repeated."""
     while True:
         today_per_s = capacity_per_s * seeded.lognormvariate(0, noise)
         target, probes = Target(max(1, round(guess_per_s)), resolution), list[Probe]()
@@ -63,7 +63,7 @@ def main() -> int:
     comparison.RESAMPLES = 1000
     wrong = 0.0
     for raised in (False, True):
-        print("guesses raised by parts of a resolution" if raised else "guesses as they are")
+        print("guesses raised by parts of a resolution" if raised else "guesses unchanged")
         for searches in (3, 5):
             for noise in (0.0, 0.02, 0.05):
                 line = [f"  {searches} searches, noise {noise:.0%}:"]
@@ -76,7 +76,7 @@ def main() -> int:
                     if raised and ratio == 1.0:
                         wrong = max(wrong, (words_counted["slower"] + words_counted["faster"]) / asked.pairs)
                 print("  ".join(line), flush=True)
-    print(f"equal capacities told apart: {wrong:.1%} at most; the goal is {LEVEL:.0%}")
+    print(f"equal capacities declared different: at most {wrong:.1%}; goal: {LEVEL:.0%}")
     return 0 if wrong <= LEVEL else 1
 
 

@@ -1,16 +1,15 @@
-"""How often the rules for a sustained rate, and the state `drifting`, are wrong: seeded series whose answer is known.
+"""How often the rules for a sustained rate, and the state `drifting`, are wrong on seeded series with a known answer.
 
     python bench/verdicts.py [--series 200]
 
-Each series is a run of 30, 60 or 120 s at 400 records/s, as one median latency and one mean backlog a second, judged by
-the very functions that judge a run. A series is healthy, or its engine falls behind by a share of the rate. Goals, for
-the two rules that have a statistical test (`slope` and `sustainable`) and every kind of series: at most 5 % of the
-healthy ones are called overloaded, and at most 1 % of those that fall behind by 2 % or more are called sustained.
-Engines that publish every so often must be decided, too: at 120 s, with periods of up to 2 s, at most 20 % by either
-rule may stay undecided.
+Each series is a run of 30, 60 or 120 s at 400 records/s, with one median latency and one mean backlog per second,
+judged by the same functions as a run. A series is healthy, or its engine falls behind by a share of the rate. Goals,
+for the two rules with a statistical test (`slope` and `sustainable`) and every kind of series: at most 5 % of the
+healthy series are called overloaded, and at most 1 % of those that fall behind by 2 % or more are called sustained. For
+engines that publish periodically, either rule may leave at most 20 % undecided, at 120 s and with periods of up to 2 s.
 
 A cell is `overloaded / undecided`, in per cent; the rest was called sustained. The last column shows how often the 95 %
-interval of the backlog's slope holds the true one.
+confidence interval of the backlog's slope contains the true slope.
 """
 
 from __future__ import annotations
@@ -33,13 +32,13 @@ RATE = 400
 LEVEL_MS = 200.0
 NOISE = 0.2
 MEMORY = 0.5
-"""How much of a second's deviation the next one keeps."""
+"""The share of a second's deviation that carries over to the next one."""
 LENGTHS_S = (30, 60, 120)
 PERIODS_S = (0.33, 0.5, 0.98, 0.985, 1.0, 1.02, 1.49, 1.97, 2.0, 5.0)
 JITTERS = (0.0, 0.05, 0.15)
 TOO_SLOW = 0.025
 SETTLED_S = 20
-"""How long an engine that publishes every so often has run before it is looked at."""
+"""How long a periodically publishing engine has run before the series starts."""
 RULES = ("slope", "sustainable", "ospbench", "scalability")
 TESTED = ("slope", "sustainable")
 ACCUSED_LIMIT, MISSED_LIMIT, UNDECIDED_LIMIT = 0.05, 0.01, 0.20
@@ -57,11 +56,11 @@ class Kind:
     behind: float = 0.0
     """The share of the rate by which the engine falls behind."""
     period_s: float | None = None
-    """How often the engine publishes, where that is what is tried."""
+    """The period of a periodically publishing engine."""
 
 
 def noise(random: np.random.Generator, seconds: int) -> Floats:
-    """Around 1: each second remembers the one before."""
+    """Autocorrelated noise around 1."""
     level = np.empty(seconds)
     state = random.normal(0, NOISE)
     for second in range(seconds):
@@ -72,19 +71,19 @@ def noise(random: np.random.Generator, seconds: int) -> Floats:
 
 def stationary(random: np.random.Generator, seconds: int) -> Pair:
     total_ms = LEVEL_MS * noise(random, seconds)
-    # What waits is what arrived within one latency (Little's law).
+    # The backlog is what arrived within one latency (Little's law).
     return total_ms, RATE * total_ms / 1000 * random.uniform(0.8, 1.2, seconds)
 
 
 def published(period_s: float, jitter: float, behind: float = 0.0) -> Callable[[np.random.Generator, int], Pair]:
-    """An engine that publishes what has arrived every so often; one that is too slow leaves a part of it."""
+    """An engine that periodically publishes what has arrived; one that is too slow leaves a part of it."""
 
     def make(random: np.random.Generator, seconds: int) -> Pair:
         arrived_s = np.arange(0, SETTLED_S + seconds, 1 / RATE)
         flushes = math.ceil(2 * (SETTLED_S + seconds) / period_s) + 20
         lengths = period_s * np.clip(random.normal(1, jitter, flushes), 0.4, 1.6)
         moments_s = np.cumsum(lengths) - random.uniform(0, period_s)
-        # So much has been published after each time; an engine that keeps up has then published all there is.
+        # The total published after each period; an engine that keeps up has published everything.
         out = np.searchsorted(arrived_s, moments_s)
         if behind:
             capacity = np.cumsum(lengths) * RATE * (1 - behind)
@@ -96,7 +95,7 @@ def published(period_s: float, jitter: float, behind: float = 0.0) -> Callable[[
 
 
 def by_second(arrived_s: Floats, emitted_s: Floats, seconds: int) -> Pair:
-    """As the evaluation does it: the median of each second's records, and the backlog from millisecond stamps."""
+    """As in the evaluation: the median of each second's records, and the backlog from millisecond timestamps."""
     arrived_ms, emitted_ms = (np.floor(1000 * (at_s - SETTLED_S)) for at_s in (arrived_s, np.minimum(emitted_s, 1e6)))
     levels = []
     for stamps_ms in (arrived_ms.astype(np.int64), emitted_ms.astype(np.int64)):
@@ -107,7 +106,7 @@ def by_second(arrived_s: Floats, emitted_s: Floats, seconds: int) -> Pair:
 
 
 def batches(batch_s: float) -> Callable[[np.random.Generator, int], Pair]:
-    """Batches of about that length, 15 % more or less: what arrives in one comes out at the end of the next."""
+    """Batches of about this length, ±15 %: what arrives in one is published at the end of the next."""
 
     def make(random: np.random.Generator, seconds: int) -> Pair:
         arrived_s = np.arange(0, SETTLED_S + seconds, 1 / RATE)
@@ -122,7 +121,7 @@ def batches(batch_s: float) -> Callable[[np.random.Generator, int], Pair]:
 
 
 def with_step(random: np.random.Generator, seconds: int) -> Pair:
-    """From some moment of the middle three fifths on, everything takes 300 ms longer."""
+    """From a random time in the middle three fifths on, everything takes 300 ms longer."""
     total_ms, backlog = stationary(random, seconds)
     after = np.arange(seconds) >= random.uniform(0.2, 0.8) * seconds
     return total_ms + 300.0 * after, backlog + RATE * 0.3 * after
@@ -140,7 +139,7 @@ def with_outlier(random: np.random.Generator, seconds: int) -> Pair:
 def behind(
     base: Callable[[np.random.Generator, int], Pair], share: float
 ) -> Callable[[np.random.Generator, int], Pair]:
-    """The engine takes that share less than what is offered: the backlog grows, and with it the wait."""
+    """The engine processes this share less than the offered load: backlog and latency grow."""
 
     def make(random: np.random.Generator, seconds: int) -> Pair:
         total_ms, backlog = base(random, seconds)
@@ -192,7 +191,7 @@ def evidence(pair: Pair, share: float) -> Evidence:
 
 
 def judged(kind: Kind, number: int, length_s: int, series: int) -> tuple[dict[str, Counter[bool | None]], int, int]:
-    """What each rule found, how many series were drifting, and how many intervals hold the true slope."""
+    """The verdicts of each rule, the number of drifting series, and of intervals that contain the true slope."""
     judgements: dict[str, Counter[bool | None]] = {rule: Counter() for rule in RULES}
     drifting = holds = 0
     for seed in range(series):

@@ -1,4 +1,4 @@
-"""A system under test of your own, in 40 lines: reads the input topics, publishes every record unchanged.
+"""Your own system under test, in 40 lines: reads the input topics and publishes every record unchanged.
 
 streamgauge run ospbench/latency --engine command -- python examples/own_command.py
 """
@@ -11,14 +11,14 @@ from pathlib import Path
 from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer, TopicPartition
 
 
-def say(event, **fields):
-    print(json.dumps({"event": event, **fields}), flush=True)  # stdout is the protocol, stderr the log
+def emit(event, **fields):
+    print(json.dumps({"event": event, **fields}), flush=True)  # stdout is for the protocol, stderr for the log
 
 
 def main():
     job = json.loads(Path(sys.argv[-1]).read_text())  # the last argument is the path of job.json
     stopping = []
-    signal.signal(signal.SIGTERM, lambda *_: stopping.append(True))  # SIGTERM means: finish and end
+    signal.signal(signal.SIGTERM, lambda *_: stopping.append(True))  # SIGTERM: finish and exit
 
     servers = {"bootstrap.servers": job["endpoints"]["bootstrap"]}
     consumer = Consumer({**servers, "group.id": job["run"], "enable.auto.commit": False})
@@ -26,7 +26,7 @@ def main():
     partitions = range(job["partitions"])
     topics = job["inputs"].values()
     consumer.assign([TopicPartition(t, p, OFFSET_BEGINNING) for t in topics for p in partitions])
-    say("ready")
+    emit("ready")
 
     while not stopping:
         message = consumer.poll(0.1)
@@ -35,7 +35,7 @@ def main():
         producer.poll(0)
     producer.flush()
     consumer.close()
-    say("stopped")
+    emit("stopped")
 
 
 if __name__ == "__main__":

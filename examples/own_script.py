@@ -1,4 +1,4 @@
-"""A pipeline of your own: the cars that passed each measurement point, second by second.
+"""Your own query: the cars that passed each measurement point, second by second.
 
 streamgauge run ospbench/latency --script examples/own_script.py
 """
@@ -7,11 +7,11 @@ from pyspark.sql import functions as f
 
 from streamgauge.script import behind
 
-settles_s = 3  # a window of 1 s, a watermark of 1 s, and one to spare
+settles_s = 3  # a window of 1 s, a watermark of 1 s, and 1 s to spare
 
 
 def build(spark, source):
-    """Runs in the engine. `source`: stream, key, value (strings), timestamp (when the broker had the record)."""
+    """Runs in the engine. `source` has stream, key, value (strings) and timestamp (append time)."""
     flow = source.where("stream = 'flow'").select("timestamp", f.from_json("value", "id string, flow int").alias("m"))
     return (
         flow.withWatermark("timestamp", "1 second")
@@ -21,11 +21,11 @@ def build(spark, source):
     )
 
 
-key = ["id", "window_end_ms"]  # what tells the rows of the answer apart
+key = ["id", "window_end_ms"]  # the columns that identify a row of the answer
 
 
 def reference(inputs):
-    """The right answer, from the recorded input, by other means. Runs in the evaluator, after the run."""
+    """The correct answer, computed independently from the recorded input. Runs in the evaluator, after the run."""
     second_end_ms = f.expr("(appended_ms div 1000 + 1) * 1000")
     return (
         inputs["flow"]

@@ -1,4 +1,4 @@
-"""Repeats runs that the machine spoilt, and counts them: where many are INVALID, a test that passes shows little."""
+"""Repeats runs that the machine invalidated, and counts them: with many INVALID runs, passing tests show little."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ ATTEMPTS = 3
 MOST_INVALID = 0.5
 """The share of runs that may be repeated in a session."""
 FEW = 4
-"""So many are always allowed: of a handful of runs, one is more than the share."""
+"""Always allowed: in a handful of runs, one exceeds the share."""
 LOCK = Path(__file__)
-"""Any file that all workers have."""
+"""A file that all workers share."""
 
 T = TypeVar("T")
 
 
 @dataclass
 class Runs:
-    """What was run in this session, and which tests had to repeat."""
+    """The runs of this session, and the tests that had to repeat one."""
 
     total: int = 0
     invalid: list[str] = field(default_factory=list)
@@ -35,7 +35,7 @@ class Runs:
         return f"{self.total} runs, {len(self.invalid)} of them INVALID and repeated: {tests}"
 
     def problem(self) -> str | None:
-        """Why the session must fail, if it must."""
+        """Why the session must fail, if at all."""
         if len(self.invalid) <= FEW or len(self.invalid) <= MOST_INVALID * self.total:
             return None
         return (
@@ -45,17 +45,17 @@ class Runs:
 
 
 RUNS = Runs()
-"""Of this session."""
+"""The runs of this session."""
 
 
 def until_valid(
     run: Callable[[int], T], is_invalid: Callable[[T], bool], attempts: int = ATTEMPTS, runs: Runs = RUNS
 ) -> T:
-    """What ``run`` returns, called with 0, 1, … until it is not INVALID; the last one where all were.
+    """The result of ``run``, called with 0, 1, … until it is not INVALID; the last one if all were.
 
-    While a run is repeated, other workers begin none.
+    While a run is repeated, other workers start none.
 
-    With one attempt only, an INVALID run is what the test is about.
+    With a single attempt, the test is about an INVALID run.
     """
     for attempt in range(attempts):
         runs.total += 1
@@ -69,7 +69,7 @@ def until_valid(
 
 @contextmanager
 def _machine(*, alone: bool) -> Iterator[None]:
-    """Shared with the runs of other workers, or not."""
+    """Hold the machine, alone or shared with the runs of other workers."""
     with LOCK.open() as file:
         fcntl.flock(file, fcntl.LOCK_EX if alone else fcntl.LOCK_SH)
         yield

@@ -1,4 +1,4 @@
-"""One broker and one evaluator for all tests of a worker; tests of one engine only; what is printed at the end."""
+"""One broker and one evaluator per worker; selection of one engine's tests; the terminal summary."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from streamgauge.conformance.suite import Bench
 
 
-# Started under nohup or in the background of a script, these are ignored, which children inherit; the tests send them.
+# Under nohup or in the background of a script these signals are ignored, also in children; the tests need them.
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# A busy machine is slow, which is no property of the code.
+# A busy machine is slow, which says nothing about the code.
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
 
@@ -29,13 +29,13 @@ UNIT, CONFORMANCE = (Path(__file__).parent / part for part in ("unit", "conforma
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--engine", metavar="NAME", help="beside the unit tests, only the tests of this engine")
+    parser.addoption("--engine", metavar="NAME", help="besides the unit tests, run only the tests of this engine")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     for item in items:
-        # Where tests share what was started for them, one worker runs them: the tests that only evaluate, those of a
-        # file. The runs of the conformance suite share nothing but a bench.
+        # One worker runs all tests that share started processes: those that only evaluate, and those of one file.
+        # Runs of the conformance suite share nothing but a bench.
         if not item.path.is_relative_to(CONFORMANCE):
             only_evaluates = "spark" in getattr(item, "fixturenames", ())
             item.add_marker(pytest.mark.xdist_group("evaluation" if only_evaluates else item.path.stem))
@@ -74,7 +74,7 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
-    """Count what a worker ran; one that crashed has no output, and its test has failed."""
+    """Count the runs of a worker; one that crashed has no output, and its test has failed."""
     counted = getattr(node, "workeroutput", {}).get("runs")
     if counted:
         RUNS.total += counted["total"]
@@ -83,7 +83,7 @@ def pytest_testnodedown(node: Any) -> None:
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> Iterator[None]:
-    yield  # behind pytest's own lines
+    yield  # after pytest's own lines
     if RUNS.total:
         terminalreporter.write_line(RUNS.summary(), yellow=bool(RUNS.invalid))
     if problem := RUNS.problem():

@@ -1,4 +1,4 @@
-"""The files of a run directory as plain JSON, for tests that write what no version of streamgauge would."""
+"""The files of a run directory as plain JSON, for tests that write invalid content."""
 
 from __future__ import annotations
 
@@ -25,6 +25,6 @@ def write_manifest(run: RunDir, manifest: dict[str, Any]) -> None:
 
 
 def as_written(model: Stored) -> dict[str, Any]:
-    """What a reader of the file would find."""
+    """The content that a reader of the file would find."""
     written: dict[str, Any] = json.loads(json.dumps(model.as_json()))
     return written

@@ -14,7 +14,7 @@ import org.apache.flink.kafka.shaded.org.apache.kafka.clients.producer.ProducerR
 import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
 import org.apache.flink.util.Collector;
 
-/** The opponent of flink_identity.py: copies topics to a topic, without any of streamgauge. */
+/** The baseline of flink_identity.py: copies topics to a topic, without streamgauge. */
 public final class PlainFlink {
   private PlainFlink() {}
 

@@ -1,7 +1,7 @@
 """Where a record carries its sequence number and its event time.
 
-A place can be read in Spark, over the columns ``key``, ``value`` (binary) and ``headers`` that a transport gives, and
-in Python, of one record. Both give null or None where the record has no such number.
+A place can be read in Spark, over the columns ``key``, ``value`` (binary) and ``headers`` of a transport, and in
+Python, for one record. Both return null or None if the record has no such number.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ class Message(NamedTuple):
 
 
 class Place(ABC):
-    """A whole number somewhere in a record."""
+    """The location of an integer in a record."""
 
     @abstractmethod
     def column(self) -> Column:
-        """The number as a column of Spark."""
+        """The number as a Spark column."""
 
     @abstractmethod
     def read(self, message: Message) -> int | None:
@@ -41,8 +41,8 @@ class Place(ABC):
 class JsonField(Place):
     """A field of the JSON object that is the value.
 
-    A regular expression takes a quarter of the time of parsing the whole message. It cannot be fooled by a string in
-    it, where the quotes would be escaped.
+    A regular expression takes a quarter of the time of parsing the whole message. It cannot match inside a string,
+    where quotes are escaped.
     """
 
     name: str
@@ -85,7 +85,7 @@ class DelimitedField(Place):
 
 @dataclass(frozen=True)
 class BinaryField(Place):
-    """Eight bytes of the value from ``offset`` on, little-endian."""
+    """Eight little-endian bytes of the value from ``offset`` on."""
 
     offset: int
     bytes: int = 8
@@ -94,7 +94,7 @@ class BinaryField(Place):
         from pyspark.sql import functions as f
 
         digits = f.hex(f.substring("value", self.offset + 1, self.bytes))
-        # The last byte is the first to read.
+        # Bytes are read in reverse order.
         pairs = [f.substring(digits, 2 * place + 1, 2) for place in reversed(range(self.bytes))]
         return f.when(f.length(digits) == 2 * self.bytes, f.conv(f.concat(*pairs), 16, 10).try_cast("bigint"))
 
@@ -134,11 +134,11 @@ class Header(Place):
 
 @dataclass(frozen=True)
 class Codec:
-    """What everything generic has to know of a record's bytes."""
+    """What generic code must know about a record's bytes."""
 
     n_seq: Place
     event_ms: Place | None = None
-    """Event time in milliseconds; None: a record's event time is when it was appended."""
+    """Event time in milliseconds; None if the event time is the append time."""
     text: bool = True
     """Whether key and value are UTF-8."""
 

@@ -1,4 +1,4 @@
-"""Every abstract class, in one place: what an engine, a transport, a workload and a data set must offer."""
+"""All abstract classes: what an engine, a transport, a workload and a data set must implement."""
 
 from __future__ import annotations
 
@@ -16,32 +16,32 @@ if TYPE_CHECKING:
 
 
 class Engine(ABC):
-    """A system under test: a set of processes that read inputs and write results. It never tells the time."""
+    """A system under test: a set of processes that read inputs and write results. It never measures time itself."""
 
     name: ClassVar[str]
     title: ClassVar[str]
     traits: ClassVar[Traits]
     options: ClassVar[type[BaseModel]]
-    """A frozen, strict model: every option with its default, its range and a description."""
+    """A frozen, strict model: every option with its default, range and description."""
 
     @abstractmethod
     def versions(self) -> Mapping[str, str]:
-        """The versions that the manifest records; the first one is the engine's own."""
+        """The versions for the manifest, the engine's own first."""
 
     @abstractmethod
     def plan(self, job: Job) -> Sequence[ProcessSpec]:
         """The processes to start, in order. Pure: writes nothing, starts nothing."""
 
     def memory_mb(self, options: Mapping[str, Any]) -> int:
-        """What its processes need in all; a run is refused when the machine has less."""
+        """Total memory of its processes; a run is refused if the machine has less."""
         return self.traits.memory_mb + int(options.get("heap_mb", 0))
 
     def runs_here(self, options: Mapping[str, Any]) -> bool:
-        """Whether the processes of its plan do all of its work, and none on another machine does."""
+        """Whether the processes of its plan do all the work, without processes elsewhere."""
         return True
 
     def batch_interval_s(self, options: Mapping[str, Any]) -> float:
-        """Seconds between two of its micro-batches; 0 where it has none, or starts each right after the one before."""
+        """Seconds between the starts of micro-batches; 0 if it has none or runs them back to back."""
         return 0.0
 
     def micro_batches(self, options: Mapping[str, Any]) -> bool:
@@ -49,9 +49,9 @@ class Engine(ABC):
         return False
 
     def prepare(self, say: Callable[[str], None]) -> None:
-        """Make what it needs once on a machine, such as compiled Java; ``say`` tells the user what takes its time.
+        """Do one-time setup on a machine, such as compiling Java; ``say`` reports slow steps to the user.
 
-        Called before every run, after its jars were fetched. Raises EnvironmentProblem.
+        Called before every run, after its jars have been fetched. Raises EnvironmentProblem.
         """
         return
 
@@ -66,59 +66,59 @@ class Records(NamedTuple):
 
 
 class Sender(Protocol):
-    """Sends slices of records; lives in the load worker's process and never blocks on the transport."""
+    """Sends slices of records. Runs in the load worker's process and never blocks on the transport."""
 
     def connect(self, timeout_s: float) -> None:
-        """Make sure that the transport answers and has the streams; raises EnvironmentProblem."""
+        """Check that the transport answers and has the streams; raises EnvironmentProblem."""
 
     def send(self, slice_: Mapping[str, Records], settled: Callable[[int], None]) -> None:
-        """Hand over one slice: records by stream name.
+        """Enqueue one slice: records by stream name.
 
-        ``settled`` is called once, from here, ``poll`` or ``finish``, when the transport has answered for
-        every record of the slice, with the number of those that failed or that a full queue refused.
+        ``settled`` is called once, from here, ``poll`` or ``finish``, when the transport has answered for every record
+        of the slice, with the number of records that failed or that a full queue refused.
         """
 
     def poll(self, timeout_s: float = 0.0) -> None:
-        """Let answers come in; returns after the first ones, or after ``timeout_s``."""
+        """Process answers; returns after the first ones or after ``timeout_s``."""
 
     def finish(self, timeout_s: float) -> None:
-        """Wait for the missing answers, at most ``timeout_s``; records without one have then failed."""
+        """Wait up to ``timeout_s`` for outstanding answers; records without one have failed."""
 
 
 class Transport(ABC):
-    """What carries records to the engine and results back, and stamps both."""
+    """Carries records to the engine and results back, and timestamps both."""
 
     name: ClassVar[str]
     title: ClassVar[str]
     server_noun: ClassVar[str]
-    """What messages call one of its servers."""
+    """The noun for one of its servers in messages."""
     stream_noun: ClassVar[str]
-    """What messages call one of its streams, such as *queue*."""
+    """The noun for one of its streams in messages, such as *queue*."""
     jar_groups: ClassVar[tuple[str, ...]] = ()
-    """Of the servers that a run starts."""
+    """Jar groups of the servers that a run starts."""
     ports: ClassVar[int] = 1
-    """Free ports that these need; clients connect to the first."""
+    """Number of free ports that these servers need; clients connect to the first."""
     memory_mb: ClassVar[int] = 0
-    """What these need."""
+    """Memory of these servers."""
     own: bool
-    """Whether this run starts its servers; otherwise they are the user's."""
+    """Whether this run starts the servers; otherwise they are the user's."""
     address: str
-    """Where its servers are, as the user would give it."""
+    """The address of the servers, as a user would give it."""
 
     @classmethod
     @abstractmethod
     def client_versions(cls) -> Mapping[str, str]:
-        """The Python packages that senders and readers use, with their versions."""
+        """The Python packages of senders and readers, with their versions."""
 
     @classmethod
     @abstractmethod
     def check_address(cls, address: str) -> None:
-        """Raises UsageError for an address that cannot be one of the user's servers. Connects to nothing."""
+        """Raises UsageError for a malformed address. Does not connect."""
 
     @classmethod
     @abstractmethod
     def prepare(cls, yours: str | None, ports: Sequence[int]) -> Self:
-        """The user's own at that address, or one of ours on these free ports. Starts nothing."""
+        """The user's servers at the address ``yours``, or new ones on these free ports. Starts nothing."""
 
     @classmethod
     @abstractmethod
@@ -127,24 +127,24 @@ class Transport(ABC):
 
     @abstractmethod
     def describe(self) -> dict[str, Any]:
-        """What the manifest records of it; enough for ``attach``."""
+        """Its description in the manifest; sufficient for ``attach``."""
 
     @property
     @abstractmethod
     def endpoints(self) -> Mapping[str, str]:
-        """How an engine reaches it; ``job.json`` holds it."""
+        """The addresses that an engine gets in ``job.json``."""
 
     @abstractmethod
     def plan(self, work_dir: Path) -> Sequence[ProcessSpec]:
-        """The servers to start; empty when the transport is the user's own."""
+        """The servers to start; empty if they are the user's."""
 
     @abstractmethod
     def create(self, streams: Sequence[Stream]) -> None:
-        """Make the streams, fresh and empty."""
+        """Create the streams, empty."""
 
     @abstractmethod
     def remove(self) -> None:
-        """Remove what ``create`` made, where the transport is the user's own."""
+        """Remove what ``create`` made if the servers are the user's."""
 
     @abstractmethod
     def adopt(self, streams: Sequence[Stream]) -> None:
@@ -155,26 +155,26 @@ class Transport(ABC):
 
     @abstractmethod
     def positions(self, streams: Sequence[Stream], group: str | None = None) -> Positions:
-        """How much the streams hold, and how much of the inputs that consumer group has committed, where it tells."""
+        """The records in each stream, and how many input records the consumer group has committed, if known."""
 
     @abstractmethod
     def ends(self, streams: Sequence[Stream]) -> Mapping[str, Mapping[int, int]]:
-        """End offset of each partition of each stream, by stream name: what is beyond cannot be read yet."""
+        """The end offset of each partition, by stream name: records beyond it cannot be read yet."""
 
     @abstractmethod
     def visible_ends(self, stream: Stream) -> Mapping[int, int]:
-        """As ``ends`` of one stream, made to be asked many times a second. Raises EnvironmentProblem."""
+        """Like ``ends`` for one stream, but cheap enough for many calls per second. Raises EnvironmentProblem."""
 
     @abstractmethod
     def hidden(self, stream: Stream) -> int:
-        """Places of a stream that cannot be read yet, behind a transaction that is still open.
+        """The number of offsets of a stream that cannot be read yet because of an open transaction.
 
         Raises EnvironmentProblem.
         """
 
     @abstractmethod
     def read(self, spark: SparkSession, stream: Stream, ends: Mapping[int, int], *, headers: bool = False) -> DataFrame:
-        """The records below ``ends``: key, value (binary), partition, offset, appended_ms; headers, if asked for."""
+        """The records below ``ends``: key, value (binary), partition, offset, appended_ms, and headers if requested."""
 
 
 class Dataset(ABC):
@@ -183,7 +183,7 @@ class Dataset(ABC):
     name: ClassVar[str]
     streams: ClassVar[tuple[str, ...]]
     record_bytes: int
-    """About how long key and value of a record are together; what a run needs of disk is planned with it."""
+    """Approximate size of key and value of a record; used to plan disk space."""
 
     @abstractmethod
     def build(self, first: int, count: int) -> Mapping[str, Records]:
@@ -191,9 +191,9 @@ class Dataset(ABC):
 
 
 class Workload(ABC):
-    """What is computed, on which data, with which meaning of a right answer; free of any engine.
+    """What to compute, on which data, and what counts as a correct answer; independent of any engine.
 
-    Everything generic asks the workload; nothing generic guesses from a name, a column or an option.
+    Generic code asks the workload and never guesses from a name, a column or an option.
     """
 
     name: ClassVar[str]
@@ -204,37 +204,37 @@ class Workload(ABC):
     """Where the input records carry their sequence number and event time."""
     inputs: ClassVar[tuple[InputStream, ...]]
     outputs: ClassVar[tuple[str, ...]] = ("output",)
-    """Names of the output streams; none for the kind *none*."""
+    """Names of the output streams; empty for the kind *none*."""
     key: ClassVar[tuple[str, ...]] = ()
     """The columns that identify a result."""
     parameters: ClassVar[type[BaseModel]]
-    """A frozen, strict model: every parameter with its default, its range and a description."""
-    late: ClassVar[str] = "event time is when a record was appended: no record is late"
-    """What a right answer does with records that come later than event time allows."""
+    """A frozen, strict model: every parameter with its default, range and description."""
+    late: ClassVar[str] = "event time is append time, so no record is late"
+    """How a correct answer treats late records."""
 
     @abstractmethod
     def dataset(self, parameters: Mapping[str, Any], seed: int, load: LoadPlan) -> Dataset:
-        """The records of a run with this load. Raises UsageError, for a file of the user's that cannot be used."""
+        """The records of a run with this load. Raises UsageError if a file given by the user is unusable."""
 
     def settles_s(self, parameters: Mapping[str, Any]) -> float:
-        """Event time that must pass after the last input of a result before nothing can be added to it."""
+        """Event time that must pass after the last input of a result until it is final."""
         return 0.0
 
 
 class ReferenceWorkload(Workload):
-    """A workload of the kind *one-to-one*, *filter* or *final-per-key*: its right answer is a table of results."""
+    """A workload of the kind *one-to-one*, *filter* or *final-per-key*: the correct answer is a table of results."""
 
     @abstractmethod
     def reference(self, inputs: Mapping[str, DataFrame], parameters: Mapping[str, Any]) -> DataFrame:
-        """The right answer; of a *filter*, the records that are kept.
+        """The correct answer; for a *filter*, the records that are kept.
 
-        Each input has key, value, partition, offset, appended_ms, n_seq, intended_ns, partition_bit; event_ms where the
-        codec has it. The answer has the key columns, inputs (the number of records behind it), appended_max_ms,
-        appended_mean_ms, intended_max_ns. Where a record is behind several rows, it also has new_inputs: how many are
-        behind no earlier one, so that the backlog counts each record once. With appended_min_ms and partitions (the
-        bits of all partitions that hold one of its inputs, or-ed together) a missing result can be called lost before
-        the output has fallen silent. All other columns are values, which must be equal. Where more than one value is
-        right, the columns ``x_low`` and ``x_high`` say so in place of ``x``; a row that is ``optional`` may be missing.
+        Each input has key, value, partition, offset, appended_ms, n_seq, intended_ns, partition_bit, and event_ms if
+        the codec has it. The answer has the key columns, inputs (the number of records in the row), appended_max_ms,
+        appended_mean_ms, intended_max_ns. If a record contributes to several rows, the answer also has new_inputs: the
+        number of records that are in no earlier row, so that the backlog counts each record once. With appended_min_ms
+        and partitions (the partition bits of all inputs, or-ed together), a missing result can be declared lost before
+        the output is quiet. All other columns are values, which must be equal. If a range of values is correct, the
+        columns ``x_low`` and ``x_high`` replace ``x``; a row that is ``optional`` may be missing.
         """
 
     @abstractmethod
@@ -245,7 +245,7 @@ class ReferenceWorkload(Workload):
 class RunningWorkload(Workload):
     """A workload of the kind *running*: every result is the aggregate of the first ``n`` contributions to its key.
 
-    Rank is the order of (appended_ms, partition, offset) among the contributions to a key.
+    Contributions to a key are ordered by (appended_ms, partition, offset).
     """
 
     @abstractmethod
@@ -254,20 +254,21 @@ class RunningWorkload(Workload):
 
     @abstractmethod
     def contributions(self, inputs: Mapping[str, DataFrame], parameters: Mapping[str, Any]) -> DataFrame:
-        """What the inputs add, one row each: the key columns, and those of its input that
-        ``INPUT_STAMPS`` names.
+        """The contributions of the inputs, one row each: the key columns, the columns of the input named in
+        ``INPUT_STAMPS``, and those that ``aggregates`` reads.
 
-        An input may add nothing, or several rows. Beside these columns it has what ``aggregates`` reads.
+        An input may contribute no row or several rows.
         """
 
     def aggregates(self, parameters: Mapping[str, Any]) -> Mapping[str, Column]:
-        """Each value column as an aggregate of contributions; taken over first ones and over all."""
+        """Each value column as an aggregate over contributions: the first ``n`` or all of them."""
         return {}
 
     def possible(self, parameters: Mapping[str, Any]) -> Column | None:
-        """Whether a result could be that of some ``n`` contributions to its key, where their order is not known.
+        """Whether a result could be the aggregate of some ``n`` contributions to its key if their order is unknown.
 
-        The result's values have their own names, those of all contributions the prefix ``final_``; None: any is.
+        The columns are the result's values and, with the prefix ``final_``, the aggregates over all contributions.
+        None: every result is possible.
         """
         return None
 
@@ -282,6 +283,6 @@ ANSWER_STAMPS = (
     "partitions",
     "optional",
 )
-"""The columns of an answer that say which inputs are behind a row, and whether it must come out."""
+"""The columns of an answer that describe the inputs of a row, and whether it is required."""
 INPUT_STAMPS = ("n_seq", "appended_ms", "partition", "offset", "intended_ns", "partition_bit")
-"""The columns of an input that say which record it is and when it came."""
+"""The columns of an input that identify the record and its time."""

@@ -1,7 +1,7 @@
-"""What is used where the user names nothing, and as the example in hints."""
+"""Default choices, also used as examples in hints."""
 
 from __future__ import annotations
 
 SCENARIO = "ospbench/latency"
 TRANSPORT = "kafka"
-"""Carries the records of every run."""
+"""The transport of every run."""

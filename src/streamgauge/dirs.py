@@ -1,4 +1,4 @@
-"""Where streamgauge keeps things outside a run directory: one cache and one state directory per user."""
+"""Directories other than run directories: one cache and one state directory per user."""
 
 from __future__ import annotations
 
@@ -33,6 +33,6 @@ def _user_dir(own: str, xdg: str, linux: str, macos: str) -> Path:
         raise EnvironmentProblem(
             "there is no home directory",
             got=f"no HOME, and user {os.getuid()} has no entry in the password database",
-            hint="set HOME, or STREAMGAUGE_CACHE and STREAMGAUGE_STATE, to a directory that you can write to",
+            hint="set HOME, or STREAMGAUGE_CACHE and STREAMGAUGE_STATE, to a writable directory",
         ) from None
     return home / (macos if sys.platform == "darwin" else linux) / "streamgauge"

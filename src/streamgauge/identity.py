@@ -1,8 +1,8 @@
-"""What identifies a measurement: the one definition, for everyone who asks whether two are of the same thing.
+"""What identifies a measurement: the single definition of when two measurements are of the same thing.
 
-Everything in a scenario identifies it, so that a new value cannot be forgotten; ``FOLLOWING`` lists what does not, and
-why. Besides, it is the engine, the transport and the machine. Code that compares less than that (for example because
-engines are what is compared) passes the names to ignore, each with its reason; a name stands for all below it.
+Every value of a scenario is part of the identity, so that a new value cannot be forgotten; ``FOLLOWING`` lists the
+exceptions and why. The engine, the transport and the machine are part of it too. Code that compares less (for example
+because it compares engines) passes the names to ignore, with the reason; a name covers all names below it.
 """
 
 from __future__ import annotations
@@ -17,52 +17,52 @@ from streamgauge.model.manifest import Manifest
 from streamgauge.redaction import redact_options
 
 Ignored = Mapping[str, str]
-"""Names that are not looked at, each with the reason."""
+"""Names that are ignored, with the reason."""
 
 EARLY = ("pipeline", "dataset", "keys", "out_of_order_ms")
 FOLLOWING: Ignored = {
-    "scenario.title": "a text for people",
-    "scenario.scaled": "follows from the values and the paper's",
+    "scenario.title": "text for readers",
+    "scenario.scaled": "follows from the values",
     "scenario.load.seed": "is the scenario's seed",
-    "scenario.stage": "is what was chosen",
+    "scenario.stage": "same as the choice",
     **{f"scenario.{name}": "early manifests have it beside workload and parameters" for name in EARLY},
-    "scenario.script.path": "its content counts, wherever it lies",
+    "scenario.script.path": "only the content matters",
     "scenario.script.key": "follows from the content",
     "scenario.script.settles_s": "follows from the content",
 }
 NOT_IN_MANIFEST: Ignored = {
-    "engine": "has a part of its own in the manifest",
-    "engine_options": "are in that part",
-    "broker_port": "any free one does",
+    "engine": "separate in the manifest",
+    "engine_options": "part of the engine there",
+    "broker_port": "any free port works",
 }
 DERIVED = ("stage", *EARLY)
-"""What a manifest says, or said, about a scenario besides its fields."""
+"""Entries of a scenario in a manifest, now or in early versions, that are not its fields."""
 ENGINE = ("name", "version", "options")
-"""The rest of what a manifest says about the engine follows from these."""
+"""Everything else about the engine in a manifest follows from these."""
 TRANSPORT = ("name", "own", "topic_settings")
-"""Not where it listens."""
+"""Without its address."""
 MACHINE = ("system", "cpu", "cores")
-"""Not how busy it was."""
+"""Without its load."""
 
 Identity = dict[str, Any]
-"""Each name, as in ``scenario.load.rate_per_s``, with its value."""
+"""Dotted names, such as ``scenario.load.rate_per_s``, with their values."""
 
 
 def describe(scenario: Scenario) -> dict[str, Any]:
     """The scenario as its manifest has it."""
     content = {name: value for name, value in asdict(scenario).items() if name not in NOT_IN_MANIFEST}
-    # What the format has called the choice since before other scenarios had other words for it.
+    # The key for the choice dates from when every scenario chose a stage.
     return {**content, "stage": scenario.chosen}
 
 
 def of_scenario(scenario: Scenario) -> Identity:
-    """Of a measurement that was not made yet: its scenario, engine and options, without secrets."""
+    """The identity of a planned measurement: its scenario, engine and options, without secrets."""
     engine = {"name": scenario.engine, "options": redact_options(scenario.engine_options)}
     return _identity({"scenario": describe(scenario), "engine": engine})
 
 
 def of_manifest(manifest: Manifest, shared_cores: bool | None = None) -> Identity:
-    """Of a run. What an earlier version did not write has the value that is the default now."""
+    """The identity of a run. Values that an earlier version did not write have today's default."""
     scenario = {**defaults(), **manifest.scenario.as_json()}
     return _identity(
         {
@@ -77,12 +77,12 @@ def of_manifest(manifest: Manifest, shared_cores: bool | None = None) -> Identit
 
 
 def defaults() -> dict[str, Any]:
-    """The values of a scenario that have a default: those that a file of an earlier version may lack."""
+    """The values of a scenario with a default: those that an earlier file may lack."""
     return {name: value for name, value in _defaults(Scenario).items() if name not in NOT_IN_MANIFEST}
 
 
 def load_defaults() -> dict[str, Any]:
-    """As ``defaults``, of its load."""
+    """Like ``defaults``, for its load."""
     return _defaults(LoadPlan)
 
 
@@ -96,14 +96,14 @@ def ignoring(identity: Identity, ignored: Iterable[str]) -> Identity:
 
 
 def differences(a: Identity, b: Identity, ignored: Iterable[str] = ()) -> dict[str, tuple[Any, Any]]:
-    """The names in which two measurements differ, each with both values; null where one does not have it."""
+    """The names in which two measurements differ, with both values; None if one lacks it."""
     left, right = ignoring(a, ignored), ignoring(b, ignored)
     names = dict.fromkeys([*left, *right])
     return {name: (left.get(name), right.get(name)) for name in names if left.get(name) != right.get(name)}
 
 
 def _identity(content: Mapping[str, Any]) -> Identity:
-    # Through JSON: a manifest that was read has lists where a scenario has tuples.
+    # Through JSON: a manifest from disk has lists where a scenario has tuples.
     return ignoring(dict(_leaves("", json.loads(json.dumps(content)))), FOLLOWING)
 
 

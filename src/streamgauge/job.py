@@ -1,4 +1,4 @@
-"""What ``streamgauge.script`` was called before: scripts, also those in earlier run directories, import it."""
+"""The former name of ``streamgauge.script``, which existing scripts and those in earlier run directories import."""
 
 from __future__ import annotations
 

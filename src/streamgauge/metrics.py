@@ -1,4 +1,4 @@
-"""The figures of a summary by name: what an objective (``--slo``) compares, and what an exhibit shows."""
+"""The figures of a summary by name, for objectives (``--slo``) and exhibits."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ _PLAIN = {"": 1.0}
 
 @dataclass(frozen=True)
 class Metric:
-    """Where the summary has the figure, and the units it may be given in, each as so many of the summary's own."""
+    """The location of a figure in the summary, and the accepted units, each as a multiple of the summary's unit."""
 
     path: tuple[str, ...]
     units: Mapping[str, float]
     whole: tuple[str, ...] = ()
-    """What it is a share of, where the limit is given in per cent."""
+    """The figure that 100 % refers to, if the limit is given in per cent."""
     example: str = "10"
     percent: tuple[str, ...] = ()
-    """Where the summary has the share itself, which may be more than the one divided by the other."""
+    """The location of the share itself, which may exceed the quotient of the two figures."""
 
     @property
     def unit_names(self) -> list[str]:

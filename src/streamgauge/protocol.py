@@ -1,4 +1,4 @@
-"""The program's side of the protocol between the lab and a process that it starts (docs/reference/protocol.md)."""
+"""The program's side of the protocol between the lab and its processes (docs/reference/protocol.md)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _lock = threading.Lock()
 
 
 def emit(event: str, **fields: Any) -> None:
-    """Say something to the lab: one JSON object on one line of stdout."""
+    """Send an event to the lab: one JSON object on one line of stdout."""
     line = json.dumps({"event": event, **fields}, separators=(",", ":"))
     with _lock:
         sys.stdout.write(line + "\n")
@@ -20,7 +20,7 @@ def emit(event: str, **fields: Any) -> None:
 
 
 def stop_on_sigterm() -> threading.Event:
-    """An event that SIGTERM sets. SIGINT is left to the lab, which speaks for the user."""
+    """An event that SIGTERM sets. SIGINT is ignored: the lab handles Ctrl-C."""
     asked_to_stop = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: asked_to_stop.set())
     signal.signal(signal.SIGINT, signal.SIG_IGN)

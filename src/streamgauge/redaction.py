@@ -1,6 +1,6 @@
-"""Keeps secrets out of everything that is written for readers: manifest, command line, report, messages.
+"""Keeps secrets out of manifest, command line, report and messages.
 
-The names that mark a secret are those of Spark's ``spark.redaction.regex``, and so is the text in its place.
+The names that mark a secret, and the replacement text, are those of Spark's ``spark.redaction.regex``.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ _USERINFO = re.compile(r"(?<=://)[^/?#\s@]*:[^/?#\s]*(?=@)")
 
 
 def redact_options(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Options with the values of those whose name or value marks a secret replaced, at any depth."""
+    """Options with secret values replaced, at any depth; a name or a value can mark a secret."""
     return {name: _redact_value(str(name), value) for name, value in options.items()}
 
 
 def redact_arguments(words: Sequence[str]) -> list[str]:
     """A command line with secrets replaced: ``--name value``, ``--name=value``, ``NAME=value``, ``scheme://user:…@``.
 
-    The first word, the program, keeps its name.
+    The first word, the program, is never changed.
     """
     redacted: list[str] = []
     follows_name = False
@@ -47,7 +47,7 @@ def redact_arguments(words: Sequence[str]) -> list[str]:
 
 
 def is_redacted(text: str) -> bool:
-    """Whether a secret was taken out of this text."""
+    """Whether a secret was removed from this text."""
     return REDACTED in text
 
 

@@ -1,4 +1,4 @@
-"""Finds engines, transports, workloads and studies by name, through entry points, so that strangers can add theirs."""
+"""Finds engines, transports, workloads and studies by name through entry points, which other packages can add."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ def names(kind: str) -> tuple[str, ...]:
 
 
 def own_names(kind: str) -> tuple[str, ...]:
-    """Those of them that come with streamgauge."""
+    """The registered names that come with streamgauge."""
     return tuple(name for name in names(kind) if _points(kind)[name][0].module.partition(".")[0] == "streamgauge")
 
 
 @cache
 def _points(kind: str) -> Mapping[str, list[EntryPoint]]:
-    """By name, all that lead to something different: one package may be installed twice.
+    """Distinct entry points by name; the same package may be installed twice.
 
-    Cached: each look reads the metadata of every installed package.
+    Cached, because each lookup reads the metadata of every installed package.
     """
     points: dict[str, list[EntryPoint]] = {}
     for point in entry_points(group=f"streamgauge.{kind}"):
@@ -55,7 +55,7 @@ def workload(name: str) -> Workload:
 
 
 def dataset(workload_name: str, parameters: Mapping[str, Any], seed: int, load: LoadPlan) -> Dataset:
-    """The records of a workload. Raises UsageError, also where another package's workload fails in any other way."""
+    """The records of a workload. Raises UsageError, also if the workload of another package fails in any way."""
     try:
         return workload(workload_name).dataset(parameters, seed, load)
     except StreamgaugeError:
@@ -64,7 +64,7 @@ def dataset(workload_name: str, parameters: Mapping[str, Any], seed: int, load: 
         if workload_name in own_names("workloads"):
             raise
         point = _point("workloads", workload_name)
-        raise _broken(point, f"the workload {workload_name} has no data set", problem) from problem
+        raise _broken(point, f"workload {workload_name} cannot create its data set", problem) from problem
 
 
 def study(name: str) -> ModuleType:
@@ -73,10 +73,10 @@ def study(name: str) -> ModuleType:
 
 
 def study_description(name: str) -> Study:
-    """What a study ran and published. Raises UsageError for one that brings scenarios alone."""
+    """What a study ran and published. Raises UsageError for a study that only has scenarios."""
     description: Study | None = getattr(study(name), "STUDY", None)
     if description is None:
-        raise UsageError(f"study {name} does not say what it ran", expected="a STUDY in its module")
+        raise UsageError(f"study {name} has only scenarios and cannot be reproduced", expected="a STUDY in its module")
     return description
 
 
@@ -89,7 +89,7 @@ def _point(kind: str, name: str) -> EntryPoint:
         raise unknown(_singular(kind), name, names(kind), hint="streamgauge list")
     points = _points(kind)[name]
     if len(points) > 1:
-        # Whichever came first would be taken, and with it another answer for the right one.
+        # Picking one of them could silently change the correct answer.
         raise UsageError(
             f"two packages have a {_singular(kind)} {name}",
             where=f"entry points of {points[0].group}",
@@ -101,7 +101,7 @@ def _point(kind: str, name: str) -> EntryPoint:
 
 
 def _made(kind: str, name: str) -> Any:
-    """An object of the class. Raises UsageError where it cannot be made, as of a class that lacks a method."""
+    """An instance of the class. Raises UsageError if it cannot be created, for example if a method is missing."""
     loaded = _load(kind, name)
     try:
         return loaded()
@@ -112,10 +112,10 @@ def _made(kind: str, name: str) -> Any:
 
 
 def load(point: EntryPoint, what: str) -> Any:
-    """What an entry point names. Raises UsageError where it is not there, or cannot be imported."""
+    """Load an entry point. Raises UsageError if it does not exist or cannot be imported."""
     try:
         return point.load()
-    # What another package does while it is imported may fail in any way.
+    # Importing another package may fail in any way.
     except (Exception, SystemExit) as problem:
         raise _broken(point, f"{what} could not be loaded", problem) from problem
 
@@ -126,7 +126,7 @@ def _broken(point: EntryPoint, what: str, problem: BaseException) -> UsageError:
         what,
         where=f"entry point of {point.group}: {point.value}",
         got=str(problem) if is_plain else f"{type(problem).__name__}: {problem}",
-        hint="fix or remove the package that has it",
+        hint="fix or remove the package that provides it",
     )
 
 
@@ -139,7 +139,7 @@ def _origin(point: EntryPoint) -> str:
 
 
 def unknown(what: str, name: str, known: Iterable[str], hint: str | None = None) -> UsageError:
-    """The error for a name that does not exist, naming the nearest one that does."""
+    """The error for an unknown name, with the nearest known one."""
     known = sorted(known)
     near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
     expected = f"did you mean {near[0]!r}? known: " if near else "one of "

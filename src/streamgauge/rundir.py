@@ -5,17 +5,17 @@ Format history
 1   manifest.json, outcome.json, samples/*.jsonl, ledger/worker-N.parquet, recorded/<stream>/*.parquet,
     measures/*.parquet, logs/<role>.log, summary.json, report.html
 
-``manifest.json``   what was asked for and what it ran on; written before the load starts
-``outcome.json``    what happened: moments, offsets, ended processes; written when the engine has stopped
-``samples/``        one JSON object a line: ``resources``, ``machine``, ``clock``, ``positions``, and ``visible`` where
-                    the engine writes in transactions or may do so
+``manifest.json``   what was requested and what it ran on; written before the load starts
+``outcome.json``    what happened: times, offsets, ended processes; written when the engine has stopped
+``samples/``        one JSON object per line: ``resources``, ``machine``, ``clock``, ``positions``, and ``visible`` if
+                    the engine uses or may use transactions
 ``ledger/``         one row per slice that a load worker sent: ``first`` (n_seq), ``count``, ``sent_ns``,
                     ``acked_n`` (the record whose acknowledgement was stamped), ``acked_ns`` (0: none), ``errors``
 ``recorded/``       the streams: key, value, partition, offset, appended_ms; inputs also n_seq
-``script.py``       the user's script, where the run had one (``job.py`` in earlier versions)
-``reference.py``    one that was given later, for its reference answer alone; ``reference-from.json``: where the user
-                    has that one
-``measures/``       what the evaluation found, for the report: ``seconds`` and ``latency``
+``script.py``       the user's script, if any (``job.py`` in earlier versions)
+``reference.py``    a script that was given later, only for its reference answer; ``reference-from.json``: its original
+                    path
+``measures/``       results of the evaluation for the report: ``seconds`` and ``latency``
 """
 
 from __future__ import annotations
@@ -49,43 +49,43 @@ FILES = ("manifest.json", "outcome.json", "summary.json", "report.html", "script
 
 
 def shared_cores(manifest: Manifest, outcome: Outcome) -> bool | None:
-    """Whether the engine shared cores with transport or load, as it was seen; None: not known.
+    """Whether the engine was observed to share cores with transport or load; None if unknown.
 
-    Earlier versions did not look: their manifests say what was assumed.
+    Earlier versions did not observe it: their manifests have an assumption.
     """
     return outcome.shared_cores if outcome.looked_at_cores else manifest.shared_cores
 
 
 class RunDir:
-    """Paths of one run, and the small files in it."""
+    """The paths of one run, and access to its small files."""
 
     def __init__(self, path: Path, *, created: bool = False) -> None:
-        """``created``: this process created the directory itself."""
+        """``created``: whether this process created the directory."""
         self.path = path
         self._created = created
 
     @classmethod
     def create(cls, path: Path) -> RunDir:
-        """Make a fresh run directory. Raises UsageError when the path is taken: nothing is ever overwritten."""
+        """Create a run directory. Raises UsageError if the path is in use: nothing is ever overwritten."""
         if path.exists() and (not path.is_dir() or any(path.iterdir())):
             raise UsageError(
                 "the run directory is not empty" if path.is_dir() else "the run directory is a file",
                 where=path,
                 expected="a new or empty directory",
-                hint="another --out, or remove it yourself",
+                hint="choose another --out, or remove it yourself",
             )
         created = not path.exists()
         try:
             for part in PARTS:
                 (path / part).mkdir(parents=True, exist_ok=True)
         except (NotADirectoryError, FileExistsError) as problem:
-            raise UsageError("the run directory cannot be made", where=path, got=problem.strerror) from None
+            raise UsageError("cannot create the run directory", where=path, got=problem.strerror) from None
         return cls(path, created=created)
 
     def discard(self) -> None:
-        """Remove what the run created: its files, and the directory unless it was there before.
+        """Remove what the run created: its files, and the directory unless it existed before.
 
-        Nothing is removed behind a symbolic link, and what others have put there stays.
+        Symbolic links are not followed, and other files are kept.
         """
         if self.path.is_symlink():
             return
@@ -100,7 +100,7 @@ class RunDir:
 
     @classmethod
     def open(cls, path: Path) -> RunDir:
-        """An existing run directory of a format that this version reads."""
+        """Open a run directory in a format that this version can read."""
         run = cls(path)
         if not run.manifest_path.is_file():
             raise UsageError(
@@ -117,7 +117,7 @@ class RunDir:
                 where=run.manifest_path,
                 got=format_number,
                 expected=FORMAT,
-                hint="the version of streamgauge that wrote it",
+                hint="use the version of streamgauge that wrote it",
             )
         run.manifest()
         return run
@@ -133,7 +133,7 @@ class RunDir:
 
     @property
     def script_path(self) -> Path:
-        """Earlier versions called it ``job.py``."""
+        """``job.py`` in earlier versions."""
         old = self.path / "job.py"
         return old if old.is_file() else self.path / "script.py"
 
@@ -150,14 +150,14 @@ class RunDir:
         return self.path / "measures" / f"{name}.parquet"
 
     def manifest(self) -> Manifest:
-        """Raises UsageError when it is missing or damaged, as the next two do."""
+        """Raises UsageError if it is missing or damaged, like the next two."""
         return _read_file(self.manifest_path, Manifest, upgrade=manifests.upgrade)
 
     def outcome(self) -> Outcome:
         return _read_file(self.outcome_path, Outcome)
 
     def summary(self) -> Summary:
-        return _read_file(self.summary_path, Summary, hint=f"streamgauge evaluate {self.path}, which writes it again")
+        return _read_file(self.summary_path, Summary, hint=f"streamgauge evaluate {self.path}, which regenerates it")
 
     def write_manifest(self, manifest: Manifest) -> None:
         write_json(self.manifest_path, manifest.as_json())
@@ -169,11 +169,11 @@ class RunDir:
         write_json(self.summary_path, summary.as_json())
 
     def keep_script(self, script: Script) -> None:
-        """Copy the script. Raises UsageError when the file has changed since the run was planned."""
+        """Copy the script. Raises UsageError if the file has changed since the run was planned."""
         content = Path(script.path).read_bytes()
         if (sha256 := hashlib.sha256(content).hexdigest()) != script.sha256:
             raise UsageError(
-                "the script was changed while it was measured",
+                "the script changed after the run was planned",
                 where=script.path,
                 got=f"sha256 {sha256}",
                 expected=script.sha256,
@@ -182,26 +182,26 @@ class RunDir:
         self.script_path.write_bytes(content)
 
     def keep_reference(self, file: Path) -> None:
-        """Copy a file whose reference takes the place of the script's, and note where the user has it."""
+        """Copy a file whose reference replaces the script's, and record its original path."""
         self.reference_path.write_bytes(file.read_bytes())
         write_json(self.reference_from_path, ReferenceFrom(path=str(file.absolute())).as_json())
 
     def reference_from(self) -> Path | None:
-        """Where the user has the file that ``keep_reference`` copied. Raises UsageError when the note is damaged."""
+        """The original path of the file that ``keep_reference`` copied. Raises UsageError if the record is damaged."""
         if not self.reference_from_path.is_file():
             return None
         return Path(_read_file(self.reference_from_path, ReferenceFrom).path)
 
     def append_samples(self, *samples: Sample) -> None:
-        """Each to the file of its kind."""
+        """Append each sample to the file of its kind."""
         for kind, of_kind in groupby(samples, key=lambda sample: sample.kind):
             with self._samples(kind).open("a", encoding="utf-8") as file:
                 file.writelines(json.dumps(sample.as_json(), separators=(",", ":")) + "\n" for sample in of_kind)
 
     def samples(self, kind: type[SampleKind]) -> list[SampleKind]:
-        """All samples of a kind, oldest first; a last line cut short by a kill is left out.
+        """All samples of a kind, oldest first; a truncated last line (from a kill) is skipped.
 
-        Raises UsageError when the file is damaged in any other way.
+        Raises UsageError if the file is damaged in any other way.
         """
         path = self._samples(kind.kind)
         if not path.exists():
@@ -219,4 +219,4 @@ def _read_file(
     try:
         return stored.read(path, kind, hint, upgrade)
     except FileNotFoundError:
-        raise UsageError("the run directory lacks a file", where=path, hint=hint or "streamgauge run again") from None
+        raise UsageError("a file is missing in the run directory", where=path, hint=hint or "run it again") from None

@@ -1,6 +1,6 @@
-"""For the authors of scripts (``--script``): what a reference answer says about the inputs behind each of its rows.
+"""For authors of scripts (``--script``): describes the inputs of each row of a reference answer.
 
-A script (docs/tutorial/own-script.md) may import this module; nothing else of streamgauge is meant for it.
+A script (docs/tutorial/own-script.md) may import this module, but nothing else of streamgauge.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ if TYPE_CHECKING:
     from pyspark.sql import Column
 
 STAMPS = ("inputs", "appended_max_ms", "appended_mean_ms", "intended_max_ns")
-"""How many inputs are behind a row, and when they were appended and were to be sent."""
+"""The number of inputs of a row, and when they were appended and should have been sent."""
 
 
 def behind(*sides: str) -> list[Column]:
-    """The stamps of an aggregated row, for ``groupBy(…).agg(…, *behind())``.
+    """The timestamp columns of an aggregated row, for ``groupBy(…).agg(…, *behind())``.
 
-    Where the aggregated rows are pairs from a join, ``sides`` are the aliases of the joined inputs:
+    If the aggregated rows are pairs from a join, ``sides`` are the aliases of the joined inputs:
     ``behind("flow", "speed")``.
     """
     from pyspark.sql import functions as f
@@ -28,7 +28,7 @@ def behind(*sides: str) -> list[Column]:
 
 
 def behind_each(*sides: str) -> list[Column]:
-    """The stamps of a row that needs one record of each side: ``joined.select(…, *behind_each("flow", "speed"))``."""
+    """The timestamp columns of a row with one record per side: ``joined.select(…, *behind_each("flow", "speed"))``."""
     return _named(*_of_one_row(sides))
 
 

@@ -1,4 +1,4 @@
-"""What a capacity search varies, and the direction in which that becomes harder to sustain."""
+"""What a capacity search varies, and the direction in which it becomes harder to sustain."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ Harder = Literal["more", "less"]
 RATE = "rate_per_s"
 CORES = "cores"
 RESOURCE_MAX = 1000
-"""Of a value of which less is harder, unless the scenario itself has more of it."""
+"""The largest value to search if less is harder, unless the scenario itself has more."""
 
 
 @dataclass(frozen=True)
 class SearchAxis:
-    """A whole number among the values of a scenario or the options of its engine, by its name."""
+    """An integer among the values of a scenario or the options of its engine, by name."""
 
     name: str
     harder: Harder
 
     @classmethod
     def of_settings(cls, settings: Mapping[str, Any]) -> SearchAxis:
-        """What a search with these settings varies. In early files all but the rate was a resource."""
+        """What a search with these settings varies. In early files everything except the rate was a resource."""
         name = settings.get("over", RATE)
         return cls(name, settings.get("harder") or ("more" if name == RATE else "less"))
 
     @classmethod
     def of_file(cls, capacity: Searched | None) -> SearchAxis:
-        """What a ``capacity.json`` was searched over; the rate where there is none yet."""
+        """The axis of a ``capacity.json``; the rate if there is none yet."""
         return RATE_AXIS if capacity is None else cls.of_settings(capacity.as_json())
 
     @property
@@ -41,7 +41,7 @@ class SearchAxis:
 
     @property
     def is_rate(self) -> bool:
-        """Whether the offered load itself is searched, so that the speed of a drain is a first guess."""
+        """Whether the offered load itself is searched, so that the drain speed is a first guess."""
         return self.name == RATE
 
     @property
@@ -49,7 +49,7 @@ class SearchAxis:
         return "records/s" if self.is_rate else self.name
 
     def most(self) -> int | None:
-        """The largest value that makes sense; None where the scenario alone limits it."""
+        """The largest sensible value; None if only the scenario limits it."""
         if self.more_is_harder:
             return None
         return os.cpu_count() or 1 if self.name == CORES else RESOURCE_MAX

@@ -1,18 +1,18 @@
-"""When each record of a load should leave, as pure arithmetic: number → moment, and back.
+"""When each record of a load should be sent, as pure arithmetic: number → time, and back.
 
-Every shape is a row of segments in which records lie evenly::
+Every shape is a sequence of segments in which records are evenly spaced::
 
     constant         one rate
     steps            the measured interval in equal parts, one rate each
-    ramp             from one rate to another over the measured interval, in stairs of 100 ms
-    single-burst     a backlog first (it is there before the engine starts), then the base rate
-    periodic-burst   the base rate, and on top of it a burst every few seconds
+    ramp             from one rate to another over the measured interval, in steps of 100 ms
+    single-burst     first a backlog (sent before the engine starts), then the base rate
+    periodic-burst   the base rate, plus a burst every few seconds
     fluctuating      high, low, high: thirds of the measured interval
-    unlimited        no schedule: that many records, as fast as they can be sent
-    preloaded        no schedule: all records are there before the engine starts
+    unlimited        no schedule: records are sent as fast as possible
+    preloaded        no schedule: all records are sent before the engine starts
 
-The warm-up has the rate with which the measured interval begins, or rises to it; the tail has the one with which it
-ends. Poisson arrivals take the place of even spacing in any shape but the last two.
+The warm-up has the initial rate of the measured interval, or rises to it; the tail has its final rate. Poisson arrivals
+replace even spacing in all shapes except the last two.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ NS_PER_MS = 1_000_000
 
 STAIR_S = 0.1
 WARMUP_STAIR_S = 1.0
-"""Of a rising warm-up, which nobody measures: few segments are quickly computed with."""
+"""Step of a rising warm-up, which is not measured: few segments keep it fast."""
 RISING_SHARE = 0.8
-"""Of a rising warm-up: how much of it rises. The rest is for the engine to settle at the full rate."""
+"""The share of a rising warm-up that rises. In the rest the engine settles at the full rate."""
 PRELOAD_PER_S = 100_000
 POISSON_BLOCK = 1024
-"""Poisson arrivals are drawn in pieces of the time in which so many records would leave if they were evenly spaced."""
+"""Poisson arrivals are drawn in blocks of the time that this many evenly spaced records take."""
 
 Value = TypeVar("Value")
 ShapeName = Literal[
@@ -48,8 +48,8 @@ ShapeName = Literal[
 Arrivals = Literal["even", "poisson"]
 
 
-class _Once(Generic[Value]):
-    """A cached property without the lock that Python 3.11 gives it: a plan travels to other processes."""
+class _CachedProperty(Generic[Value]):
+    """A cached property without the lock of Python 3.11, so that a plan can be pickled."""
 
     def __init__(self, make: Callable[[Any], Value]) -> None:
         self._make = make
@@ -65,7 +65,7 @@ class _Once(Generic[Value]):
 
 @dataclass(frozen=True)
 class Segment:
-    """``records`` records, evenly over ``length_ns`` from ``start_ns`` on; the first has the number ``first``."""
+    """``records`` records, evenly over ``length_ns`` from ``start_ns`` on; the first is number ``first``."""
 
     start_ns: int
     length_ns: int
@@ -74,10 +74,10 @@ class Segment:
 
 
 class _Blocks(NamedTuple):
-    """The pieces in which Poisson arrivals are drawn, one element each.
+    """The blocks in which Poisson arrivals are drawn, one element each.
 
-    Block *b* lies where the records ``starts[b]`` to ``starts[b] + widths[b]`` would be if they were evenly spaced, and
-    holds the records ``firsts[b]`` to ``firsts[b] + counts[b]``.
+    Block *b* covers the time of the evenly spaced records ``starts[b]`` to ``starts[b] + widths[b]``, and contains the
+    records ``firsts[b]`` to ``firsts[b] + counts[b]``.
     """
 
     starts: Ints
@@ -88,7 +88,7 @@ class _Blocks(NamedTuple):
 
 @dataclass(frozen=True)
 class LoadPlan:
-    """A load, and the phases of the run that it drives. Record 0 leaves at the start of the warm-up."""
+    """A load and the phases of its run. Record 0 is sent at the start of the warm-up."""
 
     rate_per_s: int
     warmup_s: float
@@ -104,13 +104,13 @@ class LoadPlan:
     burst_s: float = 0.0
     burst_every_s: float = 0.0
     rising_warmup: bool = False
-    """Not of the bursts, whose load begins at once, nor of unlimited."""
+    """Not for the burst shapes, whose load begins at once, nor for unlimited."""
     preloaded: int = 0
-    """preloaded: how many records."""
+    """preloaded: the number of records."""
     seed: int = 0
-    """Of Poisson arrivals."""
+    """For Poisson arrivals."""
     poisson_blocks: Literal["drawn", "fixed"] = "drawn"
-    """Whether the number of records of a block of Poisson arrivals is drawn too. Fixed in manifests that lack it."""
+    """Whether the number of records of a Poisson block is drawn too. Manifests without this key have fixed numbers."""
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> LoadPlan:
@@ -125,40 +125,40 @@ class LoadPlan:
 
     @property
     def scheduled(self) -> bool:
-        """Whether each record has a moment of its own."""
+        """Whether each record has a scheduled time."""
         return self.shape not in ("unlimited", "preloaded")
 
     @property
     def before_engine(self) -> bool:
-        """Whether the engine starts when there are records already."""
+        """Whether records are sent before the engine starts."""
         return self.shape in ("single-burst", "preloaded")
 
     @property
     def is_one_rate(self) -> bool:
-        """Whether the rate is the same from the first record to the last."""
+        """Whether the rate is constant from the first record to the last."""
         return self.shape == "constant" and not self.rising_warmup
 
     @property
     def bursts(self) -> tuple[Segment, ...]:
-        """single-burst: the backlog. periodic-burst: each burst, with the base rate beneath it. Else none."""
+        """single-burst: the backlog. periodic-burst: each burst, including the base rate. Otherwise empty."""
         if self.shape == "single-burst":
             return self.segments[:1]
         return self.segments[1::2] if self.shape == "periodic-burst" else ()
 
     @property
     def busiest_per_s(self) -> int:
-        """The rate of the second with the most records of a burst; where there are no bursts, the plan's rate.
+        """The rate of the second with the most records of a burst; without bursts, the plan's rate.
 
-        Of a load without a schedule, about what one load worker sends.
+        For a load without a schedule, about what one load worker can send.
         """
         if self.shape == "preloaded":
             return min(self.preloaded, PRELOAD_PER_S)
         burst_per_s = round(self.burst_records / max(self.burst_s, 1.0))
         return max(self.rate_per_s, burst_per_s + (self.rate_per_s if self.shape == "periodic-burst" else 0))
 
-    @_Once
+    @_CachedProperty
     def records(self) -> int:
-        """How many records leave before the load ends."""
+        """The total number of records."""
         if self.shape == "preloaded":
             return self.preloaded
         duration_ns = round(self.duration_s * NS_PER_S)
@@ -166,10 +166,10 @@ class LoadPlan:
             return -(-duration_ns * self.rate_per_s // NS_PER_S)
         return self._evenly_before(duration_ns)
 
-    @_Once
+    @_CachedProperty
     def segments(self) -> tuple[Segment, ...]:
         if self.is_one_rate:
-            # Whole seconds, so that record n leaves at n / rate whatever the duration; ``records`` cuts it off.
+            # Whole seconds, so that record n is sent at n / rate whatever the duration; ``records`` cuts it off.
             seconds = max(1, -(-round(self.duration_s * NS_PER_S) // NS_PER_S))
             return (Segment(0, seconds * NS_PER_S, 0, seconds * self.rate_per_s),)
         segments: list[Segment] = []
@@ -177,7 +177,7 @@ class LoadPlan:
         for length_s, records in self._parts():
             planned += records
             start_ns, end_ns = round(start_s * NS_PER_S), round((start_s + length_s) * NS_PER_S)
-            # Rounded on the sum, so that fractions of records do not get lost part by part.
+            # The sum is rounded, so that fractions of records are not lost in each part.
             segments.append(Segment(start_ns, end_ns - start_ns, first, round(planned) - first))
             start_s, first = start_s + length_s, round(planned)
         return tuple(segment for segment in segments if segment.length_ns > 0)
@@ -221,7 +221,7 @@ class LoadPlan:
         yield self.warmup_s - rising_s, (self.warmup_s - rising_s) * rate
 
     def offset_ns(self, n_seq: int) -> int:
-        """Nanoseconds after the start at which record ``n_seq`` should leave; 0 where there is no schedule."""
+        """When record ``n_seq`` should be sent, in nanoseconds after the start; 0 without a schedule."""
         if not self.scheduled:
             return 0
         if self.arrivals == "poisson" and n_seq < self.records:
@@ -248,7 +248,7 @@ class LoadPlan:
         return offsets
 
     def count_before(self, elapsed_ns: int) -> int:
-        """How many records should have left before ``elapsed_ns``: those with ``offset_ns(n) < elapsed_ns``."""
+        """The number of records due before ``elapsed_ns``: those with ``offset_ns(n) < elapsed_ns``."""
         if elapsed_ns <= 0:
             return 0
         if not self.scheduled:
@@ -258,33 +258,33 @@ class LoadPlan:
             return even
         import numpy as np
 
-        # Records of a block stay within its time, so all blocks before this one have left and none after it.
+        # Records stay within the time of their block, so earlier blocks are complete and later ones have not begun.
         block = bisect_right(self._blocks.starts, max(even - 1, 0)) - 1
         inside = int(np.searchsorted(self._random_block(block), elapsed_ns, side="left"))
         return int(self._blocks.firsts[block]) + inside
 
     def per_second(self) -> list[int]:
-        """Records that should leave in each second of the load; the last one may be partial."""
+        """Records due in each second of the load; the last second may be partial."""
         seconds = -(-round(self.duration_s * NS_PER_S) // NS_PER_S)
         counts = [self.count_before(second * NS_PER_S) for second in range(max(seconds, 1))] + [self.records]
         return [after - before for before, after in pairwise(counts)]
 
     def offered_before(self, elapsed_s: float) -> int:
-        """Records that should leave in the second before that moment; none once the load is over."""
+        """Records due in the second before ``elapsed_s``; 0 after the end of the load."""
         until_ns = round(elapsed_s * NS_PER_S)
         over = elapsed_s >= self.duration_s
         return 0 if over else self.count_before(until_ns) - self.count_before(until_ns - NS_PER_S)
 
     def most_within(self, seconds: int) -> int:
-        """Records of the busiest that many seconds."""
+        """The most records within this many consecutive seconds."""
         counts = self.per_second()
         return max(sum(counts[start : start + seconds]) for start in range(max(1, len(counts) - seconds + 1)))
 
-    @_Once
+    @_CachedProperty
     def _starts_ns(self) -> list[int]:
         return [segment.start_ns for segment in self.segments]
 
-    @_Once
+    @_CachedProperty
     def _firsts(self) -> list[int]:
         return [segment.first for segment in self.segments]
 
@@ -297,7 +297,7 @@ class LoadPlan:
         inside = -(-(elapsed_ns - segment.start_ns) * segment.records // segment.length_ns)
         return segment.first + min(inside, segment.records)
 
-    @_Once
+    @_CachedProperty
     def _columns(self) -> Ints:
         """The fields of the segments, one row each."""
         import numpy as np
@@ -310,17 +310,17 @@ class LoadPlan:
         start_ns, length_ns, first, records = self._columns
         place = np.searchsorted(first, n_seq, side="right") - 1
         inside, records = n_seq - first[place], np.maximum(records, 1)[place]
-        # Whole and rest apart: the plain product would not fit into 64 bits.
+        # Quotient and remainder separately: the plain product would overflow 64 bits.
         whole, rest = np.divmod(length_ns[place], records)
         offsets: Ints = start_ns[place] + inside * whole + inside * rest // records
         return offsets
 
-    @_Once
+    @_CachedProperty
     def _blocks(self) -> _Blocks:
-        """Draws how many records each block has; together they have as many as the plan.
+        """Draw the number of records of each block; the total is that of the plan.
 
-        A burst and the time between two bursts keep the number that the plan gives them, so that a burst is the same
-        records with any seed. Other shapes are drawn as a whole: fixed numbers make arrivals smoother.
+        A burst, and the time between two bursts, keep their planned number of records, so that a burst has the same
+        records with any seed. Other shapes are drawn as a whole: fixed numbers would make arrivals too smooth.
         """
         import numpy as np
 
@@ -336,12 +336,12 @@ class LoadPlan:
         start, count = np.concatenate(starts), np.concatenate(counts)
         return _Blocks(start, np.append(start[1:], self.records) - start, np.cumsum(count) - count, count)
 
-    @_Once
+    @_CachedProperty
     def _random_blocks(self) -> dict[int, Ints]:
         return {}
 
     def _random_block(self, block: int) -> Ints:
-        """The moments of one block of Poisson arrivals. A few blocks are kept: they are asked for again and again."""
+        """The send times of one block of Poisson arrivals. A few blocks are cached for repeated use."""
         import numpy as np
 
         known = self._random_blocks
@@ -361,7 +361,7 @@ class LoadPlan:
 def _stairs(
     length_s: float, from_per_s: float, to_per_s: float, stair_s: float = STAIR_S
 ) -> Iterator[tuple[float, float]]:
-    """A straight way from one rate to another."""
+    """Steps that approximate a linear change from one rate to another."""
     stairs = max(1, round(length_s / stair_s))
     part_s, rise = length_s / stairs, (to_per_s - from_per_s) / stairs
     yield from ((part_s, part_s * (from_per_s + rise * (stair + 0.5))) for stair in range(stairs))

@@ -1,7 +1,6 @@
-"""Reads and writes the small JSON files: one model for each kind, checked before anything else sees its content.
+"""Reads and writes the small JSON files: one model for each kind, validated before use.
 
-Keys that a model does not know, of a newer version, are kept. Keys that an older version did not write have a default
-which means the same.
+Unknown keys of a newer version are kept. Keys that an older version did not write have an equivalent default.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ Upgrade = Callable[[Content], Content]
 
 
 class Stored(BaseModel):
-    """A file, or an object in one. Written with the keys that were given to it, in the order of the fields."""
+    """A file, or an object in one. Written with the keys that were set, in the order of the fields."""
 
     model_config = ConfigDict(frozen=True, extra="allow")
 
@@ -31,19 +30,19 @@ class Stored(BaseModel):
         return self.model_dump(exclude_unset=True)
 
     def with_changes(self, **changes: Any) -> Self:
-        """A checked copy. Raises pydantic's ValidationError for values that a reader would refuse."""
+        """A validated copy. Raises pydantic's ValidationError for values that a reader would refuse."""
         return type(self).model_validate({**self.as_json(), **changes})
 
 
 def _number(value: object) -> float:
-    """Kept as it is: a whole number must not become 1.0 when it is written again."""
+    """Unchanged: an integer must not become 1.0 when it is written again."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= sys.float_info.max:
         raise PydanticCustomError("number", "a number")
     return value
 
 
 def at_least_zero(most: float = math.inf) -> PlainValidator:
-    """Of a number as above, with limits."""
+    """Validates a number from 0 to ``most``."""
     text = "a number from 0" + ("" if math.isinf(most) else f" to {most:g}")
 
     def check(value: object) -> float:
@@ -65,9 +64,9 @@ Kind = TypeVar("Kind", bound=BaseModel)
 
 
 def read(path: Path, kind: type[Kind], hint: str | None = None, upgrade: Upgrade | None = None) -> Kind:
-    """The file's content; ``upgrade`` turns that of an older version into what ``kind`` expects.
+    """The file's content; ``upgrade`` converts content of an older version to what ``kind`` expects.
 
-    Raises UsageError naming file, place and what was expected; FileNotFoundError as it is.
+    Raises UsageError with file, key and what was expected, and FileNotFoundError.
     """
     text = path.read_bytes()
     if upgrade is not None:
@@ -76,7 +75,7 @@ def read(path: Path, kind: type[Kind], hint: str | None = None, upgrade: Upgrade
 
 
 def parse(path: Path, text: bytes, kind: type[Kind], hint: str | None = None, where: str = "") -> Kind:
-    """As ``read``, of a text that is in the file, after the place ``where``."""
+    """Like ``read``, for a part of the file that ``where`` names."""
     try:
         return kind.model_validate_json(text, strict=True)
     except ValidationError as problem:
@@ -85,7 +84,7 @@ def parse(path: Path, text: bytes, kind: type[Kind], hint: str | None = None, wh
 
 
 def read_object(path: Path, hint: str | None = None) -> dict[str, Any]:
-    """The file's content as it is. Raises UsageError when it is not a JSON object, and FileNotFoundError."""
+    """The file's raw content. Raises UsageError if it is not a JSON object, and FileNotFoundError."""
     try:
         content = json.loads(path.read_bytes())
     except (ValueError, RecursionError) as problem:
@@ -96,7 +95,7 @@ def read_object(path: Path, hint: str | None = None) -> dict[str, Any]:
 
 
 def read_format(path: Path, known: int) -> dict[str, Any]:
-    """As ``read_object``; raises UsageError for a file of another format, too."""
+    """Like ``read_object``; also raises UsageError for a file of another format."""
     content = read_object(path)
     if content.get("format") != known:
         raise UsageError(
@@ -109,7 +108,7 @@ def read_format(path: Path, known: int) -> dict[str, Any]:
 
 
 def write_json(path: Path, content: Content) -> None:
-    """Write it whole or not at all: a reader never sees half a file."""
+    """Write it atomically: a reader never sees an incomplete file."""
     part = path.with_name(path.name + ".part")
     part.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     part.replace(path)
@@ -138,7 +137,7 @@ _WORDS = {
 
 
 def _described(error: ErrorDetails, where: str) -> tuple[str, str | None]:
-    """What is there, and what was expected."""
+    """What was found, and what was expected."""
     kind, context = error["type"], error.get("ctx", {})
     place = where
     for part in error["loc"]:
@@ -148,7 +147,7 @@ def _described(error: ErrorDetails, where: str) -> tuple[str, str | None]:
     if kind == "missing":
         return f"{place} is missing", None
     if kind in ("extra_forbidden", "unexpected_keyword_argument"):
-        return f"{place} is not known", "the version of streamgauge that wrote it"
+        return f"{place} is unknown", "the version of streamgauge that wrote it"
     expected = _WORDS.get(kind)
     if kind == "literal_error":
         expected = f"one of {context['expected']}"

@@ -1,4 +1,4 @@
-"""What a study ran and what it published, as data: `reproduce` runs it, the report draws it."""
+"""What a study ran and published, as data: `reproduce` runs it, the report draws it."""
 
 from __future__ import annotations
 
@@ -17,56 +17,56 @@ Purpose = Literal["run", "capacity"]
 
 @dataclass(frozen=True)
 class Experiment:
-    """One thing that a study ran, on each engine."""
+    """One experiment of a study, on each engine."""
 
     scenario: str
     """``study/scenario``"""
     name: str
-    """Unique in the study. Directories and ``reproduce --only`` have it."""
+    """Unique in the study; used for directories and ``reproduce --only``."""
     settings: Mapping[str, str] = field(default_factory=dict)
-    """As ``--set`` takes them. An engine without one of these options does not run the experiment."""
+    """As for ``--set``. An engine without one of these options does not run the experiment."""
     dimensions: Mapping[str, str] = field(default_factory=dict)
-    """What sets it apart from the study's others, e.g. ``{"program": "count"}``: exhibits arrange their rows by it."""
+    """What distinguishes it from the others, e.g. ``{"program": "count"}``; exhibits arrange their rows by it."""
     faults: tuple[str, ...] = ()
-    """As ``--fault`` takes them."""
+    """As for ``--fault``."""
     purpose: Purpose = "run"
     axis: SearchAxis = RATE_AXIS
-    """What a capacity search varies, and which way it becomes harder."""
+    """What a capacity search varies, and in which direction it becomes harder."""
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """The values and options without which it cannot be run."""
+        """The values and options that it requires."""
         return (*self.settings, self.axis.name) if self.purpose == "capacity" else tuple(self.settings)
 
 
 @dataclass(frozen=True)
 class Mark:
-    """A published number, to be shown beside ours as the paper's."""
+    """A published number, shown next to the measured one."""
 
     system: str
-    """As the paper calls it, e.g. ``Structured Streaming 2.4.1``."""
+    """The system as named in the paper, e.g. ``Structured Streaming 2.4.1``."""
     metric: str
-    """What it is a value of, e.g. ``latency.latest.p50``: exhibits find it by this name (``metrics.py``)."""
+    """The metric, e.g. ``latency.latest.p50``, by which exhibits find it (``metrics.py``)."""
     value: float
     unit: str
     label: str
-    """The same for people, with what limits it: ``p99 latency, below``."""
+    """The metric for readers, with any qualification: ``p99 latency, below``."""
     dimensions: Mapping[str, str] = field(default_factory=dict)
-    """Of the experiment that it belongs to."""
+    """Dimensions of its experiment."""
 
 
 @dataclass(frozen=True)
 class Ranking:
-    """An order that the paper found: in one experiment, these of its systems were all below those."""
+    """An order that the paper found: in one experiment, some systems were all below others."""
 
     metric: str
-    """Of the marks that are compared."""
+    """Metric of the compared marks."""
     dimensions: Mapping[str, str]
-    """Of the experiment."""
+    """Dimensions of the experiment."""
     lower: tuple[str, ...]
     higher: tuple[str, ...]
     label: str
-    """The order for people, e.g. ``median latencies: event-driven below micro-batch``."""
+    """The order for readers, e.g. ``median latencies: event-driven below micro-batch``."""
 
 
 @dataclass(frozen=True)
@@ -77,14 +77,14 @@ class Exhibit:
     """As the paper numbers it: ``Table 2``, ``Fig. 3``."""
     title: str
     draw: Callable[[Context], Sequence[Panel]]
-    """What it shows of a reproduction."""
+    """Draws it for a reproduction."""
     experiments: tuple[Experiment, ...] = ()
     marks: tuple[Mark, ...] = ()
     note: str = ""
-    """What the reader must know to read it: what differs from the paper."""
+    """Caveats for the reader: what differs from the paper."""
     ranking: Ranking | None = None
     overview: bool = False
-    """It rests on experiments of other exhibits, which report those that have no result."""
+    """It uses experiments of other exhibits, which report those without a result."""
 
 
 @dataclass(frozen=True)
@@ -98,16 +98,16 @@ class Study:
     exhibits: tuple[Exhibit, ...]
     """In the order of the paper."""
     scale: Mapping[str, str] = field(default_factory=dict)
-    """What the laptop profile scales down, in words."""
+    """What the laptop profile scales down, for readers."""
     engines: Mapping[str, str] = field(default_factory=dict)
-    """Which engine of ours is which system of the paper, by the paper's name; some have none."""
+    """The engine for each system of the paper; some systems have none."""
     runs: Mapping[str, int] = field(default_factory=dict)
-    """Runs of each experiment by profile, where that is more than one; a capacity search is made once."""
+    """Runs per experiment by profile, if more than one; a capacity search is made once."""
     fixed: tuple[str, ...] = ()
-    """Settings that must stay as they are, besides those of its experiments."""
+    """Settings that a reproduction must not change, besides those of its experiments."""
 
     def __post_init__(self) -> None:
-        """Raises ValueError when two different experiments have the same name."""
+        """Raises ValueError if two different experiments have the same name."""
         different: list[Experiment] = []
         for exhibit in self.exhibits:
             different += [one for one in exhibit.experiments if one not in different]
@@ -117,7 +117,7 @@ class Study:
 
     @property
     def sets(self) -> set[str]:
-        """Everything that a reproduction cannot set otherwise."""
+        """All settings that a reproduction must not change."""
         return {"engine", *self.fixed, *(key for one in self.experiments for key in one.settings)}
 
     @property

@@ -1,6 +1,6 @@
 """The conformance suite over every engine, workload and variant.
 
-`make test` runs the first case of each engine and kind of result, `make test-all` every case.
+`make test` runs the first case of each engine and kind of results, `make test-all` every case.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ OWN_COMMAND = (sys.executable, str(Path(__file__).parents[2] / "examples" / "own
 OWN_COMMAND_DOES = {"traffic/ingest", "traffic/parse"}
 ENGINES = registry.names("engines")
 QUIET_S = 2.0
-"""For engines that report what they have consumed: the drain waits for that anyway."""
+"""For engines that report consumed records: the drain waits for those anyway."""
 OFTEN = {"flink": {"checkpoint_ms": "1000"}}
-"""The drain waits for what an engine commits, too."""
+"""The drain also waits for commits."""
 
 
 def program(engine: str) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""What the Spark engine declares as a limit is still refused by Spark, in the words that the limit gives."""
+"""Spark still refuses every declared limit of the Spark engine, with the declared error."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from streamgauge.transports.kafka import Kafka
 
 pytestmark = [pytest.mark.engine("spark"), pytest.mark.full]
 
-OURS = ("keeps no state", "one implementation")
-SPARKS_OWN = [limit for limit in Spark.traits.limits if not any(words in limit.reason for words in OURS)]
+OUR_REASONS = ("stateless workloads", "only a built-in implementation", "has one implementation")
+SPARKS_LIMITS = [limit for limit in Spark.traits.limits if not any(words in limit.reason for words in OUR_REASONS)]
 PARAMETERS: dict[str, Any] = {"out_of_order_ms": 500, "lookbacks_s": [1, 2]}
-"""Those without a default."""
+"""Parameters without a default."""
 LOAD = LoadPlan(rate_per_s=10, warmup_s=0, measured_s=1, tail_s=0)
 
 
 def words(limit: Limit) -> str:
-    """The error class; where Spark gives none, its sentence."""
+    """The error class or, if Spark gives none, its message."""
     match = re.match(r"[A-Z_.]+(?=: )", limit.reason)
     return match[0] if match else limit.reason
 
 
 @pytest.mark.parametrize(
-    ("workload", "limit"), [(workload, limit) for limit in SPARKS_OWN for workload in sorted(limit.workloads)]
+    ("workload", "limit"), [(workload, limit) for limit in SPARKS_LIMITS for workload in sorted(limit.workloads)]
 )
 def test_spark_refuses_it(shared: Bench, workload: str, limit: Limit, tmp_path: Path) -> None:
     computed = registry.workload(workload)
@@ -44,7 +44,7 @@ def test_spark_refuses_it(shared: Bench, workload: str, limit: Limit, tmp_path: 
     outputs = [Stream(name, f"{run}.{name}", 2, "output") for name in computed.outputs]
     kafka = Kafka.prepare(shared.transport_address, ())
     kafka.create([*streams, *outputs])
-    # Some refusals come with the first batch, which needs records.
+    # Spark refuses some combinations only in the first batch, which needs records.
     sender = kafka.sender(streams, 10)
     sender.send(computed.dataset(parameters, 1, LOAD).build(0, 2), lambda _: None)
     sender.finish(20)

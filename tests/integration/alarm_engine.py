@@ -1,6 +1,6 @@
 """A system under test for the workload of ``examples/sensor_alarms`` that makes two mistakes.
 
-It lets the first reading through that is no alarm, and drops the first that is one.
+It publishes the first reading that is not an alarm, and drops the first one that is.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer, TopicPartition
 
 
-def say(event: str) -> None:
+def emit(event: str) -> None:
     sys.stdout.write(json.dumps({"event": event}) + "\n")
     sys.stdout.flush()
 
@@ -28,7 +28,7 @@ def main() -> None:
     producer = Producer({**servers, "linger.ms": 0})
     topic = job["inputs"]["readings"]
     consumer.assign([TopicPartition(topic, partition, OFFSET_BEGINNING) for partition in range(job["partitions"])])
-    say("ready")
+    emit("ready")
     mistaken = {True: False, False: False}
     while not stopping:
         message = consumer.poll(0.1)
@@ -41,7 +41,7 @@ def main() -> None:
         producer.poll(0)
     producer.flush()
     consumer.close()
-    say("stopped")
+    emit("stopped")
 
 
 if __name__ == "__main__":

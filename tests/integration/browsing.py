@@ -1,4 +1,4 @@
-"""Pages of ours in the system's chromium."""
+"""Opens pages in the system's chromium."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ NEEDS_BROWSER = [
 
 
 class Opened:
-    """A page with everything it complained about and asked for."""
+    """A page with its console errors and network requests."""
 
     def __init__(self, browser: Browser, address: str, width: int, dark: bool = False) -> None:
         self.complaints: list[str] = []
@@ -45,14 +45,14 @@ class Opened:
             self.requests.append(request.url)
 
     def marks(self) -> dict[str, int]:
-        """How many drawn lines or points each figure has."""
+        """The number of drawn lines or points in each figure."""
         script = """() => Object.fromEntries([...document.querySelectorAll('.plot')].map(
             plot => [plot.id, plot.querySelectorAll('.trace path').length]))"""
         counts: dict[str, int] = self.page.evaluate(script)
         return counts
 
     def drawn(self) -> dict[str, list[str]]:
-        """The names of the traces of each figure that have a drawn line or point."""
+        """The names of the traces in each figure that have a drawn line or point."""
         script = """() => Object.fromEntries([...document.querySelectorAll('.plot')].map(plot => [
             plot.id,
             [...plot.querySelectorAll('.trace')]
@@ -63,6 +63,6 @@ class Opened:
         return drawn_traces
 
     def fits(self) -> bool:
-        """Whether nothing sticks out at the side."""
+        """Whether nothing overflows horizontally."""
         inner, needed = self.page.evaluate("() => [innerWidth, document.documentElement.scrollWidth]")
         return bool(needed <= inner)

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def measure(shared: Bench) -> Measure:
-    """A short run. One that the machine spoilt (INVALID) is repeated, unless that is what the test is about."""
+    """A short run. An INVALID one is repeated, unless the test is about that."""
 
     def run(
         engine: str = "echo",
@@ -46,7 +46,7 @@ def measure(shared: Bench) -> Measure:
     ) -> tuple[RunDir, Summary]:
         short = {"warmup_s": "1", "measured_s": "4", "rate_per_s": "500"}
         if engine == "echo":
-            short["quiet_s"] = "1"  # it reports what it has consumed, and the drain waits for that
+            short["quiet_s"] = "1"  # it reports consumed records, and the drain waits for those
         settings = {key: str(value).lower() for key, value in changes.items()}
         scenario = scenarios.resolve("ospbench/latency", engine=engine, changes=short | settings)
         scenario = replace(scenario, faults=tuple(parse_fault(fault) for fault in faults))
@@ -74,7 +74,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """A session on the JVM of the evaluator's own plan."""
+    """A session on a JVM as planned by the evaluator."""
     from pyspark import SparkContext
 
     work_dir = tmp_path_factory.mktemp("evaluate")
@@ -85,12 +85,12 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         assert jvm.stdin is not None
         try:
             session = connect(work_dir / "connection")
-            # Other tests of this process must not find Spark's variables, nor its handler, which cancels jobs.
+            # Other tests of this process must not see Spark's variables or its signal handler, which cancels jobs.
             os.environ.clear()
             os.environ.update(environment)
             signal.signal(signal.SIGINT, on_interrupt)
             session.conf.set("spark.sql.shuffle.partitions", "2")
-            # Compiling a plan takes longer than the few rows of a test; every run of the shared evaluator compiles.
+            # Compiling a plan takes longer than a test's few rows; runs of the shared evaluator cover compilation.
             session.conf.set("spark.sql.codegen.wholeStage", "false")
             yield session
             session.stop()

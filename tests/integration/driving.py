@@ -1,4 +1,4 @@
-"""The command line as a user starts it, and in this process where it starts nothing."""
+"""Runs the command line as a user would, or in this process if it starts no other."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Measure = Callable[..., tuple[RunDir, Summary]]
 def streamgauge(
     *arguments: str, env: Mapping[str, str] | None = None, cwd: Path | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """Run the command line to its end."""
+    """Run the command line to completion."""
     return subprocess.run(
         [STREAMGAUGE, *arguments],
         env={**os.environ, **(env or {})},
@@ -37,7 +37,7 @@ def streamgauge(
 
 
 class Printed(NamedTuple):
-    """What a command in this process printed, and how it ended."""
+    """The output and exit code of a command in this process."""
 
     returncode: int
     stdout: str
@@ -45,7 +45,7 @@ class Printed(NamedTuple):
 
 
 def in_process(*arguments: str, cwd: Path | None = None) -> Printed:
-    """The same without a process, which saves a second; for commands that start none themselves."""
+    """The same without a new process, which saves a second; for commands that start none."""
     out, err, argv = io.StringIO(), io.StringIO(), sys.argv
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), contextlib.chdir(cwd or Path.cwd()):
         sys.argv = [STREAMGAUGE, *arguments]
@@ -59,5 +59,5 @@ def in_process(*arguments: str, cwd: Path | None = None) -> Printed:
 
 
 def repeated(attempt: Callable[[int], subprocess.CompletedProcess[str]]) -> subprocess.CompletedProcess[str]:
-    """A command whose measurement the machine spoilt (exit code 3) is repeated."""
+    """Repeat a command whose measurement was INVALID (exit code 3)."""
     return until_valid(attempt, lambda done: done.returncode == 3)

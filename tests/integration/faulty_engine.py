@@ -1,8 +1,8 @@
 """A system under test for StreamBench's workloads and ``clicks/windowed`` that makes one mistake.
 
-``faulty_engine.py MISTAKE RECORDS job.json``: reads so many records, works out all results, makes the mistake
-(``MISTAKES``), publishes the results and waits for its end. It never publishes before it has read everything, so that
-a mistake hits the same results in every run.
+``faulty_engine.py MISTAKE RECORDS job.json``: reads that many records, computes all results, makes the mistake
+(``MISTAKES``), publishes the results and waits until stopped. It never publishes before it has read everything, so that
+a mistake affects the same results in every run.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Results = list[Result]
 Records = list[Any]
 
 
-def say(event: str, **fields: object) -> None:
+def emit(event: str, **fields: object) -> None:
     sys.stdout.write(json.dumps({"event": event, **fields}) + "\n")
     sys.stdout.flush()
 
@@ -120,13 +120,13 @@ def fields_of(result: Result) -> dict[str, Any]:
 
 
 def changed(result: Result, **changes: Callable[[Any], Any]) -> Result:
-    """The result with other values of these fields."""
+    """The result with these fields changed."""
     fields = fields_of(result)
     return result[0], encoded(**{**fields, **{name: change(fields[name]) for name, change in changes.items()}})
 
 
 def last_of_most_frequent(results: Results) -> int:
-    """Where the last result of the key stands that has the most of them."""
+    """The index of the last result of the key with the most results."""
     keys = [key for key, _ in results]
     most = max(dict.fromkeys(keys), key=keys.count)
     return len(keys) - 1 - keys[::-1].index(most)
@@ -152,13 +152,13 @@ def high_n_at_end(results: Results) -> Results:
 
 
 def high_n_in_the_middle(results: Results) -> Results:
-    """One result more, whose count is too high."""
+    """An additional result with a count that is too high."""
     middle = len(results) // 2
     return replaced(results, middle, changed(results[middle], n=lambda n: n + 10**6), results[middle])
 
 
 def backwards(results: Results) -> Results:
-    """One count is followed by the count before it, and that by what is right."""
+    """One count is followed by the previous count, and then by the correct one."""
     place = last_of_most_frequent(results)
     return replaced(results, place, results[place], changed(results[place], n=lambda n: n - 1), results[place])
 
@@ -174,13 +174,13 @@ def twice(results: Results) -> Results:
 
 
 def wrong_word(results: Results) -> Results:
-    """One result more, of a word that does not occur."""
+    """An additional result for a word that does not occur."""
     middle = len(results) // 2
     return replaced(results, middle, (b"nosuchword", encoded(word="nosuchword", n=1)), results[middle])
 
 
 def another_key(results: Results) -> Results:
-    """One more result, under a key that no record has."""
+    """An additional result under a key that no record has."""
     return [*results, (b"987654321", results[0][1])]
 
 
@@ -265,7 +265,7 @@ MISTAKES: dict[str, Callable[[Results], Results]] = {
     "window-twice-wrong-last": lambda results: [*results, changed(results[3], n=lambda n: n - 10**6)],
     "window-high": lambda results: replaced(results, 3, changed(results[3], n=lambda n: n + 10**6)),
 }
-"""By what is made of the right results. Some need the records: see ``mistaken``."""
+"""Functions that alter the correct results. Other mistakes need the records: see ``mistaken``."""
 
 
 def mistaken(mistake: str, job: dict[str, Any], records: Records) -> Results:
@@ -294,10 +294,10 @@ def main() -> None:
     producer = Producer({**servers, "linger.ms": 5})
     (topic,) = job["inputs"].values()
     consumer.assign([TopicPartition(topic, partition, 0) for partition in range(job["partitions"])])
-    say("ready")
+    emit("ready")
     reports = mistake != "half-silent"
     if reports:
-        say("progress", consumed=0)  # so that the drain waits for it, however slow the machine is
+        emit("progress", consumed=0)  # so that the drain waits for it even on a slow machine
     if mistake == "slow":
         slow(consumer, stopping)
         return
@@ -319,22 +319,22 @@ def main() -> None:
             producer.poll(0)
         producer.flush()
     if reports:
-        say("progress", consumed=len(records))
+        emit("progress", consumed=len(records))
     while not stopping:
         time.sleep(0.02)
     consumer.close()
-    say("stopped")
+    emit("stopped")
 
 
 def slow(consumer: Any, stopping: list[bool]) -> None:
-    """Takes a hundred records a second, and reports it."""
+    """Reads a hundred records per second, and reports them."""
     consumed = 0
     while not stopping:
         consumed += len(consumer.consume(10, timeout=0.02))
-        say("progress", consumed=consumed)
+        emit("progress", consumed=consumed)
         time.sleep(0.1)
     consumer.close()
-    say("stopped")
+    emit("stopped")
 
 
 if __name__ == "__main__":

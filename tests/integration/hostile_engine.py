@@ -1,8 +1,8 @@
 """A system under test that publishes every record unchanged, but badly: ``hostile_engine.py BEHAVIOUR VALUE job.json``.
 
-``silent S``: answers for so many seconds and then lives on without a word; ``stuck S``: the same, and it reports what
-it has consumed. ``every S``: publishes what has arrived every so many seconds. ``slow RATE``: of partition 1 of each
-topic it takes so many records a second at most.
+``silent S``: publishes for S seconds and then runs on silently; ``stuck S``: the same, but it reports consumed records.
+``every S``: publishes what has arrived every S seconds. ``slow RATE``: reads at most RATE records per second from
+partition 1 of each topic.
 """
 
 import json
@@ -14,7 +14,7 @@ from pathlib import Path
 from confluent_kafka import Consumer, Producer, TopicPartition
 
 
-def say(**fields):
+def emit(**fields):
     sys.stdout.write(json.dumps(fields) + "\n")
     sys.stdout.flush()
 
@@ -29,7 +29,7 @@ def main():
     producer = Producer({**servers, "linger.ms": 0})
     consumer.assign([TopicPartition(t, p, 0) for t in job["inputs"].values() for p in range(job["partitions"])])
     consumer.list_topics(timeout=20)
-    say(event="ready")
+    emit(event="ready")
 
     waiting, consumed = [], 0
     began = due = None
@@ -42,7 +42,7 @@ def main():
             out = arrived if began is not None and now < began + value else []
             consumed += len(out)
             if behaviour == "stuck" and out:
-                say(event="progress", consumed=consumed)
+                emit(event="progress", consumed=consumed)
         elif behaviour == "every":
             waiting += arrived
             out = []

@@ -1,4 +1,4 @@
-"""Scripts for the tests, and run directories that hold one."""
+"""Scripts for the tests, and run directories that contain one."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def reference(inputs):
 
 
 def with_script(made: SyntheticRun, path: Path, script: str) -> RunDir:
-    """The run as one of that script, which lies beside the run directory."""
+    """The run as a run of this script, which is stored next to the run directory."""
     file = path.parent / "my.py"
     file.write_text(script)
     run = made.write(path)

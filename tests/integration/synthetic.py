@@ -21,12 +21,12 @@ from streamgauge.model.samples import ClockSample, VisibleSample
 from streamgauge.rundir import RunDir
 from streamgauge.stored import write_json
 
-START_NS = 1_767_225_600 * NS_PER_S + 400_000  # stamps are cut to the millisecond: the rest must not count
+START_NS = 1_767_225_600 * NS_PER_S + 400_000  # timestamps are truncated to milliseconds: the rest must not count
 APPENDED_AFTER_MS = 3
 
 
 def message(n_seq: int, amount: int = 7) -> str:
-    """A message as the data set makes it, padding included."""
+    """A message as in the data set, including padding."""
     kind = "speed" if n_seq % 2 else "flow"
     return (
         f'{{"n_seq":{n_seq:10},"id":"RWS01_{n_seq // 2:04}","lane":"lane1","lanes":1,'
@@ -36,7 +36,7 @@ def message(n_seq: int, amount: int = 7) -> str:
 
 
 def counts(**given: int) -> dict[str, float | None]:
-    """``results`` of a summary: zero where nothing is given."""
+    """``results`` of a summary: zero unless given."""
     names = [
         "expected",
         "matched",
@@ -53,7 +53,7 @@ def counts(**given: int) -> dict[str, float | None]:
 
 @dataclass(frozen=True)
 class Output:
-    """A result of record ``n_seq``, emitted that long after the record's intended moment."""
+    """A result of record ``n_seq``, emitted that long after the record's intended time."""
 
     n_seq: int
     after_ms: int
@@ -64,7 +64,7 @@ class Output:
 
 @dataclass
 class SyntheticRun:
-    """A run; change its parts, then write it."""
+    """A run: change its parts, then write it."""
 
     load: LoadPlan = field(default_factory=lambda: LoadPlan(10, 1.0, 2.0, 1.0))
     pipeline: str = "ospbench/ingest"
@@ -78,11 +78,11 @@ class SyntheticRun:
     interrupted: bool = False
     recounts_after_failure: bool = False
     fault_s: float | None = None
-    """Of a pause that took effect, since the start of the load."""
+    """The time of an effective pause since the start of the load."""
     engine_start_s: float | None = None
     """Since the start of the load."""
     broker_ahead_ms: int = 0
-    """The broker's clock against everybody else's."""
+    """The offset of the broker's clock to all others."""
     late_ms: dict[int, float] = field(default_factory=dict)
     errors: dict[int, int] = field(default_factory=dict)
     unsent: frozenset[int] = frozenset()
@@ -99,7 +99,7 @@ class SyntheticRun:
         return (START_NS + self.load.offset_ns(n_seq)) // NS_PER_MS
 
     def without(self, *n_seq: int) -> None:
-        """Take the results of these records away."""
+        """Remove the results of these records."""
         self.outputs = [output for output in self.outputs if output.n_seq not in n_seq]
 
     def write(self, path: Path) -> RunDir:
@@ -191,7 +191,7 @@ class SyntheticRun:
 
 
 def clock_sample(second: int, step_ms: float = 0.0, bracket_ns: int = 1000) -> ClockSample:
-    """The clock at a second of the run, set forward by ``step_ms`` before."""
+    """The clock at a second of the run, after a step of ``step_ms``."""
     t_ns = START_NS + second * NS_PER_S + round(step_ms * NS_PER_MS)
     return ClockSample(t_ns=t_ns, mono_ns=5_000 * NS_PER_S + second * NS_PER_S, bracket_ns=bracket_ns)
 
@@ -204,7 +204,7 @@ def _pause(at_s: float) -> dict[str, Any]:
 
 
 def _topic(rows: Sequence[tuple[str, str, int, int]]) -> pa.Table:
-    """Offsets are given in the order of the rows of each partition."""
+    """Offsets follow the order of the rows in each partition."""
     next_offsets: dict[int, int] = {}
     offsets = []
     for row in rows:

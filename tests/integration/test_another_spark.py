@@ -1,4 +1,4 @@
-"""The evaluation on a Spark of one's own: a standalone master and worker, started here."""
+"""The evaluation on a user's Spark: a standalone master and worker, started here."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One short search, as a user starts it, against an engine whose capacity is known."""
+"""One short search from the command line, with an engine of known capacity."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def check_found(out: Path, done: subprocess.CompletedProcess[str]) -> dict[str, 
     assert done.returncode == 0, done.stderr
     content: dict[str, Any] = json.loads(done.stdout)
     assert content == json.loads((out / "capacity.json").read_text())
-    # The backlog that it drained shows what the engine can do; a busy machine may make it slower than its cap.
+    # The drained backlog shows the engine's speed; on a busy machine it may be slower than its cap.
     assert 0 < content["guess"] <= 1.15 * CAP_PER_S
     assert content["outcome"] == "found"
     best, beyond = content["interval"]
@@ -51,7 +51,7 @@ def check_found(out: Path, done: subprocess.CompletedProcess[str]) -> dict[str, 
     assert best <= 1.02 * CAP_PER_S
     assert beyond > best
     assert any(probe["verdict"] == "not sustained" for probe in content["probes"])
-    # A probe that the machine spoilt is repeated; the others must not take overload for anything else.
+    # An INVALID probe is repeated; in the others overload must be recognised.
     above = {probe["verdict"] for probe in content["probes"] if probe["value"] >= 1.2 * CAP_PER_S}
     assert above <= {"invalid", "not sustained"}
     for probe in content["probes"]:
@@ -109,11 +109,11 @@ def test_an_interrupted_search_is_resumed(tmp_path: Path) -> None:
     assert "another seed" in other.stderr
 
 
-def test_ways_to_ask_wrongly(tmp_path: Path) -> None:
+def test_usage_errors(tmp_path: Path) -> None:
     for arguments, says in (
         (("--resolution", "fine"), "10%"),
         (("--rule", "slop"), "did you mean 'slope'"),
-        (("--over", "coars"), "unknown whole number to search over"),
+        (("--over", "coars"), "unknown value to search over"),
         (("--rule", "none"), "no rule for a sustained rate"),
     ):
         done = in_process(*SHORT, *arguments, "--out", str(tmp_path / "none"))
@@ -134,7 +134,7 @@ def test_ways_to_ask_wrongly(tmp_path: Path) -> None:
     ],
 )
 def test_an_engine_that_loses_results_has_failed(arguments: tuple[str, ...], where: str, tmp_path: Path) -> None:
-    """It consumed its input: that its results are missing is no overload."""
+    """It consumed its input, so missing results are not overload."""
     done = streamgauge(
         *("capacity", "ospbench/throughput", "--engine", "echo", "--set", "stage=parse", "--for", "6s"),
         *("--warmup", "2s", *arguments, "--out", str(tmp_path / "lossy")),
@@ -148,7 +148,7 @@ def test_an_engine_that_loses_results_has_failed(arguments: tuple[str, ...], whe
 
 @pytest.mark.full
 @pytest.mark.timeout(900)
-def test_two_searches_are_put_together_and_compared(tmp_path: Path) -> None:
+def test_two_searches_are_combined_and_compared(tmp_path: Path) -> None:
     """The least number of partitions: three probes a search, and no drain."""
     directories: list[Path] = []
 

@@ -1,4 +1,4 @@
-"""Checkers that bite: break something, see red, with the numbers that were injected."""
+"""Injected errors are detected and counted exactly."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from streamgauge.studies import scenario as scenarios
 @pytest.mark.full
 def test_an_honest_run_passes(measure: Measure) -> None:
     run, summary = measure()
-    assert run.outcome().shared_cores is True, "nothing is bound to a core"
+    assert run.outcome().shared_cores is True, "nothing is pinned to a core"
     assert set(run.outcome().cores) == {"engine", "load"}, "the broker is not the run's own"
     assert summary.reasons == []
     assert summary.verdict == "VALID"
     results = summary.results
-    # 5 seconds of load before the tail, at 500 records a second.
+    # 5 seconds of load before the tail, at 500 records per second.
     assert results == {
         "expected": 2500,
         "matched": 2500,
@@ -38,8 +38,8 @@ def test_an_honest_run_passes(measure: Measure) -> None:
     assert summary.rate_per_s.offered == 500
 
 
-def test_what_was_injected_is_what_is_counted(measure: Measure) -> None:
-    """Of each record the first that applies: dropped, altered, published twice."""
+def test_injected_errors_are_counted_exactly(measure: Measure) -> None:
+    """For each record the first that applies: dropped, altered, published twice."""
     _, summary = measure(drop_every=7, alter_every=5, duplicate_every=3)
     results, numbers = summary.results, range(1, 2501)
     injected = {
@@ -73,7 +73,7 @@ class Stall(NullReporter):
             threading.Timer(0.3, self.supervisor.resume, ["load"]).start()
 
 
-def test_a_stalled_generator_is_no_measurement(shared: Bench) -> None:
+def test_a_stalled_generator_is_invalid(shared: Bench) -> None:
     changes = {"warmup_s": "1", "measured_s": "4", "quiet_s": "1"}
     scenario = scenarios.resolve("ospbench/latency", engine="echo", changes=changes)
     request = Request(scenario, shared.out("stall"), transport_address=shared.transport_address)
@@ -92,7 +92,7 @@ def test_a_stalled_generator_is_no_measurement(shared: Bench) -> None:
 
 
 @pytest.mark.full
-def test_a_generator_asked_for_too_much_is_no_measurement(measure: Measure) -> None:
+def test_an_overloaded_generator_is_invalid(measure: Measure) -> None:
     _, summary = measure(rate_per_s=1_500_000, warmup_s=0, measured_s=1, attempts=1)
     assert summary.verdict == "INVALID"
     assert "generator" in summary.reasons[0]
@@ -128,7 +128,7 @@ def test_an_engine_that_does_not_start_is_a_failure(measure: Measure) -> None:
 
 @pytest.mark.full
 def test_the_guarantee_decides(measure: Measure) -> None:
-    """The same duplicates are within what at-least-once promises."""
+    """At-least-once delivery permits the same duplicates."""
     twice = """
 import json, signal, sys
 from pathlib import Path

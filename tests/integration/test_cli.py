@@ -1,4 +1,4 @@
-"""The command line as a user meets it: the whole chain once, and every way to get it wrong."""
+"""The command line: one complete run, and every usage error."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def run_until_valid(*arguments: str, out: Path, env: dict[str, str] | None = Non
 
 
 def test_the_whole_chain(tmp_path: Path) -> None:
-    """Own broker, live progress on stderr, the summary alone on stdout; evaluating again gives the same bytes."""
+    """Embedded broker, live progress on stderr, only the summary on stdout; evaluating again gives the same bytes."""
     out = tmp_path / "run"
     done = run_until_valid(*SHORT, "--seed", "7", "--json", out=out)
     assert done.returncode == 0, done.stderr
@@ -93,7 +93,7 @@ def test_a_taken_port(tmp_path: Path) -> None:
 
 
 def no_java_env(tmp_path: Path) -> dict[str, str]:
-    """An environment in which no Java of the machine is found; Spark needs rm and chmod all the same."""
+    """An environment without Java; Spark still needs rm and chmod."""
     tools = tmp_path / "tools"
     tools.mkdir()
     for folder in os.environ["PATH"].split(os.pathsep):

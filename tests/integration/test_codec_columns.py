@@ -1,4 +1,4 @@
-"""Spark reads the same numbers out of records as Python does."""
+"""Spark reads the same numbers from records as Python."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Repetitions from the command line, and what two of them allow to say."""
+"""Repetitions from the command line, and what two of them can show."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SHORT = ("--engine", "echo", "--for", "5s", "--warmup", "2s", "--rate", "200/s",
 
 
 @pytest.mark.full
-def test_two_repetitions_never_tell(tmp_path: Path) -> None:
+def test_two_repetitions_are_inconclusive(tmp_path: Path) -> None:
     out = tmp_path / "set"
 
     def once(_: int) -> subprocess.CompletedProcess[str]:
@@ -24,7 +24,7 @@ def test_two_repetitions_never_tell(tmp_path: Path) -> None:
         return streamgauge("run", "ospbench/latency", *SHORT, "--runs", "2", "--json", "--out", str(out))
 
     def is_spoilt(done: subprocess.CompletedProcess[str]) -> bool:
-        """By the machine: such runs show nothing here."""
+        """Whether a run was INVALID."""
         summary = json.loads(done.stdout)
         return summary["verdict"] == "INVALID" or summary["state"] != "steady"
 

@@ -58,13 +58,13 @@ def test_perfect_run(judged: Any, tmp_path: Path) -> None:
     assert total == [(float(ms), 1) for ms in range(30, 50)]
 
 
-def test_a_backlog_and_when_it_was_caught_up_with(judged: Any) -> None:
+def test_a_backlog_and_when_the_engine_caught_up(judged: Any) -> None:
     """Records 0–9 are the backlog, sent in the first second; the engine starts at 1.5 s and answers from 2 s on."""
     load = LoadPlan(10, 1.0, 2.0, 1.0, shape="single-burst", burst_records=10, burst_s=1.0)
     run = SyntheticRun(load, engine_start_s=1.5)
     at_ms = {n: 2000 + 10 * n if n < 10 else 2500 + 60 * (n - 10) for n in run.inputs}
     run.outputs = [Output(n, at_ms[n] - 100 * n, message(n)) for n in run.inputs]
-    # Record 4 is first answered wrongly; record 10 is due when the backlog has ended, and belongs to it no more.
+    # The first result of record 4 is wrong; record 10 is due after the backlog and not part of it.
     run.outputs[4] = Output(4, 2700 - 400, message(4))
     run.outputs += [Output(4, 1900 - 400, message(4, amount=8)), Output(9, 2800 - 900, message(9))]
     summary = judged(run)
@@ -88,7 +88,7 @@ def test_evaluating_again_gives_the_same_bytes(spark: Any, tmp_path: Path) -> No
 
 
 def test_a_system_that_falls_silent_has_failed(judged: Any) -> None:
-    """It answers until 2 s and lives on; the drain waits for it until its deadline, 2 s after the load."""
+    """It publishes until 2 s and keeps running; the drain waits until its deadline, 2 s after the load."""
     run = SyntheticRun(load=LoadPlan(100, 1.0, 5.0, 1.0), drain="deadline", drain_s=2.0, sustained="slope")
     run.outputs = [Output(n, 20, message(n)) for n in range(200)]
     summary = judged(run)
@@ -125,7 +125,7 @@ def test_percentiles_are_exact(judged: Any, tmp_path: Path) -> None:
 
 
 def test_overload_is_a_finding(judged: Any) -> None:
-    """The engine takes 5 of 10 records a second: the n-th result comes after n × 0.2 s."""
+    """The engine processes 5 of 10 records per second: the n-th result is published after n × 0.2 s."""
     run = SyntheticRun(load=LoadPlan(10, 1.0, 10.0, 1.0), sustained="slope", drain_s=20.0)
     run.outputs = [Output(n, 100 * n + 20, message(n)) for n in run.inputs]
     summary = judged(run)
@@ -141,7 +141,7 @@ def test_drifting_latency(judged: Any) -> None:
     assert (summary["verdict"], summary["state"], summary["sustained"]) == ("VALID", "drifting", True)
 
 
-def test_broker_clock_ahead_hides_the_total(judged: Any, tmp_path: Path) -> None:
+def test_broker_clock_ahead_hides_the_end_to_end_latency(judged: Any, tmp_path: Path) -> None:
     summary = judged(SyntheticRun(broker_ahead_ms=7))
     # Appended 3 ms + 7 ms after intended, acknowledged 5 ms after it; intended and sent have 0.4 ms more.
     assert summary["clock"]["broker_offset_ms"] == [5.0, 10.6]
@@ -180,7 +180,7 @@ def test_late_generator_is_invalid_and_comes_before_failure(judged: Any) -> None
 
 
 def test_dead_engine(judged: Any) -> None:
-    """It died in second 2; the load was stopped, which is not the generator's fault."""
+    """It died in second 2; the load was stopped early, which is not the generator's fault."""
     dead = {"role": "engine", "group": "engine", "exit_code": 137, "log_tail": "…"}
     run = SyntheticRun(ended=[dead], drain=None, drain_s=-2.0, unsent=frozenset(range(20, 40)))
     run.inputs = list(range(20))
@@ -217,7 +217,7 @@ def test_a_run_without_any_record(judged: Any) -> None:
     ],
     ids=lambda plan: f"{plan.shape}{' rising' if plan.rising_warmup else ''}",
 )
-def test_the_intended_moment_in_sql_is_that_of_the_plan(spark: Any, plan: LoadPlan) -> None:
+def test_the_intended_time_in_sql_is_that_of_the_plan(spark: Any, plan: LoadPlan) -> None:
     assert len(plan.segments) <= SQL_SEGMENTS
     offsets = spark.range(plan.records).toDF("n_seq").selectExpr(f"{offset_sql(plan.segments)} as offset_ns").toPandas()
     assert (offsets["offset_ns"].to_numpy() == plan.offsets_ns(np.arange(plan.records))).all()

@@ -1,4 +1,4 @@
-"""Which results count as matched, wrong, lost, unfinished or duplicate, on run directories worked out by hand."""
+"""Which results count as matched, wrong, lost, unfinished or duplicate, on hand-made run directories."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from streamgauge.model import LoadPlan
 
 
 def test_every_way_to_be_wrong(judged: Any) -> None:
-    """Each record below has one fate; the others are perfect."""
+    """Each record below has one fate; the others are correct."""
     run = SyntheticRun(delivery="exactly-once")
     run.without(11, 13, 14, 15, 16, 17, 18)
     wrong = [message(n, amount=8) for n in range(40)]
@@ -32,7 +32,7 @@ def test_every_way_to_be_wrong(judged: Any) -> None:
         Output(17, 40, wrong[17], partition=0),
         Output(18, 40, message(18)),  # 18: in one partition the wrong one has the higher offset
         Output(18, 40, wrong[18]),
-        Output(20, 30, message(99_999)),  # a key that the input does not have, twice, and no key at all
+        Output(20, 30, message(99_999)),  # a key that is not in the input, twice, and no key at all
         Output(20, 31, message(99_999)),
         Output(20, 32, "no JSON"),
     ]
@@ -50,12 +50,12 @@ def test_every_way_to_be_wrong(judged: Any) -> None:
     # 16 of the 20 measured records matched; 14 at its first right output.
     total_ms = summary["latency_ms"]["total"]
     assert (total_ms["count"], total_ms["missing"]) == (16, 1)
-    # Record 11, due at 1.1 s, had not come when the drain ended at 10 s.
+    # Record 11, due at 1.1 s, had no result when the drain ended at 10 s.
     assert (total_ms["max"], total_ms["max_at_least"]) == (None, 8900.0)
 
 
 def test_right_wrong_right_is_counted(judged: Any) -> None:
-    """Each record below has its outputs in this order; the others are perfect."""
+    """Each record below has its outputs in this order; the others are correct."""
     run = SyntheticRun()
     run.without(*range(11, 18))
     wrong = [message(n, amount=8) for n in range(40)]
@@ -129,14 +129,14 @@ def test_missing_rows_are_lost_after_a_quiet_drain_else_unfinished(judged: Any) 
     summary = judged(run)
     assert summary["results"] == counts(expected=30, matched=25, unfinished=5)
     assert summary["verdict"] == "VALID"
-    # Unfinished rows and the tail, which nobody answered, are the backlog.
+    # Unfinished rows and the tail, which has no results, are the backlog.
     assert summary["backlog"]["end"] == 15
 
 
 def test_rows_overtaken_by_ten_seconds_are_lost(judged: Any) -> None:
     run = SyntheticRun(load=LoadPlan(10, 1.0, 12.0, 1.0), drain="deadline", drain_s=2.0)
     run.without(0, 10, 19, 20, *range(120, 140))
-    # The last row that came out is 119, at 11.9 s: 19 is 10.0 s older, 20 only 9.9 s.
+    # The last published row is 119, at 11.9 s: 19 is 10.0 s older, 20 only 9.9 s.
     summary = judged(run)
     assert summary["results"] == counts(expected=130, matched=116, lost=3, unfinished=11)
     assert summary["reasons"] == ["3 of 130 results were lost; the engine claims at-least-once"]
@@ -145,7 +145,7 @@ def test_rows_overtaken_by_ten_seconds_are_lost(judged: Any) -> None:
 
 
 def test_a_slow_partition_is_not_loss(judged: Any) -> None:
-    """From record 12 on nothing of the topic flow is answered (the even ones), while speed goes on to the end."""
+    """From record 12 on the topic flow (even records) has no results, while speed continues to the end."""
     run = SyntheticRun(load=LoadPlan(10, 1.0, 12.0, 1.0), drain="deadline", drain_s=2.0, sustained="slope")
     run.without(*range(12, 140, 2))
     summary = judged(run)
@@ -160,7 +160,7 @@ def test_parse_compares_fields_not_bytes(judged: Any) -> None:
     run.outputs = []
     for n in run.inputs:
         fields = json.loads(message(n))
-        if n == 12:  # the amount under the other name: all values are there, none is where it belongs
+        if n == 12:  # the amount under the other name: the right value in the wrong field
             fields["flow" if "speed" in fields else "speed"] = fields.pop("speed" if "speed" in fields else "flow")
         if n == 13:
             del fields["lane"]
@@ -197,7 +197,7 @@ def test_floats_match_within_a_billionth(spark: Any) -> None:
 
 
 def test_floats_match_a_right_value_of_zero_within_a_billionth(spark: Any) -> None:
-    """A mean of speeds that cancel out is 0 by one order of summation and 1e-16 by another."""
+    """A mean of speeds that cancel out is 0 in one order of summation and 1e-16 in another."""
     answer = spark.createDataFrame(
         [(n, 2, 0.0, 2, 5, 4.5, 10) for n in range(6)],
         "id bigint, n int, mean double, inputs int, "

@@ -1,4 +1,4 @@
-"""The evaluator in a process of its own, beside the JVM that Spark runs in."""
+"""The evaluator process, next to Spark's JVM."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from streamgauge.jvm.java import find_java
 
 @pytest.mark.full
 def test_the_evaluators_process(tmp_path: Path) -> None:
-    """It says ready before Spark is, goes on after a request that fails, and ends when its input does."""
+    """It is ready before Spark, continues after a failed request, and exits at the end of its input."""
     work_dir = tmp_path / "work"
     work_dir.mkdir()
     run = SyntheticRun().write(tmp_path / "run")
@@ -47,7 +47,7 @@ def test_the_evaluators_process(tmp_path: Path) -> None:
     assert run.summary().verdict == "VALID"
 
 
-def test_a_jvm_that_died_after_it_came_up_is_an_environment_problem(tmp_path: Path) -> None:
+def test_a_jvm_that_died_after_its_start_is_an_environment_problem(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
     secret = b"s" * 32

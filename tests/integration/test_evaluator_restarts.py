@@ -1,4 +1,4 @@
-"""An evaluator whose JVM is killed loses nothing; what cannot be recorded stays on the user's own Kafka."""
+"""An evaluator whose JVM is killed loses nothing; topics that cannot be recorded stay on the user's Kafka."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ GOLDEN = Path(__file__).parents[1] / "golden" / "format-1"
 
 
 class Killer(NullReporter):
-    """Kills the evaluator's JVM when a phase is announced that begins with this text."""
+    """Kills the evaluator's JVM when a phase that begins with this text is reported."""
 
     def __init__(self, shared: Bench, when: str) -> None:
         self.shared, self.when = shared, when
@@ -66,7 +66,7 @@ def test_killed_while_it_matches(shared: Bench, tmp_path: Path) -> None:
 
 @pytest.mark.full
 def test_killed_while_it_records(shared: Bench) -> None:
-    """The broker is still there when the step is repeated."""
+    """The broker is still running when the step is repeated."""
     killer = Killer(shared, "recording speed")
     _, summary = run_scenario(request(shared), killer, shared.evaluator)
     assert killer.killed
@@ -81,7 +81,7 @@ def topics(shared: Bench, run: str) -> list[str]:
 
 
 @pytest.mark.full
-def test_topics_of_the_users_that_cannot_be_recorded_stay_until_they_are(shared: Bench) -> None:
+def test_topics_on_the_users_broker_stay_until_they_are_recorded(shared: Bench) -> None:
     asked = request(shared)
     broken = ProcessSpec(role="evaluate", group="evaluate", argv=[sys.executable, "-c", "raise SystemExit('no Spark')"])
     killer = Killer(shared, "never")

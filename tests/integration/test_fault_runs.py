@@ -1,4 +1,4 @@
-"""Faults on real processes and a real broker: what they do is measured, and one that does nothing spoils the run."""
+"""Faults on real processes and a real broker: their effect is measured, and one without effect makes a run INVALID."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ for _ in range(1500):
 producer.flush(10)
 sys.exit(7)
 """
-"""Three seconds of a load of 500 records a second, then it has enough."""
+"""Three seconds of a load of 500 records per second, then it dies."""
 
 
 @pytest.mark.full
@@ -49,17 +49,17 @@ def test_a_pause_is_an_outage_of_its_length(measure: Measure) -> None:
     assert fault.planned_s == 8.0 and fault.acted_s >= 8.0
     assert fault.outage_s >= max(2.0, fault.gap_before_s)
     assert fault.first_output_s >= 2.0
-    # They count in whole seconds of the run, the fault acts some milliseconds after one.
+    # They count whole seconds of the run; the fault acts some milliseconds after a full second.
     assert fault.latency_back_s >= 1.9 and fault.backlog_back_s >= 1.9
     assert summary.latency_ms["total"]["max"] >= 2000
     assert summary.generator.late_max_ms < summary.generator.late_max_limit_ms
 
 
 @pytest.mark.full
-def test_what_a_killed_engine_had_still_to_do_is_lost(measure: Measure) -> None:
+def test_unpublished_results_of_a_killed_engine_are_lost(measure: Measure) -> None:
     run, summary = measure(faults=("kill engine at 2s",))
     assert summary.verdict == "FAILED", summary.reasons
-    assert run.outcome().ended == [], "a process that a fault ended is no failure by itself"
+    assert run.outcome().ended == [], "a process that a fault killed did not exit unexpectedly"
     assert run.outcome().drain == "quiet"
     results = summary.results
     assert results["lost"] > 500 and results["matched"] > 0
@@ -71,8 +71,8 @@ def test_what_a_killed_engine_had_still_to_do_is_lost(measure: Measure) -> None:
 
 @pytest.mark.full
 @pytest.mark.engine("flink")
-def test_a_system_that_lives_on_in_silence_has_failed(measure: Measure) -> None:
-    """A job of Flink that has lost its only TaskManager waits for another one."""
+def test_a_system_that_runs_on_silently_has_failed(measure: Measure) -> None:
+    """A Flink job that has lost its only TaskManager waits for another one."""
     run, summary = measure("flink", faults=("kill taskmanager-1 at 50%",), stage="ingest", drain_deadline_s=8)
     assert run.outcome().ended == []
     assert run.outcome().drain == "deadline"
@@ -103,8 +103,8 @@ def test_a_fault_whose_process_had_already_ended_makes_the_run_invalid(measure: 
         ("pause load for 1s at 3s", 3, "INVALID"),
     ],
 )
-def test_what_is_not_under_test(fault: str, code: int, verdict: str, tmp_path: Path) -> None:
-    """A paused broker stops the output, not the generator; without broker or load nothing is measured."""
+def test_faults_of_components_that_are_not_under_test(fault: str, code: int, verdict: str, tmp_path: Path) -> None:
+    """A paused broker stops the output but not the generator; without broker or load nothing is measured."""
     directories: list[Path] = []
 
     def once(attempt: int) -> subprocess.CompletedProcess[str]:
@@ -158,7 +158,7 @@ def test_an_interrupted_run_leaves_nothing_paused(tmp_path: Path) -> None:
             started.cli.wait()
 
 
-def test_mistakes_are_told_before_anything_starts(tmp_path: Path) -> None:
+def test_mistakes_are_reported_before_anything_starts(tmp_path: Path) -> None:
     for arguments, says in (
         (("run", "ospbench/latency", "--engine", "echo", "--fault", "kill engin at 50%"), "did you mean 'engine'"),
         (("plan", "ospbench/latency", "--engine", "echo", "--fault", "kill engine at 31s"), "outside the measured"),

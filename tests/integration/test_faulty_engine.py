@@ -1,4 +1,4 @@
-"""Every answer is checked: programs that make one mistake, on a real broker, and how exactly it is counted."""
+"""Every answer is checked: programs with one mistake, on a real broker, and its exact count."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ RECORDS = 500
 CLICKS = 40_000
 """Four seconds of event time, with late records from the third on."""
 SOME = -1
-"""Of counts: any number above 0."""
+"""For counts: any number above 0."""
 
 FaultyRun = Callable[..., Summary]
 
 
 @pytest.fixture
 def faulty_run(shared: Bench) -> FaultyRun:
-    """A run of a workload by a program that makes a mistake, all input being there before it starts."""
+    """A run of a program that makes a mistake, on preloaded input."""
 
     def run(workload: str, mistake: str, *, attempts: int = ATTEMPTS, **changes: str) -> Summary:
         settings = {"shape": "preloaded", "records": str(RECORDS), "quiet_s": "1"}
@@ -53,7 +53,7 @@ def faulty_run(shared: Bench) -> FaultyRun:
 
 
 def problems(summary: Summary) -> dict[str, int]:
-    """The counts of results that are not as they should be, and above 0."""
+    """The counts of incorrect results that are above 0."""
     assert summary.results["expected"] > 0
     return {
         name: int(count)
@@ -69,7 +69,7 @@ def test_a_count_that_is_too_low_at_the_end_is_found(faulty_run: FaultyRun) -> N
     assert (problems(summary), summary.results["matched"]) == ({"lost": 1}, RECORDS - 1)
 
 
-def test_a_record_that_should_not_have_come_out_is_found(faulty_run: FaultyRun) -> None:
+def test_a_record_that_should_not_be_published_is_found(faulty_run: FaultyRun) -> None:
     summary = faulty_run("grep", "one-too-many")
     assert (summary.verdict, exit_code(summary)) == ("FAILED", 4)
     assert summary.reasons == ["1 results should not have been produced"]
@@ -78,7 +78,7 @@ def test_a_record_that_should_not_have_come_out_is_found(faulty_run: FaultyRun) 
 
 
 WRONG_LAST = {"wrong": 1, "unexpected": 1}
-"""Of running results: the last contribution has no right result, and its result is one that cannot be."""
+"""For running results: the last contribution has no correct result, and its result is impossible."""
 
 
 @pytest.mark.full
@@ -139,7 +139,7 @@ def test_each_mistake_is_counted_exactly(
     summary = faulty_run(workload, mistake)
     counts = problems(summary).items()
     assert {name: SOME if expected.get(name) == SOME else count for name, count in counts} == expected
-    # A program claims at-least-once delivery unless it is told otherwise, so that it may repeat what is right.
+    # A program has at-least-once delivery by default, so it may repeat correct results.
     fails = bool(expected.keys() - {"duplicates", "intermediate"})
     assert (summary.verdict, exit_code(summary)) == (("FAILED", 4) if fails else ("VALID", 0)), summary.reasons
 

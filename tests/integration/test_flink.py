@@ -1,4 +1,4 @@
-"""Flink on a real broker: starts that fail, a state back end of its own kind, and a TaskManager that is killed."""
+"""Flink on a real broker: failing starts, RocksDB state, and a killed TaskManager."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.engine("flink"), pytest.mark.full]
 
 @pytest.fixture
 def machine(tmp_path: Path) -> dict[str, str]:
-    """Temp and state directories of the test's own, in which nothing may be left."""
+    """Separate temp and state directories, in which nothing may be left."""
     places = {"TMPDIR": tmp_path / "tmp", "STREAMGAUGE_STATE": tmp_path / "state"}
     for place in places.values():
         place.mkdir()
@@ -45,9 +45,9 @@ def left(machine: dict[str, str]) -> list[str]:
         ("jobmanager.scheduler=none", "jobmanager", "SchedulerType"),
         # The job cannot be built: our main() throws.
         ("pipeline.auto-watermark-interval=soon", "jobmanager", "soon"),
-        # The job is built and cannot be run: main() and the watcher hear of it at the same time.
+        # The job is built but cannot run: main() and the watcher notice at the same time.
         ("state.backend.type=no-such-backend", "(watcher|jobmanager)", "ClassNotFoundException: no-such-backend"),
-        # A worker refuses its settings.
+        # A TaskManager refuses its settings.
         ("taskmanager.memory.network.max=1m", "taskmanager-1", "The network memory min"),
     ],
 )
@@ -76,7 +76,7 @@ def test_state_in_rocksdb(measure: Measure) -> None:
     ("stage", "implementation", "delivery", "slots"),
     [
         ("tumbling", "customised", "exactly-once", 1),
-        # More slots than partitions: a source without a partition must not hold the watermark back.
+        # More slots than partitions: a source without a partition must not hold back the watermark.
         ("tumbling", "built-in", "exactly-once", 2),
         ("ingest", "built-in", "at-least-once", 1),
     ],
@@ -93,9 +93,9 @@ def test_a_killed_task_manager_costs_no_result(
         taskmanagers=2,
         slots=slots,
         spare=1,
-        # What came out since the last checkpoint comes out again, unless it was not visible yet.
+        # Results since the last checkpoint are published again, unless they were not visible yet.
         checkpoint_ms=1000 if delivery == "exactly-once" else 4000,
-        idle_ms=600_000,  # no source is idle within the run: one that has nothing to read would stop all windows
+        idle_ms=600_000,  # no source becomes idle during the run: one without records would hold back all windows
         measured_s=16,
     )
     assert summary.verdict == "VALID", summary.reasons

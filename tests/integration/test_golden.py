@@ -1,4 +1,4 @@
-"""A run directory of each format version is still read, and evaluates to the very bytes that it came with."""
+"""A run directory of each format version can still be read, and evaluates to the same bytes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Programs made to mislead a measurement, and what it says of them."""
+"""Programs designed to mislead a measurement, and its verdict on them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def hostile(behaviour: str, value: float) -> tuple[str, ...]:
     ],
 )
 def test_a_program_that_falls_silent_half_way(measure: Measure, behaviour: str, fate: str, reason: str) -> None:
-    """One that reports what it consumed is waited for until the deadline; of the other the drain ends quiet."""
+    """The drain waits until the deadline for one that reports consumed records; for the other it ends quiet."""
     program = hostile(behaviour, 4)
     _, summary = measure("command", program=program, measured_s=6, drain_deadline_s=8, sustained="slope")
     assert (summary.verdict, exit_code(summary)) == ("FAILED", 4)
@@ -52,7 +52,7 @@ def test_a_program_that_publishes_every_098_seconds_keeps_up(measure: Measure) -
 
 
 def test_a_slow_partition_is_overload_and_not_loss(measure: Measure) -> None:
-    """Partition 1 gets about 250 of the 500 records a second, and 60 of them are taken."""
+    """Partition 1 gets about 250 of the 500 records per second, and 60 of them are read."""
     _, summary = measure("command", program=hostile("slow", 60), measured_s=14, drain_deadline_s=6, sustained="slope")
     assert summary.results["lost"] == 0
     assert summary.results["unfinished"] > 500
@@ -64,12 +64,12 @@ def test_a_steady_delay_under_a_ramp_is_sustained(measure: Measure) -> None:
     _, summary = measure("echo", delay_ms=500, shape="ramp", to_per_s=4000, measured_s=20, sustained="slope")
     assert (summary.verdict, summary.reasons) == ("VALID", [])
     assert summary.sustained is True, summary.state_reason
-    assert summary.backlog.slope_per_s > 10, "in records it does grow"
+    assert summary.backlog.slope_per_s > 10, "the backlog in records does grow"
 
 
 @pytest.fixture
 def throttled(shared: Bench) -> Iterator[None]:
-    """The broker takes only a part of 1,000 records a second from the load's client."""
+    """The broker accepts only a part of 1,000 records per second from the load's client."""
     command = [
         *(str(find_java().path), "-cp", ":".join(map(str, jars.paths("kafka"))), "kafka.admin.ConfigCommand"),
         *(
@@ -88,7 +88,7 @@ def throttled(shared: Bench) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("throttled")
-def test_a_broker_that_does_not_take_the_load_is_named(measure: Measure) -> None:
+def test_a_throttling_broker_is_reported(measure: Measure) -> None:
     _, summary = measure(rate_per_s=1000, measured_s=15, attempts=1)
     assert (summary.verdict, exit_code(summary)) == ("INVALID", 3)
     assert any(reason.startswith("the broker did not take the load") for reason in summary.reasons)

@@ -1,4 +1,4 @@
-"""The compiler that is a jar, on real sources."""
+"""The compiler jar, on real sources."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ public final class Main {
 
 @pytest.fixture
 def sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An engine's sources; classes go to a cache of their own, the jars stay where they are."""
+    """An engine's sources, with a separate cache for classes but the usual jars."""
     jars.fetch(["java"])
     kept = dirs.cache_dir() / "jars"
     (tmp_path / "cache").mkdir()
@@ -49,10 +49,10 @@ def test_classes_are_compiled_once(sources: Path) -> None:
     ("wrong", "complaint"),
     [("int n = missing;", "missing cannot be resolved"), ("int unused = 1;", "unused is not used")],
 )
-def test_a_mistake_or_a_warning_gives_the_compilers_own_words(sources: Path, wrong: str, complaint: str) -> None:
+def test_an_error_or_a_warning_shows_the_compilers_output(sources: Path, wrong: str, complaint: str) -> None:
     main = sources / "test" / "Main.java"
     main.write_text(GOOD.replace("streamgauge.Protocol.ready();", wrong))
-    with pytest.raises(EnvironmentProblem, match="does not compile") as problem:
+    with pytest.raises(EnvironmentProblem, match="cannot compile the Java sources") as problem:
         compile_java("test", sources, libraries(), lambda _: None)
     assert complaint in problem.value.message()
     assert str(main) in problem.value.message()

@@ -1,4 +1,4 @@
-"""What the programs in Java share to work on text, against the same in Python."""
+"""The shared Java code for text, against the same in Python."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def expected(records: list[tuple[int, str]]) -> list[str]:
     return lines
 
 
-def test_text_is_taken_apart_as_in_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_text_is_split_as_in_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     jars.fetch(["java"])
     (tmp_path / "cache").mkdir()
     (tmp_path / "cache" / "jars").symlink_to(dirs.cache_dir() / "jars")

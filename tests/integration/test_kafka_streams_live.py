@@ -1,4 +1,4 @@
-"""Kafka Streams on a real broker: its internal topics, what it refuses, and an instance that dies."""
+"""Kafka Streams on a real broker: its internal topics, refused settings, and an instance that dies."""
 
 from __future__ import annotations
 
@@ -40,16 +40,16 @@ def test_nothing_is_repartitioned_and_no_topic_is_left(
     assert not any(topic.startswith(run) for topic in topics(shared))
     results = summary.results
     assert results["matched"] == results["expected"] > 0
-    assert results["intermediate"] == results["duplicates"] == 0, "a window that has closed is published once"
+    assert results["intermediate"] == results["duplicates"] == 0, "a closed window is published once"
 
 
 def test_a_setting_that_kafka_does_not_know_is_refused(measure: Measure) -> None:
-    with pytest.raises(UsageError, match=r"knows no setting producer\.linger\.mss"):
+    with pytest.raises(UsageError, match=r"unknown Kafka Streams setting: producer\.linger\.mss"):
         measure("kafka-streams", **{"producer.linger.mss": "1"})
 
 
 @pytest.mark.full
-def test_a_value_that_kafka_refuses_is_told(measure: Measure) -> None:
+def test_a_value_that_kafka_refuses_is_reported(measure: Measure) -> None:
     _, summary = measure("kafka-streams", **{"producer.acks": "9"})
     assert summary.verdict == "FAILED"
     assert any(re.match("process streams-1 .*acks", reason) for reason in summary.reasons)
@@ -75,8 +75,8 @@ def test_exactly_once_survives_the_death_of_an_instance(measure: Measure, implem
 
 
 @pytest.mark.full
-def test_windows_before_a_gap_in_the_records_come_out(measure: Measure) -> None:
-    """The first record behind the gap closes them, and lies beyond what Kafka Streams' own retention would keep."""
+def test_windows_before_a_gap_in_the_records_are_published(measure: Measure) -> None:
+    """The first record after the gap closes them, and is beyond Kafka Streams' default retention."""
     _, summary = measure(
         "kafka-streams",
         faults=("pause load for 4s at 40%",),
@@ -92,8 +92,8 @@ def test_windows_before_a_gap_in_the_records_come_out(measure: Measure) -> None:
 
 
 @pytest.mark.full
-def test_a_message_that_is_read_again_is_not_joined_with_itself(measure: Measure) -> None:
-    """At least once: results come twice, but none is wrong."""
+def test_a_replayed_message_is_not_joined_with_itself(measure: Measure) -> None:
+    """At-least-once: results are duplicated, but none is wrong."""
     _, summary = measure(
         "kafka-streams",
         faults=("kill streams-2 at 40%",),

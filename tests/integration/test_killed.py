@@ -1,4 +1,4 @@
-"""``kill -9`` at every stage of every command that starts processes: nothing is left, and what is left is found."""
+"""``kill -9`` at every stage of every command that starts processes: nothing is left, or it is found later."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Start = Callable[..., Started]
 
 @pytest.fixture
 def start(tmp_path: Path) -> Iterator[Start]:
-    """A command under way; one that is still running in the end is killed."""
+    """A running command; it is killed if it is still running at the end."""
     made: list[Started] = []
 
     def begin(*arguments: str, command: tuple[str, ...] = ("run", "ospbench/latency")) -> Started:
@@ -55,7 +55,7 @@ def test_killed_while_it_records(start: Start) -> None:
 
 @pytest.mark.full
 def test_killed_while_it_calibrates(start: Start) -> None:
-    """The run directory of a calibration is nobody's to keep."""
+    """The run directory of a calibration is not kept."""
     started = start("--for", "30s", command=("calibrate",))
     started.await_text("warm-up")
     assert [path.name for path in started.temp.iterdir() if "calibrate" in path.name]
@@ -89,7 +89,7 @@ def test_killed_with_flink_under_test(start: Start) -> None:
 
 @pytest.mark.full
 def test_killed_together_with_its_guardian(start: Start, tmp_path: Path) -> None:
-    """Nobody is left to clean up: the next run does, before it measures."""
+    """The next run cleans up before it measures."""
     started = start(*LONG)
     started.await_text("warm-up")
     started.look()
@@ -108,7 +108,7 @@ def test_killed_together_with_its_guardian(start: Start, tmp_path: Path) -> None
     started.assert_nothing_left()
 
 
-def test_a_run_under_way_keeps_its_directory_and_a_guardian(
+def test_an_active_run_keeps_its_directory_and_a_guardian(
     start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     started = start(*LONG)
@@ -134,7 +134,7 @@ def test_a_run_under_way_keeps_its_directory_and_a_guardian(
 
 
 @pytest.mark.full
-def test_a_run_beside_another_says_so(start: Start) -> None:
+def test_a_concurrent_run_is_reported(start: Start) -> None:
     started = start(*LONG)
     started.await_text("warm-up")
     out = started.out.with_name("beside")
@@ -148,7 +148,7 @@ def test_a_run_beside_another_says_so(start: Start) -> None:
 
 @pytest.mark.full
 def test_interrupted_while_it_is_evaluated(start: Start) -> None:
-    """What was measured is recorded already: one command completes it."""
+    """The measurement is already recorded: one command completes it."""
     started = start(*SHORT)
     started.await_text("matching")
     started.look()
@@ -165,7 +165,7 @@ def test_interrupted_while_it_is_evaluated(start: Start) -> None:
 @pytest.mark.full
 @pytest.mark.timeout(600)
 def test_the_evaluators_jvm_is_killed_during_the_second_of_three_runs(tmp_path: Path) -> None:
-    """Three good runs. A set that the machine spoilt (exit code 3) is repeated."""
+    """Three valid runs. An INVALID set (exit code 3) is repeated."""
 
     def once(attempt: int) -> subprocess.CompletedProcess[str]:
         out = tmp_path / str(attempt)

@@ -1,4 +1,4 @@
-"""Windows of event time with late records: the right answer, worked out by hand, and what is accepted."""
+"""Event-time windows with late records: the correct answer, computed by hand, and what is accepted."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from streamgauge.model import NS_PER_MS
 from streamgauge.workloads.clicks.windows import Windowed
 
 T0_MS = 1_767_225_600_000
-"""All moments below are milliseconds after it."""
+"""All times below are milliseconds after this."""
 _INPUT = (
     "key string, value string, partition int, offset bigint, appended_ms bigint, n_seq bigint, event_ms bigint, "
     "intended_ns bigint, partition_bit bigint"
@@ -24,10 +24,10 @@ CLICKS = (
     (0, 100, "a"),
     (0, 900, "a"),
     (0, 1499, "a"),
-    (0, 950, "a"),  # out of order: the newest before it is 1499
+    (0, 950, "a"),  # out of order: the newest before is 1499
     (0, 1500, "b"),
-    (0, 999, "a"),  # late: the newest before it is 1500
-    (0, 1000, "a"),  # not late: of the window that ends at 2000
+    (0, 999, "a"),  # late: the newest before is 1500
+    (0, 1000, "a"),  # not late: in the window that ends at 2000
     (1, 3000, "c"),
     (1, 1200, "c"),  # late, and alone in its window
     (0, 2000, "a"),  # the newest of the other partition does not count
@@ -40,7 +40,7 @@ WINDOWS = {
     ("c", 2000): (0, 1, True),
     ("a", 3000): (1, 1, False),
 }
-"""At least, at most, and whether there need be no result."""
+"""Minimum, maximum, and whether the result is optional."""
 
 
 def answer(spark: Any) -> Any:
@@ -55,11 +55,11 @@ def answer(spark: Any) -> Any:
     return Windowed().reference({"clicks": spark.createDataFrame(rows, _INPUT)}, {"out_of_order_ms": 500})
 
 
-def test_what_a_right_answer_counts(spark: Any) -> None:
+def test_the_correct_answer(spark: Any) -> None:
     rows = {(row["page"], row["window_end_ms"] - T0_MS): row for row in answer(spark).collect()}
     assert {key: (row["n_low"], row["n_high"], row["optional"]) for key, row in rows.items()} == WINDOWS
     first = rows["a", 1000]
-    # The late one is not behind it.
+    # The late record is not an input.
     assert (first["inputs"], first["appended_max_ms"] - T0_MS, first["appended_mean_ms"] - T0_MS) == (
         3,
         30,

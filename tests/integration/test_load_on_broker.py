@@ -1,4 +1,4 @@
-"""The load worker and the Kafka sender on a real broker: what the ledger says is what the topics hold."""
+"""The load worker and the Kafka sender on a real broker: the ledger matches the topics."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def held(kafka: Kafka, streams: list[Stream]) -> int:
 
 
 def goes_first(pid: int) -> bool:
-    """Whether the system wakes that process, and its session where it has one, before others."""
+    """Whether the process, and its session if any, has priority."""
     autogroup = Path(f"/proc/{pid}/autogroup")
     return psutil.Process(pid).nice() == PRIORITY and (
         not autogroup.exists() or autogroup.read_text().endswith(f"nice {PRIORITY}\n")
@@ -72,7 +72,7 @@ def worker(
         with subprocess.Popen(argv, stdin=pipe, stdout=pipe, text=True, start_new_session=True) as process:
             assert process.stdin and process.stdout
             events = [json.loads(process.stdout.readline())]
-            assert events[0]["goes_first"] is goes_first(process.pid), "it says what it has"
+            assert events[0]["goes_first"] is goes_first(process.pid), "it reports its priority"
             process.stdin.write(json.dumps({"do": "start", "at_ns": time.time_ns()}) + "\n")
             process.stdin.flush()
             if stop_early:
@@ -99,7 +99,7 @@ def test_every_record_is_in_the_topics_and_in_the_ledger(
         assert sent_ns < acked_ns
 
 
-def test_told_to_stop_it_ends_early_with_a_whole_ledger(
+def test_an_early_stop_leaves_a_complete_ledger(
     worker: Callable[..., Any], kafka: Kafka, streams: list[Stream]
 ) -> None:
     events, ledger = worker(600.0, stop_early=True)
@@ -110,7 +110,7 @@ def test_told_to_stop_it_ends_early_with_a_whole_ledger(
 
 
 def is_stopped(thread: int) -> bool:
-    """On Linux a thread has a status of its own; elsewhere the whole process must do."""
+    """On Linux a thread has its own status; elsewhere only the process has one."""
     try:
         return psutil.Process(thread).status() == psutil.STATUS_STOPPED
     except psutil.NoSuchProcess:
@@ -132,7 +132,7 @@ def test_errors_are_counted_for_every_record_of_a_slice(
     (broker,) = [process for process in shared.supervisor.processes() if process.role == "broker"]
     os.kill(broker.pid, signal.SIGSTOP)
     try:
-        # The signal is not there at once, and a thread that still runs could answer.
+        # The signal takes a moment, and a thread that still runs could answer.
         while not all(is_stopped(thread.id) for thread in psutil.Process(broker.pid).threads()):
             pass
         sending.send(dataset.build(30, 40), settled.append)

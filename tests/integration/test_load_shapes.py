@@ -1,4 +1,4 @@
-"""Loads of other shapes than a constant one, by several workers, all the way to the summary."""
+"""Loads of other shapes than constant, with several workers, up to the summary."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from streamgauge.studies import scenario as scenarios
 
 
 def sent(run: RunDir) -> list[int]:
-    """The numbers of all records in the ledgers, as often as they are there."""
+    """The numbers of all records in the ledgers, with repetitions."""
     ledger = Ledger.read(run)
     return sorted(
         n for first, count in zip(ledger.first, ledger.count, strict=True) for n in range(first, first + count)
@@ -31,7 +31,7 @@ def sent(run: RunDir) -> list[int]:
 
 
 def sent_within_ms(run: RunDir, plan: LoadPlan, from_s: float, to_s: float) -> float:
-    """From the first to the last record that was due then."""
+    """Time from the first to the last record that was due in this interval."""
     ledger = Ledger.read(run)
     due_s = plan.offsets_ns(np.arange(plan.records)) / 1e9
     sent_ns = [
@@ -51,11 +51,11 @@ def test_two_workers_share_a_bursty_load_with_random_arrivals_and_skewed_keys(me
     assert summary.verdict == "VALID", summary.reasons
     assert len(list((run.path / "ledger").iterdir())) == 2
     assert sent(run) == list(range(plan.records))
-    # What is anchored before the tail: 5 s at 500/s, and the bursts that end at 2 and 4 s.
+    # Records before the tail: 5 s at 500/s, and the bursts that end at 2 and 4 s.
     assert summary.results["expected"] == summary.results["matched"] == plan.count_before(5 * 10**9)
     seconds = pq.read_table(run.measures("seconds")).to_pylist()
     assert [second["offered"] for second in seconds[:5]] == plan.per_second()[:5]
-    # The anchors that Spark worked out are the plan's, record by record: no result is early by them.
+    # The anchors computed by Spark are the plan's, record by record: no result is earlier.
     assert summary.latency_ms["generator_share"]["count"] == summary.latency_ms["total"]["count"]
     assert pq.read_table(run.measures("latency")).column("value_ms").to_numpy().min() >= 0
     widths_ms = [(burst.start_s, burst.width_ms) for burst in summary.burst.bursts]
@@ -63,10 +63,10 @@ def test_two_workers_share_a_bursty_load_with_random_arrivals_and_skewed_keys(me
 
 
 @pytest.mark.full
-def test_a_load_without_a_schedule_is_measured_from_when_records_left(
+def test_a_load_without_a_schedule_is_measured_from_the_send_time(
     measure: Measure, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(course, "LOAD_OVERRUN_S", -60.0)  # it may take longer than its rate says: nothing is overdue
+    monkeypatch.setattr(course, "LOAD_OVERRUN_S", -60.0)  # it may take longer than its rate implies: nothing is overdue
     run, summary = measure(shape="unlimited", rate_per_s=2_000)
     assert summary.closed_loop
     plan = run.manifest().scenario.load.plan()
@@ -76,13 +76,13 @@ def test_a_load_without_a_schedule_is_measured_from_when_records_left(
     assert summary.generator.late_max_ms == 0
     outcome = run.outcome()
     sent_ns = pq.read_table(run.ledger(0)).column("sent_ns").to_numpy()
-    assert outcome.measured_end_ns == sent_ns.max() + 1, "while it was sent, and no longer"
+    assert outcome.measured_end_ns == sent_ns.max() + 1, "only while it was sent"
     assert pq.read_table(run.measures("latency")).column("value_ms").to_numpy().min() >= 0
 
 
 @pytest.mark.full
-def test_a_single_burst_is_there_before_the_engine_which_catches_up(measure: Measure) -> None:
-    """The engine takes 1,500 records/s and holds each for 300 ms: it needs two seconds for what came in one."""
+def test_an_engine_catches_up_with_a_single_burst(measure: Measure) -> None:
+    """The engine reads 1,500 records/s and delays each by 300 ms: it needs two seconds for one second of load."""
     run, summary = measure(
         shape="single-burst", burst_records=3_000, burst_s=1.0, warmup_s=2, cap_per_s=1_500, delay_ms=300.0
     )
@@ -90,7 +90,7 @@ def test_a_single_burst_is_there_before_the_engine_which_catches_up(measure: Mea
     assert summary.results["matched"] == summary.results["expected"] == 3_000 + 5 * 500
     emitted = pq.read_table(run.recorded("output")).column("appended_ms").to_numpy()
     appended = np.concatenate([pq.read_table(run.recorded(name)).column("appended_ms") for name in ("flow", "speed")])
-    assert emitted.min() >= np.sort(appended)[2_999], "no result came before the whole burst was there"
+    assert emitted.min() >= np.sort(appended)[2_999], "no result before the whole burst was appended"
     started_ms = run.outcome().engine_start_ns / 1e6
     of_burst_ms = [
         row["appended_ms"]
@@ -104,7 +104,7 @@ def test_a_single_burst_is_there_before_the_engine_which_catches_up(measure: Mea
         first_output_s=round((emitted.min() - started_ms) / 1000, 3),
         caught_up_s=round((max(of_burst_ms) - started_ms) / 1000, 3),
     )
-    # What the engine is known to do: it holds the first record, and the last one comes at its pace.
+    # Known behaviour of the engine: it delays the first record, and the last one follows at its pace.
     assert summary.burst.first_output_s >= 0.3
     assert summary.burst.caught_up_s >= 3_000 / 1_500
 
@@ -120,8 +120,8 @@ sys.exit(3)
 
 
 @pytest.mark.full
-def test_an_engine_that_starts_under_load_is_sampled_meanwhile(shared: Bench) -> None:
-    """The engine says that it is ready when it finds a sample that is younger than itself, and then ends."""
+def test_an_engine_is_sampled_while_it_starts_under_load(shared: Bench) -> None:
+    """The engine reports ready when it finds a sample newer than itself, and then exits."""
     changes = {"shape": "single-burst", "burst_records": "500", "burst_s": "0.5", "warmup_s": "1", "measured_s": "4"}
     out = shared.out("command")
     program = (sys.executable, "-c", READY_WHEN_SAMPLED, str(out / "samples" / "machine.jsonl"))
@@ -132,7 +132,7 @@ def test_an_engine_that_starts_under_load_is_sampled_meanwhile(shared: Bench) ->
 
 
 class EndsIt:
-    """Calls the word when the measured interval is two seconds old."""
+    """Decides two seconds into the measured interval."""
 
     def __init__(self, word: str) -> None:
         self.action = word
@@ -154,7 +154,7 @@ def test_enough_ends_the_measured_interval_and_the_rest_follows(shared: Bench) -
     outcome = run.outcome()
     assert 2 <= (outcome.measured_end_ns - outcome.measured_start_ns) / 1e9 < 60, "shorter than planned"
     plan = run.manifest().scenario.load.plan()
-    assert outcome.load_end_ns - outcome.measured_end_ns == plan.tail_s * 1e9 > 0, "the tail goes on"
+    assert outcome.load_end_ns - outcome.measured_end_ns == plan.tail_s * 1e9 > 0, "the tail continues"
     assert outcome.drain == "quiet"
     results = summary.results
     assert results["expected"] == results["matched"] > 0  # type: ignore[index]

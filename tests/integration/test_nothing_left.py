@@ -1,4 +1,4 @@
-"""No process, no listening socket, no work directory is left: whatever happens to the command line."""
+"""No process, listening socket or work directory is left, whatever happens to the command line."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ GONE_WITHIN_S = 60.0
 
 
 class Started:
-    """A run under way, in temp and state directories of its own."""
+    """A running command, with separate temp and state directories."""
 
     def __init__(self, home: Path, *arguments: str, command: Sequence[str] = ("run", "ospbench/latency")) -> None:
         self.temp, self.state = home / "tmp", home / "state"
@@ -62,7 +62,7 @@ class Started:
         return addresses
 
     def await_started(self, role: str, timeout_s: float = 120) -> Identity:
-        """The process of a role, once the journal has it."""
+        """The process of a role, once it is in the journal."""
         deadline = time.monotonic() + timeout_s
         while True:
             for journal in self.state.rglob("*.jsonl"):
@@ -75,7 +75,7 @@ class Started:
             time.sleep(0.05)
 
     def guardian(self) -> Identity:
-        """Of the only supervisor that the command has."""
+        """The guardian of the command's only supervisor."""
         (journal,) = self.state.rglob("*.jsonl")
         record = read_journal(journal)
         assert record is not None

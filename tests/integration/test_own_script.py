@@ -1,4 +1,4 @@
-"""A user's script on the real engine: measured and checked like ours, and its mistakes reported in one message."""
+"""A user's script on the real engine: measured and checked like a built-in workload; mistakes give one message."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def build(spark, source):
 
 @pytest.fixture
 def run_script(shared: Bench) -> RunScript:
-    """A short run of a script; one that the machine spoilt (INVALID) is repeated."""
+    """A short run of a script; an INVALID one is repeated."""
 
     def run(file: Path) -> tuple[RunDir, Summary]:
         short = {"warmup_s": "3", "measured_s": "5", "rate_per_s": "200", "quiet_s": "2"}
@@ -53,7 +53,7 @@ def run_script(shared: Bench) -> RunScript:
 
 
 @pytest.mark.full
-def test_the_example_is_right(run_script: RunScript) -> None:
+def test_the_example_is_correct(run_script: RunScript) -> None:
     run, summary = run_script(EXAMPLE)
     assert summary.verdict == "VALID", summary.reasons
     results = summary.results
@@ -77,13 +77,13 @@ def test_an_error_in_build_is_found(run_script: RunScript, tmp_path: Path) -> No
 
 @pytest.mark.full
 def test_a_script_without_reference_is_unvalidated(run_script: RunScript, tmp_path: Path) -> None:
-    """Its output names its input, so the latency is known; a module beside it runs in Spark's Python workers."""
+    """Its output names its input, so the latency is known; a module next to it works in Spark's Python workers."""
     (tmp_path / "beside.py").write_text("def doubled(flow):\n    return 2 * flow\n")
     (tmp_path / "my.py").write_text(ONLY_BUILD)
     run, summary = run_script(tmp_path / "my.py")
     assert (summary.verdict, summary.validated) == ("VALID", False)
     assert set(summary.results.values()) == {None}
-    # One of two records is a flow, and each of them came out, however late: 8.5 s of load, 5 of them measured.
+    # Every other record is a flow message, and each is published eventually: 8.5 s of load, 5 s of it measured.
     assert summary.latency_ms["total"]["count"] == 500
     assert sum(run.outcome().ends["output"].values()) == 850
 
@@ -93,10 +93,10 @@ def test_a_script_without_reference_is_unvalidated(run_script: RunScript, tmp_pa
     ("build", "says"),
     [
         ('return source.select("nothing")', 'line 2: return source.select("nothing")'),
-        ('return source.groupBy("key").count()', "Spark does not take the query that build returned"),
+        ('return source.groupBy("key").count()', "Spark rejects the query that build returned"),
     ],
 )
-def test_a_build_that_cannot_run_is_told_before_there_is_load(
+def test_a_build_that_cannot_run_is_reported_before_the_load(
     shared: Bench, tmp_path: Path, build: str, says: str
 ) -> None:
     (tmp_path / "my.py").write_text(f"def build(spark, source):\n    {build}\n")
@@ -114,10 +114,10 @@ def test_a_build_that_cannot_run_is_told_before_there_is_load(
     ("arguments", "says"),
     [
         (("--script", "none.py"), "No such file"),
-        (("--script", str(EXAMPLE), "--engine", "echo"), "engine echo takes no script"),
+        (("--script", str(EXAMPLE), "--engine", "echo"), "engine echo does not support scripts"),
     ],
 )
-def test_what_is_seen_before_anything_starts(tmp_path: Path, arguments: tuple[str, ...], says: str) -> None:
+def test_mistakes_found_before_anything_starts(tmp_path: Path, arguments: tuple[str, ...], says: str) -> None:
     done = in_process("run", "ospbench/latency", *arguments, cwd=tmp_path)
     assert done.returncode == 2
     assert says in done.stderr

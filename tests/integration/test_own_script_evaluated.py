@@ -1,4 +1,4 @@
-"""A user's script, evaluated: with its reference, without one, and with every mistake in it."""
+"""The evaluation of a user's script: with a reference, without one, and with every mistake."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from streamgauge.stored import write_json
 
 
 def ids(made: SyntheticRun) -> None:
-    """The results that ONE_TO_ONE asks for."""
+    """The results that ONE_TO_ONE expects."""
     made.outputs = [Output(n, 20 + n, result(n_seq=n, id=f"RWS01_{n // 2:04}")) for n in made.inputs]
 
 
@@ -36,15 +36,15 @@ def test_a_reference_of_one_input_each(spark: Any, tmp_path: Path) -> None:
     assert (summary.verdict, summary.validated) == ("FAILED", True)
     assert summary.script.name == "my.py"
     assert summary.script.reference == summary.script.sha256
-    # Records 10–29 without 12 and 13: the stamps are those of the input that n_seq names.
-    # 13 had not come after 8.7 s, when the drain ended.
+    # Records 10–29 without 12 and 13: the timestamps are those of the input that n_seq names.
+    # 13 had no result after 8.7 s, when the drain ended.
     expected = (sum(range(30, 50)) - 32 - 33 + 8700) / 19
     assert summary.latency_ms["total"]["mean_at_least"] == pytest.approx(expected, abs=1e-3)
     assert summary.latency_ms["latest"]["mean_at_least"] == pytest.approx(expected - 3, abs=1e-3)
 
 
 def test_a_reference_of_pairs(spark: Any, tmp_path: Path) -> None:
-    """Inputs 2k and 2k + 1 are 100 ms apart; the result follows the second by 30 ms, which was appended after 3."""
+    """Inputs 2k and 2k + 1 are 100 ms apart; the result follows 30 ms after the second, appended after 3 ms."""
     made = SyntheticRun()
     made.outputs = [Output(n, 30, result(id=f"RWS01_{n // 2:04}", n=2)) for n in made.inputs if n % 2]
     summary = evaluate(spark, with_script(made, tmp_path / "run", BUILD + PAIRS))
@@ -56,7 +56,7 @@ def test_a_reference_of_pairs(spark: Any, tmp_path: Path) -> None:
 
 
 def test_an_aggregating_reference(spark: Any, tmp_path: Path) -> None:
-    """One row of the flow records 0, 2, … 8: the last leaves at 0.8 s, the mean one at 0.4 s."""
+    """One row of the flow records 0, 2, … 8: the last is sent at 0.8 s, the mean is 0.4 s."""
     made = SyntheticRun()
     made.outputs = [Output(8, 50, result(lane="lane1", mean=4.0000000001))]
     run = with_script(made, tmp_path / "run", BUILD + PER_LANE)
@@ -78,9 +78,9 @@ def test_a_run_of_an_early_version_which_called_the_script_job(spark: Any, tmp_p
     assert content(run.summary_path)["script"]["name"] == "my.py"
 
 
-def test_without_a_reference_the_latency_is_as_the_output_says(spark: Any, tmp_path: Path) -> None:
+def test_without_a_reference_the_latency_follows_from_the_output(spark: Any, tmp_path: Path) -> None:
     made = SyntheticRun(sustained="slope")
-    made.without(12, 13)  # left out on purpose, or lost: nobody knows
+    made.without(12, 13)  # dropped on purpose or lost: unknown
     made.outputs.append(Output(15, 90, "no n_seq"))
     run = with_script(made, tmp_path / "run", BUILD)
     run.append_samples(*(positions(second) for second in range(10)))
@@ -95,7 +95,7 @@ def test_without_a_reference_the_latency_is_as_the_output_says(spark: Any, tmp_p
     assert "whose n_seq it carries" in summary.warnings[1]
 
 
-def test_without_reference_and_n_seq_the_backlog_is_what_is_left(spark: Any, tmp_path: Path) -> None:
+def test_without_reference_and_n_seq_the_backlog_is_unconsumed_input(spark: Any, tmp_path: Path) -> None:
     made = SyntheticRun(sustained="ospbench")
     made.outputs = [Output(n, 20, "{}") for n in made.inputs]
     made.load = type(made.load)(10, 1.0, 8.0, 1.0)
@@ -110,22 +110,22 @@ def test_without_reference_and_n_seq_the_backlog_is_what_is_left(spark: Any, tmp
 
 
 def positions(second: int, behind_per_s: int = 1) -> PositionsSample:
-    """In the middle of a second, 5 records of each input came in every second, and so many of them were not taken."""
+    """Sampled mid-second: 5 records per input arrive every second, and ``behind_per_s`` are not consumed."""
     appended = {"flow": 5 * (second + 1), "speed": 5 * (second + 1), "output": 0}
     t_ns = START_NS + second * NS_PER_S + NS_PER_S // 2
     return PositionsSample(t_ns=t_ns, appended=appended, consumed=(10 - behind_per_s) * (second + 1), sent=0)
 
 
 MISTAKES = [
-    ("return inputs['flow'].count()", "must return an ordinary (batch) DataFrame"),
-    ("return inputs['flow'].select('n_seq')", "has no column id, which key names"),
-    ("return inputs['flow'].selectExpr('key AS id')", "does not say which inputs are behind a row"),
+    ("return inputs['flow'].count()", "must return a batch DataFrame"),
+    ("return inputs['flow'].select('n_seq')", "lacks the key column id"),
+    ("return inputs['flow'].selectExpr('key AS id')", "does not identify the inputs of its rows"),
     ("return inputs['flow'].selectExpr('n_seq', 'key AS id', '1 AS n', '2 AS n')", "several columns named n"),
     ("return inputs['flow'].selectExpr('key AS id', '1 AS inputs')", "has no appended_max_ms"),
     ("return inputs['flow'].select('nothing')", "line 12: return inputs['flow'].select('nothing')"),
     ("return inputs['flows']", "KeyError: 'flows'"),
-    ("return inputs['flow'].selectExpr('n_seq + 9999 AS n_seq', 'key AS id')", "a row that no input is behind"),
-    ("return inputs['flow'].selectExpr('n_seq', 'nullif(key, key) AS id')", "a row without id, which key names"),
+    ("return inputs['flow'].selectExpr('n_seq + 9999 AS n_seq', 'key AS id')", "a row without inputs"),
+    ("return inputs['flow'].selectExpr('n_seq', 'nullif(key, key) AS id')", "a row without id, a key column"),
     ("import no_such_module", "No module named 'no_such_module'"),
     ("raise SystemExit('enough')", "SystemExit: enough"),
     (
@@ -151,7 +151,7 @@ def test_a_mistake_in_the_reference_keeps_the_run(spark: Any, tmp_path: Path, re
     assert not run.summary_path.exists()
 
 
-def test_a_mistake_in_a_mended_file_is_told_of_that_file(spark: Any, tmp_path: Path) -> None:
+def test_a_mistake_in_a_fixed_file_names_that_file(spark: Any, tmp_path: Path) -> None:
     run = with_script(SyntheticRun(), tmp_path / "run", BUILD + ONE_TO_ONE)
     mended = tmp_path / "elsewhere" / "mended.py"
     mended.parent.mkdir()
@@ -165,8 +165,8 @@ def test_a_mistake_in_a_mended_file_is_told_of_that_file(spark: Any, tmp_path: P
     assert "my.py" not in message
 
 
-def test_modules_beside_the_file_are_its_own(spark: Any, tmp_path: Path) -> None:
-    """Two files, each with a module of the same name beside it, evaluated one after the other; workers find it too."""
+def test_modules_next_to_a_script_are_not_shared(spark: Any, tmp_path: Path) -> None:
+    """Two scripts, each next to a module of the same name, evaluated in turn; workers find the module too."""
     matched = []
     for name, prefix in (("one", "RWS01"), ("other", "none")):
         directory = tmp_path / name
@@ -182,7 +182,7 @@ def test_modules_beside_the_file_are_its_own(spark: Any, tmp_path: Path) -> None
     assert not any(str(tmp_path) in entry for entry in sys.path)
 
 
-def test_a_run_of_our_own_says_that_it_is_validated(spark: Any, tmp_path: Path) -> None:
+def test_a_run_of_a_built_in_workload_is_validated(spark: Any, tmp_path: Path) -> None:
     summary = evaluate(spark, SyntheticRun().write(tmp_path / "run"))
     assert (summary.validated, summary.script) == (True, None)
 
@@ -192,20 +192,20 @@ def stream(spark: Any) -> Any:
     return spark.readStream.format("rate").load().selectExpr("value AS n", "'a' AS id", "cast(value AS string) AS text")
 
 
-def test_what_build_returns_is_written_as_it_is_or_as_json(stream: Any) -> None:
+def test_the_result_of_build_is_written_unchanged_or_as_json(stream: Any) -> None:
     as_it_is = messages(stream.selectExpr("id AS key", "text AS value"), (), "my.py")
     assert as_it_is.columns == ["key", "value"]
     assert messages(stream.selectExpr("text AS value"), (), "my.py").columns == ["value"]
     as_json = messages(stream, ("id", "n"), "my.py")
     assert as_json.dtypes == [("key", "string"), ("value", "string")]
-    with pytest.raises(UsageError, match=r"no column window_end_ms, which key names(.|\n)*got: columns n, id, text"):
+    with pytest.raises(UsageError, match=r"key names a column .*: window_end_ms(.|\n)*got: columns n, id, text"):
         messages(stream, ("id", "window_end_ms"), "my.py")
 
 
 @pytest.mark.parametrize(
     ("make", "says"),
     [
-        (lambda stream: None, "no DataFrame"),
+        (lambda stream: None, "must return a DataFrame"),
         (lambda stream: stream.sparkSession.range(3), "a batch DataFrame"),
         (lambda stream: stream.selectExpr("n AS value"), "value is bigint"),
         (lambda stream: stream.selectExpr("n AS key", "text AS value"), "key is bigint"),
@@ -213,14 +213,14 @@ def test_what_build_returns_is_written_as_it_is_or_as_json(stream: Any) -> None:
         (lambda stream: stream.select(), "no columns"),
     ],
 )
-def test_what_build_may_not_return(stream: Any, make: Any, says: str) -> None:
+def test_invalid_results_of_build(stream: Any, make: Any, says: str) -> None:
     with pytest.raises(UsageError) as refused:
         messages(make(stream), (), "my.py")
     assert says in refused.value.message()
 
 
 def test_the_message_that_a_reader_sees_first(spark: Any, tmp_path: Path) -> None:
-    """The page of an unvalidated run says so beside its verdict, and does not call the answers checked."""
+    """The page of an unvalidated run shows that next to its verdict, and does not call the answers checked."""
     from streamgauge.report import write
 
     run = with_script(SyntheticRun(), tmp_path / "run", BUILD)

@@ -1,4 +1,4 @@
-"""A port that another program takes between its choice and its use: tried again, and never the engine's fault."""
+"""A port that another program takes between choice and use: the run is retried, and the engine is not blamed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TAKEN = pytest.mark.parametrize(
 
 
 class Thief(NullReporter):
-    """Takes a port of each run as soon as it is laid out, so many times."""
+    """Takes a port of each run as soon as it is planned, the given number of times."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, group: str, times: int) -> None:
         self.warnings: list[str] = []
@@ -36,7 +36,7 @@ class Thief(NullReporter):
 
     def draw(self, request: Request, run: str, work_dir: Path) -> RunPlan:
         plan = self._draw(request, run, work_dir)
-        # The first one is only for a look at the room that it needs.
+        # The first plan is only for the memory and disk check.
         if self._checked and self._left:
             self._left -= 1
             listener = socket.socket()
@@ -81,7 +81,7 @@ def test_taken_twice(
 ) -> None:
     thief = Thief(monkeypatch, group, times=2)
     steal.append(thief)
-    with pytest.raises(EnvironmentProblem, match="another program took a port"):
+    with pytest.raises(EnvironmentProblem, match="in use by another program"):
         run_scenario(request(engine, tmp_path / "run"), thief)
     assert len(thief.held) == 2
     assert not (tmp_path / "run" / "summary.json").exists()

@@ -1,4 +1,4 @@
-"""The right answers of every stage: worked out by hand, recomputed in plain Python, and broken on purpose."""
+"""The correct answers of every stage: computed by hand, recomputed in plain Python, and broken on purpose."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from streamgauge.model.summary import Rates
 from streamgauge.workloads.traffic.stages import MESSAGE
 
 T0_MS = 1_767_225_600_000
-"""A whole second. All moments below are milliseconds after it."""
+"""A whole second. All times below are milliseconds after it."""
 SENT_BEFORE_MS = {"flow": 3, "speed": 40}
-"""Between intended and appended: the message that was intended last need not be the one that was appended last."""
+"""Between intended and appended: the last intended message need not be the last appended one."""
 PARAMETERS = {"out_of_order_ms": 500, "join_bound_ms": 1000}
 LOOKBACKS_S = {"ospbench": (1, 2), "stage-latency": (4, 9)}
 _INPUT = (
@@ -48,7 +48,7 @@ class Stage:
 
     @property
     def values(self) -> tuple[str, ...]:
-        """Columns of an answer that are neither its key nor stamps."""
+        """Columns of an answer that are neither key nor timestamps."""
         if self.workload.name == "traffic/ingest":
             return ("message",)
         fields = MESSAGE if self.workload.name == "traffic/parse" else self.workload.fields(self.parameters)
@@ -62,7 +62,7 @@ class Stage:
 
 
 class Lane(NamedTuple):
-    """A flow and a speed message of one lane and round: what they say, and when each was appended (None: never)."""
+    """A flow and a speed message of one lane and round: their content, and when each was appended (None: never)."""
 
     round: int
     id: str
@@ -94,7 +94,7 @@ EXAMPLE = (
 
 
 def inputs(spark: Any, lanes: Iterable[Lane]) -> dict[str, Any]:
-    """The two topics, as the evaluation hands them to a workload."""
+    """The two topics, as the evaluation passes them to a workload."""
     rows: dict[str, list[tuple[Any, ...]]] = {"flow": [], "speed": []}
     lanes_of: dict[str, int] = defaultdict(int)
     lanes = list(lanes)
@@ -120,7 +120,7 @@ def padded(fields: Mapping[str, Any]) -> str:
 
 
 def answer(spark: Any, stage: str, lanes: Iterable[Lane], *, places: bool = False) -> list[dict[str, Any]]:
-    """The rows of the reference; ``places`` adds where their inputs lie and when the first of them came."""
+    """The rows of the reference; ``places`` adds the partitions of their inputs and the first append time."""
     computed = Stage(stage)
     rows = [row.asDict() for row in computed.reference(inputs(spark, lanes)).collect()]
     for row in rows if not places else ():
@@ -131,7 +131,7 @@ def answer(spark: Any, stage: str, lanes: Iterable[Lane], *, places: bool = Fals
 
 
 def stamps(inputs: int, appended_max: int, appended_sum: int, intended_max: int) -> dict[str, Any]:
-    """What every answer says of the messages behind it; the sum is that of their moments."""
+    """The columns that describe the inputs of an answer; the sum is that of their times."""
     return {
         "inputs": inputs,
         "appended_max_ms": T0_MS + appended_max,
@@ -184,7 +184,7 @@ def sliding_row(
 
 
 def changes(k: Sequence[int], *values: float | None) -> dict[str, float | None]:
-    """Flow and speed against the one second before, then against the other."""
+    """Flow and speed against one earlier second, then against the other."""
     names = [f"{what}_change_{back}" for back in k for what in ("flow", "speed")]
     return dict(zip(names, values, strict=True))
 
@@ -197,7 +197,7 @@ def test_sliding(spark: Any) -> None:
         # Second 2 has no row; against second 1.
         sliding_row("A", 4000, changes(k, None, None, 0.5, -30 / 90), 2, 2, **stamps(4, 3002, 8203, 2997)),
         sliding_row("B", 1000, changes(k, None, None, None, None), 1, 2, **stamps(2, 200, 390, 197)),
-        # No car in second 0: there is no change relative to it, but it was looked at.
+        # No cars in second 0: no relative change, but its records still count as inputs.
         sliding_row("B", 2000, changes(k, None, -10 / 60, None, None), 2, 2, **stamps(4, 2300, 3990, 2260)),
         sliding_row("B", 3000, changes(k, 2.0, 0.5, None, 0.25), 3, 2, **stamps(6, 2500, 8890, 2497)),
     ]
@@ -218,7 +218,7 @@ def test_sliding_of_stage_latency_looks_back_four_and_nine_seconds(spark: Any) -
 
 
 def at_random(seed: int, rounds: int = 40) -> list[Lane]:
-    """Points of one to three lanes, with pauses, empty roads, and speeds on either side of the join's bound."""
+    """Points of one to three lanes, with pauses, empty roads, and speed messages on either side of the join bound."""
     dice = random.Random(seed)
     lanes = []
     for point in range(5):
@@ -236,7 +236,7 @@ def at_random(seed: int, rounds: int = 40) -> list[Lane]:
 
 
 def by_definition(lanes: Iterable[Lane], look_back_s: Sequence[int]) -> tuple[list[Any], list[Any]]:
-    """The rows of tumbling and sliding, in plain Python: key, values, and the moments of all messages behind it."""
+    """The rows of tumbling and sliding, in plain Python: key, values, and the times of all inputs."""
     seconds: dict[tuple[str, int], list[Lane]] = defaultdict(list)
     for one in lanes:
         if one.flow_at is not None and one.speed_at is not None and abs(one.flow_at - one.speed_at) <= 1000:
@@ -264,7 +264,7 @@ def by_definition(lanes: Iterable[Lane], look_back_s: Sequence[int]) -> tuple[li
 
 
 @pytest.mark.parametrize("study", LOOKBACKS_S)
-def test_windows_are_those_of_the_definition(spark: Any, study: str) -> None:
+def test_windows_match_the_definition(spark: Any, study: str) -> None:
     look_back_s = LOOKBACKS_S[study]
     lanes = at_random(seed=look_back_s[0])
     expected = dict(zip(("tumbling", "sliding"), by_definition(lanes, look_back_s), strict=True))
@@ -286,7 +286,7 @@ def test_windows_are_those_of_the_definition(spark: Any, study: str) -> None:
 
 
 def altered(value: Any) -> Any:
-    """Wrong, by as little as each kind allows."""
+    """Wrong by as little as possible."""
     if value is None:
         return 0
     if isinstance(value, str):
@@ -302,8 +302,8 @@ def altered(value: Any) -> Any:
         pytest.param("stage-latency/sliding", marks=pytest.mark.full),
     ],
 )
-def test_every_error_in_the_output_is_counted_as_what_it_is(spark: Any, name: str) -> None:
-    """One row is dropped, one doubled, one comes late after a preliminary one, and each column is wrong once."""
+def test_every_error_in_the_output_is_classified(spark: Any, name: str) -> None:
+    """One row is dropped, one duplicated, one is late after a preliminary one, and each column is wrong once."""
     stage, lanes = Stage(name), at_random(seed=5, rounds=8)
     rows = answer(spark, name, lanes)
     kept, _dropped, doubled, late, *others = rows[:10], *rows[10:]
@@ -371,7 +371,7 @@ WRONG = (
 )
 
 
-def test_a_parsed_message_is_right_by_its_fields_not_by_how_it_is_written(spark: Any) -> None:
+def test_a_parsed_message_is_compared_by_its_fields_not_its_text(spark: Any) -> None:
     stage, texts = Stage("ospbench/parse"), (*WRITTEN_OTHERWISE, *WRONG)
     sent = [re.sub(r'(?<="n_seq":)7', f"    {n_seq}", COMPACT) for n_seq in range(len(texts))]
     rows = [("A", text, 0, n_seq, T0_MS, n_seq, T0_MS * NS_PER_MS, 1) for n_seq, text in enumerate(sent)]
@@ -386,7 +386,7 @@ def test_a_parsed_message_is_right_by_its_fields_not_by_how_it_is_written(spark:
 
 
 def encode(stage: Stage, row: Mapping[str, Any], place: int) -> str:
-    """A row as an engine may publish it: a null field is left out or written, in any order."""
+    """A row as an engine may publish it: fields in any order, null fields written or omitted."""
     if "message" in stage.values:
         return re.sub(r'(?<="n_seq":)( *)\d+', rf"\g<1>{row['n_seq']}", str(row["message"]))
     fields = {name: row[name] for name in (*stage.values, *stage.key)}
@@ -397,7 +397,7 @@ def encode(stage: Stage, row: Mapping[str, Any], place: int) -> str:
 
 
 def pairs_run(answered: int, **changed: Any) -> SyntheticRun:
-    """Record 2n is a flow message, 2n + 1 the speed message 100 ms later; the first so many pairs have a result."""
+    """Record 2n is a flow message, 2n + 1 the speed message 100 ms later; ``answered`` pairs have a result."""
     made = SyntheticRun(pipeline="ospbench/join", parameters=PARAMETERS, **changed)
     made.outputs = []
     for pair in range(answered):

@@ -1,4 +1,4 @@
-"""The report in a real browser: it draws, asks nothing of a network, fits a phone, and follows the dark setting."""
+"""The report in a real browser: it renders, makes no network requests, fits a phone, and supports dark mode."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_hostile_strings_are_shown_and_not_run(browser: Browser, reports: dict[s
 
 
 def test_injected_handler_would_not_run(browser: Browser, reports: dict[str, str]) -> None:
-    """The page's policy is a second wall: markup that got in all the same could not act."""
+    """The page's content security policy is a second barrier: injected markup could not run."""
     opened = Opened(browser, reports["valid"], 1280)
     title = opened.page.title()
     opened.page.evaluate(
@@ -94,7 +94,7 @@ def test_figures_follow_the_dark_setting(browser: Browser, reports: dict[str, st
     opened.page.close()
 
 
-def test_page_without_scripts_says_so(browser: Browser, reports: dict[str, str]) -> None:
+def test_page_without_scripts_shows_a_notice(browser: Browser, reports: dict[str, str]) -> None:
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
     page.goto(reports["valid"])

@@ -1,4 +1,4 @@
-"""Several experiments in one command, as a user starts it: a study, and all stages of a scenario."""
+"""Several experiments from one command line: a study, and all stages of a scenario."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from streamgauge.conformance.suite import Bench
 
 
 def begin_and_interrupt(command: list[str]) -> tuple[int, str]:
-    """Press Ctrl-C as soon as the second experiment has begun; returns the exit code and what was said at last."""
+    """Press Ctrl-C as soon as the second experiment has started; returns the exit code and the last output."""
     with subprocess.Popen([STREAMGAUGE, *command], stderr=subprocess.PIPE, text=True) as running:
         assert running.stderr is not None
         for line in running.stderr:
@@ -37,7 +37,7 @@ def test_a_study_is_reproduced_also_after_an_interruption(shared: Bench, tmp_pat
     interrupted: list[tuple[str, dict[str, Any], str]] = []
 
     def once(attempt: int) -> subprocess.CompletedProcess[str]:
-        """A reproduction in which the machine spoilt one experiment twice (exit code 3) is begun anew."""
+        """A reproduction in which one experiment was INVALID twice (exit code 3) is restarted."""
         out = tmp_path / str(attempt)
         command[:] = [
             *(

@@ -1,4 +1,4 @@
-"""What StreamBench's programs make of all kinds of records: in batches, with the operators of the streams."""
+"""StreamBench's programs on all kinds of records: in batch mode, with the streaming operators."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SEARCHES = (
 
 @pytest.fixture
 def run(spark: Any, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Key and value of the results of a program, of records that are numbered from ``first`` on."""
+    """Key and value of a program's results for records numbered from ``first`` on."""
 
     def results(name: str, values: Sequence[str], first: int = 0, **parameters: Any) -> list[Result]:
         rows = [(str(first + n).encode(), value.encode()) for n, value in enumerate(values)]

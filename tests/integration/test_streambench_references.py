@@ -1,4 +1,4 @@
-"""The right answers of StreamBench's programs, worked out by hand."""
+"""The correct answers of StreamBench's programs, computed by hand."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from streamgauge.workloads.streambench import programs
 from streamgauge.workloads.streambench.data import Packets, SearchLog, SeedRecords
 
 T0_MS = 1_767_225_600_000
-"""All moments below are milliseconds after it."""
+"""All times below are milliseconds after this."""
 SENT_BEFORE_MS = 3
 _INPUT = (
     "key string, value string, partition int, offset bigint, appended_ms bigint, n_seq bigint, intended_ns bigint, "
@@ -34,7 +34,7 @@ class Record(NamedTuple):
 
     @property
     def stamps(self) -> dict[str, int]:
-        """What a contribution says of the record behind it."""
+        """The columns of a contribution that describe its record."""
         appended_ms = T0_MS + self.at_ms
         return {
             "n_seq": self.n_seq,
@@ -62,11 +62,11 @@ PACKETS = tuple(
     for n, (at_ms, number) in enumerate(((10, "5"), (30, "-3"), (20, "9"), (40, "4000000000000")))
 )
 NUMBERS = (5, 9, -3, 4_000_000_000_000)
-"""Of the packets, in order."""
+"""Values of the packets, in order."""
 
 
 def inputs(spark: Any, records: Sequence[Record]) -> dict[str, Any]:
-    """The topic, as the evaluation hands it to a workload."""
+    """The topic, as the evaluation passes it to a workload."""
     order = ("partition", "offset", "appended_ms", "n_seq", "intended_ns", "partition_bit")
     rows = [(str(one.n_seq), one.value, *(one.stamps[name] for name in order)) for one in records]
     return {"records": spark.createDataFrame(rows, _INPUT)}
@@ -90,7 +90,7 @@ def answer(spark: Any, workload: programs.PerRecord, **parameters: Any) -> dict[
 
 
 def decoded(spark: Any, workload: Any, *outputs: tuple[str | None, str | None]) -> list[dict[str, Any]]:
-    """What is read of these outputs, other than what the transport says of them."""
+    """The decoded outputs, without the transport's columns."""
     rows = [(key, value, 0, place, T0_MS) for place, (key, value) in enumerate(outputs)]
     frame = workload.decode(spark.createDataFrame(rows, _OUTPUT), {"field": 1}).orderBy("offset")
     of_transport = {"key", "value", "partition", "offset", "appended_ms"}
@@ -122,12 +122,12 @@ def test_projection(spark: Any, field: int, expected: list[str]) -> None:
     ("pattern", "kept"),
     [
         ("red", {0, 3}),  # in the query, and in the URL
-        ("car", {0, 1, 2, 5}),  # inside of another word, too; not in upper case
+        ("car", {0, 1, 2, 5}),  # also inside another word; not in upper case
         ("r c", {2, 5}),
         ("ar\\b", set()),  # not a regular expression
         (".", {0, 3}),
         ("\\", {3}),
-        ("%", set()),  # nor one of SQL
+        ("%", set()),  # nor an SQL pattern
         ("ü", {3}),
     ],
 )
@@ -145,7 +145,7 @@ def test_sample(spark: Any) -> None:
 
 
 def test_sample_of_large_numbers(spark: Any) -> None:
-    """It is the rest of a division by 2^31 that is hashed, and no product overflows."""
+    """The number is hashed modulo 2^31, and no product overflows."""
     numbers = [0, 5, 7, 2**31 - 1, 2**31, 2**31 + 5, 2**40 + 7, 10**10]
     records = [Record(n, 0, 0, n, "") for n in numbers]
     kept = programs.Sample().reference(inputs(spark, records), {"sample_percent": 33})
@@ -154,7 +154,7 @@ def test_sample_of_large_numbers(spark: Any) -> None:
     assert by_hand == [0, 5, 7, 2**31, 2**31 + 5, 2**40 + 7]
 
 
-def test_a_sample_has_about_the_share_that_is_asked_for(spark: Any) -> None:
+def test_a_sample_has_about_the_configured_share(spark: Any) -> None:
     frame = spark.range(100_000).withColumnRenamed("id", "n_seq")
     for percent in (1, 10, 50, 99):
         kept = frame.where(programs.Sample().kept({"sample_percent": percent})).count()
@@ -230,7 +230,7 @@ def test_the_first_record_with_a_value_contributes_to_distinctcount(spark: Any) 
 
     # u2 comes first in 1, u1 in 0 (partition 0 before partition 1), u3 in 3, the empty user in 5.
     assert firsts(0) == [{"aggregate": "distinct", **SEARCHES[n].stamps} for n in (1, 0, 3, 5)]
-    # 4, which has no rank, was appended before 3, which has: but 1 was before both.
+    # 4 (no item rank) was appended before 3 (with one), but 1 was before both.
     assert firsts(3) == [{"aggregate": "distinct", **SEARCHES[n].stamps} for n in (1, 0, 3)]
 
 
@@ -299,7 +299,7 @@ RESULTS: Mapping[str, tuple[bool, tuple[Any, ...]]] = {
 }
 
 
-def test_which_statistics_are_possible_where_the_order_is_not_known(spark: Any) -> None:
+def test_which_statistics_are_possible_if_the_order_is_unknown(spark: Any) -> None:
     schema = "case string, n bigint, min bigint, max bigint, sum bigint, mean double"
     schema += ", final_min bigint, final_max bigint, final_sum bigint, final_mean double"
     rows = [(case, *result, -3, 9, 15, 3.75) for case, (_, result) in RESULTS.items()]
@@ -309,12 +309,12 @@ def test_which_statistics_are_possible_where_the_order_is_not_known(spark: Any) 
 
 
 def scattered(records: SeedRecords, number: int) -> list[Record]:
-    """The first records of a data set, on three partitions, several in a millisecond."""
+    """The first records of a data set, on three partitions, several per millisecond."""
     values = records.build(0, number)["records"].values
     return [Record(n, n // 7 - n % 3, n % 3, n // 3, value.decode()) for n, value in enumerate(values)]
 
 
-def test_generated_records_have_the_answers_of_plain_python(spark: Any) -> None:
+def test_answers_for_generated_records_match_plain_python(spark: Any) -> None:
     searches = scattered(SearchLog(3), 3000)
     frame = inputs(spark, searches)
 
@@ -340,7 +340,7 @@ def test_generated_records_have_the_answers_of_plain_python(spark: Any) -> None:
 
 
 def running_results(program: str) -> list[tuple[str, dict[str, Any]]]:
-    """What a program publishes that publishes every change: keys and values, in the order of the records."""
+    """The output of a program that publishes every update: keys and values, in record order."""
     records = sorted(PACKETS if program == "statistics" else SEARCHES, key=lambda one: one[1:4])
     words: Counter[str] = Counter()
     users: set[str] = set()
@@ -364,7 +364,7 @@ def running_results(program: str) -> list[tuple[str, dict[str, Any]]]:
 
 @pytest.mark.parametrize(
     ("program", "field", "contributing", "last"),
-    # The last result is that of the record 5 (its last word, its user), or of packet 3.
+    # The last result is that of record 5 (its last word, its user), or of packet 3.
     [("wordcount", 1, {0, 1, 2, 3, 5}, 5), ("distinctcount", 0, {0, 1, 3, 5}, 5), ("statistics", 4, {0, 1, 2, 3}, 3)],
 )
 def test_running_results_are_judged(spark: Any, program: str, field: int, contributing: set[int], last: int) -> None:
@@ -389,7 +389,7 @@ def test_running_results_are_judged(spark: Any, program: str, field: int, contri
         assert fates([*others, (key, value | {"n": value["n"] + 1})])[last] == tally.WRONG
 
 
-def test_contributions_carry_the_stamps_of_their_records(spark: Any) -> None:
+def test_contributions_have_the_timestamps_of_their_records(spark: Any) -> None:
     for workload in (programs.Wordcount(), programs.Distinctcount(), programs.Statistics()):
         columns = set(workload.contributions(inputs(spark, PACKETS), {"field": 1}).columns)
         assert {*workload.key, *INPUT_STAMPS} <= columns

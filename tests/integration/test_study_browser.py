@@ -1,4 +1,4 @@
-"""The page of a reproduced study in a real browser: every figure has marks, nothing complains, a phone fits."""
+"""The page of a reproduced study in a real browser: every figure has marks, no errors, and it fits a phone."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def synthetic() -> Iterator[Any]:
 
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory: pytest.TempPathFactory, synthetic: Any) -> dict[str, str]:
-    """The address of the page of each study, with one INVALID run and one that was not run, for a hostile reason."""
+    """The address of each study's page, with one INVALID run and one not run, with a hostile string as its reason."""
     by_name = {}
     for name, study in STUDIES.items():
         out = tmp_path_factory.mktemp("studies") / name
@@ -92,7 +92,7 @@ def test_every_figure_has_marks_for_each_of_three_engines(
 
 
 @pytest.mark.full
-def test_every_figure_has_its_numbers_in_words(browser: Browser, pages: dict[str, str]) -> None:
+def test_every_figure_has_its_numbers_in_text(browser: Browser, pages: dict[str, str]) -> None:
     opened = Opened(browser, pages["ospbench"], 1280)
     labels = opened.page.locator(".plot").evaluate_all("plots => plots.map(plot => plot.getAttribute('aria-label'))")
     assert len(labels) == FIGURES["ospbench"]

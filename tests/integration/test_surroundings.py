@@ -1,4 +1,4 @@
-"""Runs in unusual surroundings: odd paths, variables for every JVM, secrets, a user without a name."""
+"""Runs in unusual environments: odd paths, variables for every JVM, secrets, a user without a name."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ODD = "[a] {b} ü *"
 SECRET = "hunter2"
 SHORT = ("--rate", "200/s", "--for", "4s", "--warmup", "1s", "--set", "sustained=none")
 
-# A program that notes its environment and its arguments, then does its work.
+# A program that records its environment and arguments, then runs normally.
 PROGRAM = """
 import json, os, runpy, sys
 from pathlib import Path
@@ -37,7 +37,7 @@ def files_with(text: str, root: Path) -> list[str]:
 
 @pytest.mark.full
 def test_odd_paths_options_for_every_jvm_and_secrets(tmp_path: Path) -> None:
-    """The JVMs of broker and evaluator would not start with these options, Spark not with this configuration."""
+    """Broker and evaluator would not start with these JVM options, nor Spark with this configuration."""
     out, temp, noted = tmp_path / f"run {ODD}", tmp_path / f"temp {ODD}", tmp_path / "noted.json"
     temp.mkdir()
     program = tmp_path / "program.py"
@@ -64,7 +64,7 @@ def test_odd_paths_options_for_every_jvm_and_secrets(tmp_path: Path) -> None:
     assert [text for text in summary["warnings"] if ", ".join(removed) in text and "your own program" in text]
     assert ", ".join(removed) in done.stderr
     seen = json.loads(noted.read_text())
-    assert seen["env"]["_JAVA_OPTIONS"] == env["_JAVA_OPTIONS"], "the user's own program keeps its environment"
+    assert seen["env"]["_JAVA_OPTIONS"] == env["_JAVA_OPTIONS"], "the user's program keeps its environment"
     assert SECRET in seen["argv"], "the program gets the secret"
     assert files_with(SECRET, out) == []
     assert sorted(files_with(REDACTED, out)) == [str(out / name) for name in ("manifest.json", "report.html")]
@@ -75,7 +75,7 @@ def test_odd_paths_options_for_every_jvm_and_secrets(tmp_path: Path) -> None:
 
 
 def nameless(*words: str, env: Mapping[str, str], cwd: Path) -> subprocess.CompletedProcess[str]:
-    """Run it as a user without an entry in the password database, who still owns our files."""
+    """Run it as a user without an entry in the password database who still owns the files."""
     unshare = shutil.which("unshare")
     prefix = [unshare or "", "--user", "--map-user=54321", "--map-group=54321"]
     if unshare is None or subprocess.run([*prefix, "true"], capture_output=True, check=False).returncode:

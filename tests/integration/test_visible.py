@@ -1,4 +1,4 @@
-"""Transactions on a real broker: when their records become visible, and what a run makes of that."""
+"""Transactions on a real broker: when their records become visible, and how a run measures that."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ LOOKS = 5
 
 
 class Watched:
-    """A stream whose ends are looked at all the time."""
+    """A stream whose end offsets are polled continuously."""
 
     def __init__(self, kafka: Kafka, stream: Stream) -> None:
         self._kafka = kafka
@@ -53,7 +53,7 @@ class Watched:
             self._noted.notify_all()
 
     def await_looks(self) -> None:
-        """Some looks that began after this call."""
+        """Wait for some polls that began after this call."""
         while self._looked.acquire(blocking=False):
             pass
         for _ in range(LOOKS):
@@ -95,14 +95,14 @@ def test_records_are_visible_when_their_transaction_is_committed(shared: Bench, 
     publish(producer, 0, 0, 1)
     appended_ns = time.time_ns()
     watched.await_looks()
-    assert watched.lines == [], "the broker has them, and nobody may read them"
+    assert watched.lines == [], "the broker has them, but they cannot be read yet"
     stream = Stream("output", "visible-output", 2, "output")
     assert kafka.hidden(stream) == 3
     committing_ns = time.time_ns()
     producer.commit_transaction(DEADLINE_S)
-    watched.await_ends({0: 3, 1: 2})  # the mark of a commit takes a place, too
+    watched.await_ends({0: 3, 1: 2})  # the commit marker takes an offset, too
     for line in watched.lines:
-        assert appended_ns < line.since_ns, "a look that showed nothing lies between"
+        assert appended_ns < line.since_ns, "a poll in between showed nothing"
         assert line.t_ns >= committing_ns
         assert line.t_ns - appended_ns >= committing_ns - appended_ns
 
@@ -113,7 +113,7 @@ def test_records_are_visible_when_their_transaction_is_committed(shared: Bench, 
     assert kafka.visible_ends(stream) == kafka.ends([stream])["output"] == {0: 3, 1: 4}
 
 
-def test_what_a_group_has_committed_is_consumed(shared: Bench, kafka: Kafka) -> None:
+def test_committed_records_count_as_consumed(shared: Bench, kafka: Kafka) -> None:
     streams = [Stream("flow", "committed-flow", 2, "input"), Stream("output", "committed-output", 1, "output")]
     kafka.create(streams)
     assert kafka.positions(streams, "committed").consumed is None, "the group does not exist yet"
@@ -127,7 +127,7 @@ def test_what_a_group_has_committed_is_consumed(shared: Bench, kafka: Kafka) -> 
     consumer.close()
 
 
-def test_a_broker_that_does_not_answer_tells_nothing(shared: Bench, kafka: Kafka) -> None:
+def test_a_broker_that_does_not_answer_is_an_error(shared: Bench, kafka: Kafka) -> None:
     stream = Stream("output", "silent-output", 2, "output")
     kafka.create([stream])
     assert kafka.visible_ends(stream) == {0: 0, 1: 0}
@@ -136,9 +136,9 @@ def test_a_broker_that_does_not_answer_tells_nothing(shared: Bench, kafka: Kafka
     try:
         while psutil.Process(broker.pid).status() != psutil.STATUS_STOPPED:
             pass
-        with pytest.raises(EnvironmentProblem, match="silent-output is unknown"):
+        with pytest.raises(EnvironmentProblem, match="end offsets of topic silent-output"):
             kafka.positions([stream], "nobody")
-        with pytest.raises(EnvironmentProblem, match="silent-output is unknown"):
+        with pytest.raises(EnvironmentProblem, match="end offsets of topic silent-output"):
             kafka.visible_ends(stream)
     finally:
         shared.supervisor.resume("broker")
@@ -150,7 +150,7 @@ def test_a_transactional_run(measure: Measure, shared: Bench) -> None:
     assert (summary.verdict, summary.reasons) == ("VALID", [])
     results = summary.results
     assert results["matched"] == results["expected"] == 2500
-    # The aborted record is no output: it would be an unexpected one.
+    # The aborted record does not count as output: it would be unexpected.
     assert (results["duplicates"], results["unexpected"]) == (0, 0)
     assert run.outcome().drain == "quiet"
 
@@ -163,7 +163,7 @@ def test_a_transactional_run(measure: Measure, shared: Bench) -> None:
         assert at_ms >= row["appended_ms"]
         assert at_ms >= commit_ns[json.loads(row["value"])["n_seq"]] // NS_PER_MS
 
-    # Each transaction holds its first record back for half a second.
+    # Each transaction delays its first record by half a second.
     assert summary.latency_ms["latest"]["max"] >= 500
     resolution = summary.visible_resolution_ms
     assert 0 < resolution["p50"] <= resolution["p99"] <= resolution["max"]
@@ -184,7 +184,7 @@ def test_undeclared_transactions_are_noticed_and_stamped(measure: Measure) -> No
     assert (engine.delivery, engine.transactional) == ("at-least-once", False)
     assert (summary.verdict, summary.reasons) == ("VALID", [])
     assert any("command writes in transactions" in warning for warning in summary.warnings)
-    # Each transaction holds its first record back for half a second.
+    # Each transaction delays its first record by half a second.
     assert summary.latency_ms["latest"]["max"] >= 500
     assert summary.visible_resolution_ms["max"] > 0
 
@@ -192,9 +192,8 @@ def test_undeclared_transactions_are_noticed_and_stamped(measure: Measure) -> No
 @pytest.mark.full
 @pytest.mark.parametrize("positions", ["in the transaction", "ahead"])
 def test_the_drain_waits_for_the_last_commit(measure: Measure, monkeypatch: pytest.MonkeyPatch, positions: str) -> None:
-    """The second transaction ends 20 s after the first record, and the silence that ends a drain would be over by then:
-    the load ends after 12 s. That the engine has not committed all of its input is what keeps the drain waiting, or
-    else, that results are there which nobody may read yet."""
+    """The second transaction ends 20 s after the first record. By then a drain would have ended by silence, because the
+    load ends after 12 s. Uncommitted input, or results that cannot be read yet, must keep the drain waiting."""
     monkeypatch.setenv("HELD_S", "10")
     monkeypatch.setenv("POSITIONS", positions)
     run, summary = measure("command", program=ENGINE, delivery="exactly-once", stage="ingest", measured_s=10)
@@ -205,7 +204,7 @@ def test_the_drain_waits_for_the_last_commit(measure: Measure, monkeypatch: pyte
 
 
 def stamps_ms(run: RunDir) -> dict[tuple[int, int], int]:
-    """When each place of the output became visible, the plain way."""
+    """When each output offset became visible, computed naively."""
     by_place: dict[tuple[int, int], int] = {}
     seen: dict[int, int] = {}
     recorded = {(row["partition"], row["offset"]) for row in pq.read_table(run.recorded("output")).to_pylist()}
@@ -219,7 +218,7 @@ def stamps_ms(run: RunDir) -> dict[tuple[int, int], int]:
 
 
 def commits(run: RunDir) -> dict[int, int]:
-    """When the commit of each record began, by the engine's own word."""
+    """When the commit of each record began, as reported by the engine."""
     commits_ns = {}
     for line in run.log("engine").read_text(encoding="utf-8").splitlines():
         if '"commit_ns"' in line:
@@ -234,7 +233,7 @@ def line(partition: int, end: int, at_ms: int) -> VisibleSample:
 
 
 def transactional() -> SyntheticRun:
-    """Ten records a second, the even ones in partition 0, each transaction committed half a second after it ends."""
+    """Ten records per second, even ones in partition 0; each transaction commits half a second after its end."""
     made = SyntheticRun(delivery="exactly-once")
     made.outputs = [Output(n, 20, message(n), partition=n % 2) for n in made.inputs]
     made.visible = [
@@ -249,7 +248,7 @@ def test_latency_counts_until_a_result_is_visible(spark: Any, tmp_path: Path) ->
     summary = evaluate(spark, transactional().write(tmp_path / "run"))
     assert (summary.verdict, summary.reasons) == ("VALID", [])
     assert summary.results["matched"] == summary.results["expected"] == 30
-    # Records 10 … 19, due at 1.0 … 1.9 s, are visible at 2.5 s where they are even, at 2.6 s where they are odd:
+    # Records 10 … 19, due at 1.0 … 1.9 s, are visible at 2.5 s if even and at 2.6 s if odd:
     # 1500, 1500, 1300, 1300 … 700, 700; and those of the next second likewise.
     total = summary.latency_ms["total"]
     assert (total["count"], total["p50"], total["max"], total["mean"]) == (20, 1100.0, 1500.0, 1100.0)
@@ -257,22 +256,22 @@ def test_latency_counts_until_a_result_is_visible(spark: Any, tmp_path: Path) ->
     assert summary.visible_resolution_ms == {"p50": 20.0, "p99": None, "max": 20.0}
     seconds = pq.read_table(tmp_path / "run/measures/seconds.parquet").to_pylist()
     assert [row["output"] for row in seconds][:6] == [0, 10, 10, 10, 10, 0]
-    # On average 5.47 of its own ten records wait in a second, and until 0.5 and 0.6 s five and five of the one before.
+    # In a second, on average 5.47 of its ten records wait, plus five and five of the previous one until 0.5 and 0.6 s.
     assert [row["backlog"] for row in seconds][:6] == pytest.approx([5.47, 10.97, 10.97, 10.97, 5.5, 0])
 
 
-def test_results_that_never_became_visible_are_none(spark: Any, tmp_path: Path) -> None:
-    """Records 30 to 39 are the tail's; of 20 to 29 the odd ones stay hidden."""
+def test_results_that_never_became_visible_do_not_count(spark: Any, tmp_path: Path) -> None:
+    """Records 30 to 39 belong to the tail; of 20 to 29 the odd ones stay hidden."""
     made = transactional()
     made.visible = [one for one in made.visible or () if not (one.partition == 1 and one.end >= 15)]
     summary = evaluate(spark, made.write(tmp_path / "run"))
     assert summary.results["matched"] == 25
     assert summary.results["unexpected"] == 0
-    assert summary.verdict == "INVALID", "somebody recorded what nobody saw: that is no fault of the engine"
+    assert summary.verdict == "INVALID", "records were read that were never seen: not the engine's fault"
     assert "10 results were recorded, but it is not known when they became visible" in summary.reasons
 
 
-def test_stamps_of_this_machine_need_no_clock_of_the_broker(spark: Any, tmp_path: Path) -> None:
+def test_timestamps_of_this_machine_do_not_need_the_brokers_clock(spark: Any, tmp_path: Path) -> None:
     made = transactional()
     made.broker_ahead_ms = 50
     summary = evaluate(spark, made.write(tmp_path / "run"))

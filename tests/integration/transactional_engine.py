@@ -1,8 +1,8 @@
-"""A system under test that publishes every record unchanged, in transactions, and commits its positions with them.
+"""A system under test that publishes every record unchanged, in transactions, and commits its offsets with them.
 
-``HELD_S`` seconds lie between the first record of a transaction and its commit. A first transaction, with records that
-nobody asked for, is aborted. With ``POSITIONS=ahead`` the positions do not wait for their transaction. Says on stderr,
-as JSON, when each commit began and what it was to publish.
+Each transaction is committed ``HELD_S`` seconds after its first record. A first transaction, with unexpected records,
+is aborted. With ``POSITIONS=ahead``, offsets are committed ahead of their transaction. Writes JSON to stderr with the
+start of each commit and what it publishes.
 """
 
 import json
@@ -18,7 +18,7 @@ HELD_S = float(os.environ.get("HELD_S", "0.5"))
 POSITIONS_AHEAD = os.environ.get("POSITIONS") == "ahead"
 
 
-def say(file, **fields):
+def emit(file, **fields):
     file.write(json.dumps(fields) + "\n")
     file.flush()
 
@@ -39,7 +39,7 @@ def main():
         producer.produce(job["output"], value='{"n_seq":999999999}', partition=partition)
     producer.flush()
     producer.abort_transaction()
-    say(sys.stdout, event="ready")
+    emit(sys.stdout, event="ready")
 
     waiting, due = [], None
     while not stopping or waiting:
@@ -59,10 +59,10 @@ def main():
                 )
             commit_ns = time.time_ns()
             producer.commit_transaction()
-            say(sys.stderr, commit_ns=commit_ns, n_seq=[json.loads(message.value())["n_seq"] for message in waiting])
+            emit(sys.stderr, commit_ns=commit_ns, n_seq=[json.loads(message.value())["n_seq"] for message in waiting])
             waiting = []
     consumer.close()
-    say(sys.stdout, event="stopped")
+    emit(sys.stdout, event="stopped")
 
 
 if __name__ == "__main__":

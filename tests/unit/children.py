@@ -1,4 +1,4 @@
-"""Small child processes for the tests of the supervisor, and how to see that they are gone."""
+"""Small child processes for the tests of the supervisor, and checks that they are gone."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ pids = [child(lambda: None), child(lambda: os.setpgid(0, 0)), child(os.setsid)]
 for _ in pids: os.read(read, 1)
 say('ready', pids=pids)
 """
-"""Has a child in its process group, one in another group, and one in another session; none minds SIGTERM."""
+"""Has a child in its process group, one in another group, and one in another session; all ignore SIGTERM."""
 
 
 def python(code: str, role: str = "engine", **fields: Any) -> ProcessSpec:
@@ -59,8 +59,8 @@ def all_gone(processes: list[Identity]) -> bool:
 
 
 def await_true(condition: Callable[[], bool]) -> None:
-    """Fails, instead of hanging, when the condition does not come true."""
+    """Fails instead of hanging if the condition does not become true."""
     deadline = time.monotonic() + DEADLINE_S
     while not condition():
-        assert time.monotonic() < deadline, "waited in vain"
+        assert time.monotonic() < deadline, "timed out"
         time.sleep(0.02)

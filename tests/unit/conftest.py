@@ -1,4 +1,4 @@
-"""A supervisor of real processes, with a state directory of its own."""
+"""A supervisor of real processes, with its own state directory."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import typer.testing
 from streamgauge.processes import supervisor as supervisors
 from streamgauge.processes.supervisor import Supervisor
 
-# `CliRunner.invoke` builds all commands each time, which takes longer than most commands do.
+# `CliRunner.invoke` builds all commands each time, which takes longer than most commands.
 typer.testing._get_command = cache(typer.testing._get_command)
 
 

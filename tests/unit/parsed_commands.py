@@ -1,4 +1,4 @@
-"""A printed command, read by the options of `run` as a user's shell would hand it over."""
+"""Parses a printed command with the options of `run`, as in a user's shell."""
 
 from __future__ import annotations
 

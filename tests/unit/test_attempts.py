@@ -1,4 +1,4 @@
-"""Runs that the tests repeat are counted, and too many fail the session."""
+"""Repeated runs are counted, and too many fail the session."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_a_run_is_repeated_until_it_is_valid() -> None:
     assert invalid_until(2, runs) == 2
     assert (runs.total, len(runs.invalid)) == (4, 2)
     assert runs.summary() == ("4 runs, 2 of them INVALID and repeated: test_a_run_is_repeated_until_it_is_valid")
-    assert invalid_until(9, runs) == 2, "the last one where all were INVALID"
+    assert invalid_until(9, runs) == 2, "the last one if all were INVALID"
     assert (runs.total, len(runs.invalid)) == (7, 5)
     assert invalid_until(9, runs, attempts=1) == 0
     assert (runs.total, len(runs.invalid)) == (8, 5), "a test of an INVALID run"

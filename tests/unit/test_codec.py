@@ -1,4 +1,4 @@
-"""Where a record carries a number: every place finds it in Python, and nothing where there is none."""
+"""Every place finds the number of a record in Python, or None if there is none."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ CASES: list[tuple[Place, Message, int | None]] = [
 
 
 @pytest.mark.parametrize(("place", "message", "number"), CASES)
-def test_a_number_is_read_or_there_is_none(place: Place, message: Message, number: int | None) -> None:
+def test_a_number_is_read_or_none(place: Place, message: Message, number: int | None) -> None:
     assert place.read(message) == number
 
 
-def test_headers_are_asked_for_where_a_number_is_in_one() -> None:
+def test_headers_are_requested_if_a_number_is_in_one() -> None:
     assert not Codec(n_seq=MessageKey()).needs_headers
     assert Codec(n_seq=Header("n")).needs_headers
     assert Codec(n_seq=MessageKey(), event_ms=Header("t")).needs_headers

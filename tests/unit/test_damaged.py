@@ -1,4 +1,4 @@
-"""Files that were damaged after they had been written: one message that names the file, never a traceback."""
+"""Damaged files: one message that names the file, never a traceback."""
 
 from __future__ import annotations
 
@@ -41,21 +41,21 @@ WHOLE_FILE: dict[str, Callable[[bytes], bytes]] = {
     "deep": lambda text: b"[" * 100_000,
 }
 FEW = ("text", "missing")
-"""Put in the place of some values."""
+"""Replacements for some values."""
 MANY = ("text", -1, [], {}, None, True, 1e999, 10**30, [{"a": 1}], {"a": [1]}, "missing")
-"""Put in the place of every value."""
+"""Replacements for every value."""
 NOT_READ = {"jars", "argv", "versions", "scaled", "topic_settings", "packages"}
 
 
 @pytest.fixture(autouse=True)
 def fast(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """A page's script is 4 MB, and no part of what is tested."""
+    """A page's script is 4 MB and not tested here."""
     monkeypatch.setattr("plotly.offline.get_plotlyjs", lambda: "")
     monkeypatch.chdir(tmp_path)
 
 
 def run_directory(path: Path) -> Path:
-    """The golden run, whose records are gone: it is evaluated without Spark."""
+    """The golden run without its records, so that it is evaluated without Spark."""
     shutil.copytree(GOLDEN, path)
     shutil.rmtree(path / "recorded")
     (path / "recorded").mkdir()
@@ -141,13 +141,13 @@ each_reader = pytest.mark.parametrize(
 
 
 def invoke(words: list[str]) -> BaseException | None:
-    """What it ends with; None where it did its work, whatever that shows."""
+    """The exception it ends with; None if it succeeded."""
     ended = CliRunner().invoke(app, words).exception
     return None if isinstance(ended, SystemExit) and ended.code in (0, 1, 3, 4, 130) else ended
 
 
 @each_reader
-def test_the_file_as_it_was_written_is_read(command: Callable[[Path], list[str]], file: str, tmp_path: Path) -> None:
+def test_an_undamaged_file_is_read(command: Callable[[Path], list[str]], file: str, tmp_path: Path) -> None:
     assert invoke(command(tmp_path)) is None
     assert (tmp_path / file).is_file()
 
@@ -169,7 +169,7 @@ def test_a_damaged_file_is_one_message(
 
 
 def places(content: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """Every place below: keys of objects, the first item of lists."""
+    """Every place in the content: keys of objects, the first item of lists."""
     items = content.items() if isinstance(content, dict) else list(enumerate(content))[:1]
     for key, value in items:
         yield (*path, key)
@@ -191,10 +191,10 @@ def with_change(content: Any, place: tuple[Any, ...], value: Any, *, missing: bo
 
 @pytest.mark.parametrize("values", [FEW, pytest.param(MANY, marks=pytest.mark.full)], ids=["few", "many"])
 @each_reader
-def test_a_missing_or_wrong_value_is_refused_or_makes_no_difference(
+def test_a_missing_or_wrong_value_is_refused_or_harmless(
     command: Callable[[Path], list[str]], file: str, values: tuple[Any, ...], tmp_path: Path
 ) -> None:
-    """Whatever stands in any place (in the short test: in eight of them): no exception but UsageError."""
+    """Any value in any place (in the short test: eight of them) raises nothing but UsageError."""
     words, target = command(tmp_path), tmp_path / file
     content = json.loads(target.read_bytes())
     kept = {path: path.read_bytes() for path in tmp_path.rglob("*.json")}
@@ -281,7 +281,9 @@ def test_a_damaged_ledger_is_refused_and_the_summary_kept(damage: str, tmp_path:
 
 
 @pytest.mark.parametrize("damage", WHOLE_FILE)
-def test_a_damaged_calibration_is_a_lack(damage: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_damaged_calibration_is_reported_as_missing(
+    damage: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("STREAMGAUGE_STATE", str(tmp_path))
     (tmp_path / "calibration.json").write_bytes(WHOLE_FILE[damage](b'{"format": 1, "machines": {"a": {}}}'))
     asked = CliRunner().invoke(app, ["doctor"])

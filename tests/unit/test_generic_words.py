@@ -1,7 +1,7 @@
-"""Nothing generic knows a single study, workload, data set or transport by name.
+"""Generic code never names a particular study, workload, data set or transport.
 
-What may stay is listed below: names that belong to file formats or the command line, names of rules, and what is used
-where the user names nothing. A word that is gone must leave its list, too.
+Exceptions are listed below: names in file formats or on the command line, names of rules, and defaults. An exception
+that is no longer needed must be removed.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ import streamgauge
 
 ROOT = Path(streamgauge.__file__).parent
 SPECIFIC = ("studies", "workloads", "transports", "engines")
-"""Their folders are the studies, workloads, transports and engines themselves."""
+"""Their folders are the particular studies, workloads, transports and engines."""
 JVM = ("jars", "jvm")
-"""What these need of Java."""
+"""Java support for these."""
 OWN = "own"
-"""The workload of a user's script is nobody's in particular."""
+"""The workload of a user's script is generic."""
 TEXT = (".py", ".j2", ".css", ".js")
 
 NAME = re.compile(r"^    name: ClassVar\[str\] = \"(.+)\"", re.MULTILINE)
 TRANSPORT_WORDS = {"kafka", "broker", "topic", "bootstrap"}
 ORDINARY = {"checks", "identity", "ingest", "join", "parse", "projection", "sample", "sink", "statistics"}
-"""Names that every program uses as words: only a string that is or begins a name (`join`, `checks/…`) means them."""
+"""Names that are also ordinary words: they count only as a string that is or begins a name (`join`, `checks/…`)."""
 
 FORMATS = {
     "campaigns/capacity.py": {
@@ -50,7 +50,7 @@ FORMATS = {
     },
     "evaluate/summary.py": {"broker_offset_ms=": "a key of the summary"},
     "identity.py": {
-        '"broker_port": "any free one does"': "a key of scenarios",
+        '"broker_port": "any free port works"': "a key of scenarios",
         '"topic_settings"': "a key of the manifest",
     },
     "model/manifest.py": {
@@ -111,7 +111,7 @@ def is_generic(path: Path) -> bool:
 
 
 def known_words() -> set[str]:
-    """Names of studies, families of workloads, workloads, data sets and transports that streamgauge brings."""
+    """Names of the built-in studies, workload families, workloads, data sets and transports."""
     names = set(TRANSPORT_WORDS)
     for kind in ("studies", "workloads", "transports"):
         points = entry_points(group=f"streamgauge.{kind}")
@@ -123,7 +123,7 @@ def known_words() -> set[str]:
 
 
 def pattern_of(words: set[str]) -> re.Pattern[str]:
-    """Each word on its own or as a part of an identifier; of ordinary ones, a string that is or begins a name."""
+    """Matches each word, also inside an identifier; ordinary words only as a string that is or begins a name."""
     spelled = {word: re.escape(word).replace(r"\-", "[-_ ]?") for word in words}
     plain = "|".join(spelled[word] for word in sorted(words - ORDINARY))
     quoted = "|".join(spelled[word] for word in sorted(words & ORDINARY))
@@ -150,7 +150,7 @@ def pattern() -> re.Pattern[str]:
     return pattern_of(known_words())
 
 
-def test_the_words_are_those_of_everything_registered() -> None:
+def test_the_words_cover_everything_registered() -> None:
     words = known_words()
     assert {"ospbench", "stage-latency", "streambench"} <= words
     assert {"traffic", "tumbling", "sliding", "wordcount", "grep", "searchlog", "packets"} <= words
@@ -166,7 +166,7 @@ def test_no_word_of_a_single_study_or_transport(file: Path, pattern: re.Pattern[
 
 
 @pytest.mark.parametrize(("file", "text"), ALLOWED)
-def test_what_is_allowed_is_there(file: str, text: str, pattern: re.Pattern[str]) -> None:
+def test_every_exception_is_needed(file: str, text: str, pattern: re.Pattern[str]) -> None:
     assert text in (ROOT / file).read_text("utf-8")
     assert pattern.search(text)
 

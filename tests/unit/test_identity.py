@@ -1,4 +1,4 @@
-"""What identifies a measurement: every value of its scenario, in the manifest as before the run."""
+"""Every value of its scenario identifies a measurement, both before the run and in the manifest."""
 
 from __future__ import annotations
 
@@ -75,16 +75,16 @@ def test_a_manifest_has_the_identity_of_its_scenario(tmp_path: Path) -> None:
     }
 
 
-def test_what_an_early_manifest_lacks_is_the_default() -> None:
+def test_missing_values_of_an_early_manifest_are_defaults() -> None:
     written = RunDir(Path(__file__).parents[1] / "golden" / "format-1").manifest()
     identifying = identity.of_manifest(written)
     assert "generators" not in written.scenario.as_json() and identifying["scenario.generators"] == 1
     assert "shape" not in written.scenario.load.as_json() and identifying["scenario.load.shape"] == "constant"
     lacking = identity.of_scenario(scenario()).keys() - identifying.keys()
-    assert {name for name in lacking if not name.startswith("engine.")} == set(), "it has every name that there is now"
+    assert {name for name in lacking if not name.startswith("engine.")} == set(), "it has every current name"
 
 
-def test_a_name_stands_for_all_below_it() -> None:
+def test_a_name_covers_all_names_below_it() -> None:
     values = {"a": 1, "a.b": 2, "ab": 3, "c.d.e": 4}
     assert identity.ignoring(values, ["a", "c.d"]) == {"ab": 3}
 

@@ -1,4 +1,4 @@
-"""Secrets in options, arguments and addresses are replaced; what is none stays."""
+"""Secrets in options, arguments and addresses are replaced; everything else is kept."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_options_at_any_depth() -> None:
     }
 
 
-def test_none_of_our_own_names_is_taken_for_a_secret() -> None:
+def test_built_in_names_are_not_secrets() -> None:
     names = [
         *Values.model_fields,
         *(key for e in registry.names("engines") for key in registry.engine(e).options.model_fields),
@@ -72,7 +72,7 @@ def requests_with_secrets(out: Path) -> list[plans.Request]:
 
 
 @pytest.mark.parametrize("number", [0, 1])
-def test_no_secret_reaches_manifest_or_command_and_the_engine_has_it(number: int, tmp_path: Path) -> None:
+def test_secrets_reach_the_engine_but_not_manifest_or_command(number: int, tmp_path: Path) -> None:
     request = requests_with_secrets(tmp_path / "out")[number]
     plan = plans.draw(request, "run", tmp_path / "work")
     text = repr(manifest.describe(plan))

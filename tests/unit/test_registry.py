@@ -54,7 +54,7 @@ def test_a_package_that_fails_in_any_other_way_is_named(
     assert f"got: {got}" in problem.value.message()
 
 
-def test_a_data_set_that_fails_is_another_packages_mistake_or_a_bug_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failing_data_set_is_a_usage_error_only_for_other_packages(monkeypatch: pytest.MonkeyPatch) -> None:
     class Shop:
         def dataset(self, *_: object) -> None:
             raise KeyError("till")
@@ -66,7 +66,7 @@ def test_a_data_set_that_fails_is_another_packages_mistake_or_a_bug_of_ours(monk
     monkeypatch.setattr(registry, "_points", lambda kind: points)
     monkeypatch.setattr(registry, "workload", lambda name: Shop())
     load = LoadPlan(100, 1.0, 1.0, 0.0)
-    with pytest.raises(UsageError, match="the workload shop/sales has no data set") as problem:
+    with pytest.raises(UsageError, match="workload shop/sales cannot create its data set") as problem:
         registry.dataset("shop/sales", {}, 1, load)
     assert "got: KeyError: 'till'" in problem.value.message()
     with pytest.raises(KeyError):
@@ -86,6 +86,6 @@ def test_a_name_that_two_packages_have_is_refused(monkeypatch: pytest.MonkeyPatc
         assert f"got: {ours.value}, {theirs.value}" in problem.value.message()
         installed.remove(theirs)
         registry._points.cache_clear()
-        assert registry.workload("traffic/parse").name == "traffic/parse", "one package that is installed twice"
+        assert registry.workload("traffic/parse").name == "traffic/parse", "one package installed twice"
     finally:
         registry._points.cache_clear()

@@ -39,7 +39,7 @@ def test_round_trip(tmp_path: Path) -> None:
         ({"name": "spark", "options": {"trigger_ms": 0}, "batch_interval_s": 2.0, "micro_batches": False}, 2.0, False),
     ],
 )
-def test_early_manifests_tell_of_micro_batches_by_options(
+def test_micro_batches_of_early_manifests_follow_from_options(
     tmp_path: Path, engine: dict[str, Any], interval_s: float, batches: bool
 ) -> None:
     manifest = json.loads((GOLDEN / "manifest.json").read_text())
@@ -92,7 +92,7 @@ def test_refuses_what_it_cannot_read(tmp_path: Path, content: str | None, says: 
         RunDir.open(tmp_path)
 
 
-def test_a_summary_that_is_missing_or_of_a_newer_format_can_be_written_again(tmp_path: Path) -> None:
+def test_a_missing_or_newer_summary_can_be_regenerated(tmp_path: Path) -> None:
     run = RunDir(shutil.copytree(GOLDEN, tmp_path / "run"))
     summary = json.loads(run.summary_path.read_text())
     run.summary_path.write_text(json.dumps(summary | {"format": 99}))
@@ -100,12 +100,12 @@ def test_a_summary_that_is_missing_or_of_a_newer_format_can_be_written_again(tmp
         run.summary()
     assert "format is 99" in problem.value.message()
     run.summary_path.unlink()
-    with pytest.raises(UsageError, match="the run directory lacks a file") as problem:
+    with pytest.raises(UsageError, match="a file is missing in the run directory") as problem:
         run.summary()
     assert f"streamgauge evaluate {run.path}" in problem.value.message()
 
 
-def test_a_torn_last_sample_is_left_out(tmp_path: Path) -> None:
+def test_a_torn_last_sample_is_skipped(tmp_path: Path) -> None:
     run = RunDir.create(tmp_path / "run")
     samples = [ClockSample(t_ns=moment, mono_ns=moment, bracket_ns=1) for moment in (1, 2)]
     run.append_samples(*samples)
@@ -114,7 +114,7 @@ def test_a_torn_last_sample_is_left_out(tmp_path: Path) -> None:
     assert run.samples(ClockSample) == samples
 
 
-def test_json_is_written_whole(tmp_path: Path) -> None:
+def test_json_is_written_atomically(tmp_path: Path) -> None:
     write_json(tmp_path / "a.json", {"a": 1})
     with pytest.raises(TypeError):
         write_json(tmp_path / "a.json", {"a": object()})

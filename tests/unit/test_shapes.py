@@ -1,4 +1,4 @@
-"""Load plans of every shape: number → moment and back, exactly."""
+"""Load plans of every shape: number → time and back, exactly."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_hand_worked_shapes() -> None:
 
 
 @pytest.mark.parametrize("shape", ["constant", "steps", "ramp", "fluctuating"])
-def test_a_warm_up_that_rises_leaves_the_rest_as_it_is(shape: str) -> None:
+def test_a_rising_warm_up_does_not_change_the_rest(shape: str) -> None:
     flat = LoadPlan(400, 30.0, 30.0, 0.5, shape=shape, **SHAPES[shape])  # type: ignore[arg-type]
     rising = LoadPlan(400, 30.0, 30.0, 0.5, shape=shape, rising_warmup=True, **SHAPES[shape])  # type: ignore[arg-type]
     seconds, first = rising.per_second(), 100 if shape == "steps" else 400
@@ -107,10 +107,10 @@ def test_a_periodic_burst_has_its_records_within_its_width() -> None:
     for burst in range(1, 6):
         end_ns = burst * 5 * NS_PER_S
         inside = plan.count_before(end_ns) - plan.count_before(end_ns - 175 * NS_PER_MS)
-        assert inside == 700 + 70, "the burst, and the base rate that goes on"
+        assert inside == 700 + 70, "the burst plus the base rate"
 
 
-def test_poisson_arrivals_scatter_as_they_should() -> None:
+def test_poisson_arrivals_have_exponential_gaps() -> None:
     plan = make("constant", "poisson", rate=1_000, measured_s=200.0)
     gaps_ns = np.diff(plan.offsets_ns(np.arange(plan.records)))
     assert gaps_ns.mean() == pytest.approx(NS_PER_MS, rel=0.01)
@@ -121,7 +121,7 @@ def test_poisson_arrivals_scatter_as_they_should() -> None:
 
 @pytest.mark.parametrize(("rate", "measured_s"), [(100, 600.0), (1_000, 400.0), (20_000, 60.0)])
 @pytest.mark.parametrize("shape", ["constant", "ramp"])
-def test_poisson_arrivals_vary_by_their_mean(shape: str, rate: int, measured_s: float) -> None:
+def test_the_variance_of_poisson_counts_is_their_mean(shape: str, rate: int, measured_s: float) -> None:
     """The counts of k windows, each with mean m: Σ (count − m)² / m has mean k and variance 2k + Σ 1/m.
 
     Four standard deviations: one correct process in 16,000 is outside, and the seed is fixed.
@@ -150,7 +150,7 @@ def test_bursts_keep_their_records_with_poisson_arrivals() -> None:
 
 
 def test_a_run_of_an_earlier_version_keeps_its_arrivals() -> None:
-    """Its records left at these moments, so its latencies count from them."""
+    """Its records were sent at these times, so its latencies count from them."""
     content = asdict(LoadPlan(1_000, 0.0, 10.0, 0.0, arrivals="poisson", seed=3))
     del content["poisson_blocks"]
     early = LoadPlan.from_json(content)
@@ -196,6 +196,6 @@ def test_bursts_and_the_busiest_second() -> None:
 
 
 def test_no_records_have_no_moments() -> None:
-    """Of a load whose worker left no ledger."""
+    """A load whose worker left no ledger."""
     plan = LoadPlan(1000, 1.0, 10.0, 1.0, arrivals="poisson")
     assert plan.offsets_ns(np.zeros(0, np.int64)).tolist() == []

@@ -1,4 +1,4 @@
-"""The models of the stored files know what this version writes."""
+"""The models of the stored files match what this version writes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from streamgauge.studies import scenario as scenarios
 def test_a_description_has_the_fields_of_its_class(
     model: type[Stored], kind: type[Any], elsewhere: set[str], besides: set[str]
 ) -> None:
-    """In the same order: the bytes of a file follow it."""
+    """In the same order, which determines the bytes of a file."""
     written = [name for name in model.model_fields if name not in besides]
     assert written == [field.name for field in fields(kind) if field.name not in elsewhere]
 
@@ -72,7 +72,7 @@ GOLDEN = Path(__file__).parents[1] / "golden" / "format-1"
         ("scenario.load.rate_per_s", 10**12, "scenario.load.rate_per_s is 1000000000000", "a number up to 1e+09"),
         ("scenario.load.warmup_s", True, "scenario.load.warmup_s is True", "a number"),
         ("scenario.load.warmup_s", 1e9, "scenario.load.warmup_s is 1000000000.0", "a number from 0 to 1e+07"),
-        ("scenario.load.pauses", 1, "scenario.load.pauses is not known", "the version of streamgauge that wrote it"),
+        ("scenario.load.pauses", 1, "scenario.load.pauses is unknown", "the version of streamgauge that wrote it"),
         ("scenario.slo", "fast", "scenario.slo is 'fast'", "a list"),
         ("engine.delivery", "maybe", "engine.delivery is 'maybe'", "one of 'exactly-once', "),
         ("transport.own", 1, "transport.own is 1", "true or false"),
@@ -99,7 +99,7 @@ def test_a_damaged_value_is_named_with_its_place(
     assert (refused.value.expected is None) is (expected is None)
 
 
-def test_what_a_newer_version_writes_is_kept(tmp_path: Path) -> None:
+def test_keys_of_a_newer_version_are_kept(tmp_path: Path) -> None:
     written = content(GOLDEN / "summary.json") | {"newer": {"a": 1}}
     write_json(tmp_path / "summary.json", written)
     summary = RunDir(tmp_path).summary()
@@ -110,7 +110,7 @@ def test_what_a_newer_version_writes_is_kept(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["outcome", "summary"])
 def test_a_file_that_is_written_again_has_the_same_bytes(tmp_path: Path, name: str) -> None:
-    """Key by key, and a whole number stays one. An outcome of an early version gets the keys that it lacks."""
+    """Key by key, and integers stay integers. An early outcome gets its missing keys."""
     (tmp_path / f"{name}.json").write_bytes((GOLDEN / f"{name}.json").read_bytes())
     run = RunDir(tmp_path)
     if name == "summary":

@@ -1,4 +1,4 @@
-"""Run directories with chosen figures, for what is said of several runs together."""
+"""Run directories with chosen figures, for tests of several runs together."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def write_run(
 
 
 def capacity(**changes: Any) -> Capacity:
-    """Of a search that found something."""
+    """A search with a result."""
     content = {
         "format": 1,
         "scenario": "ospbench/throughput",
@@ -71,7 +71,7 @@ def capacity(**changes: Any) -> Capacity:
 
 
 def summary(**changes: Any) -> Summary:
-    """That of the golden run, had it been VALID."""
+    """The summary of the golden run, as if it had been VALID."""
     golden = json.loads((GOLDEN / "summary.json").read_text())
     results = dict.fromkeys(golden["results"], 0) | {"expected": 400, "matched": 400, "inputs_per_result": 1.0}
     good = {"verdict": "VALID", "reasons": [], "warnings": [], "sustained": True, "results": results}
@@ -79,6 +79,6 @@ def summary(**changes: Any) -> Summary:
 
 
 def manifest(**changes: Any) -> Manifest:
-    """That of the golden run."""
+    """The manifest of the golden run."""
     content = upgrade(json.loads((GOLDEN / "manifest.json").read_text()))
     return Manifest.model_validate({**content, **changes})

@@ -1,1 +1,1 @@
-"""Shows what a package adds to streamgauge: a workload with its data, a program for Spark, and a study."""
+"""Shows what a package can add to streamgauge: a workload with its data, a program for Spark, and a study."""

@@ -14,7 +14,7 @@ STREAM = "readings"
 
 
 class Readings(Dataset):
-    """Temperatures between 0.0 and 99.9 °C, all equally likely."""
+    """Temperatures, uniformly distributed from 0.0 to 99.9 °C."""
 
     name: ClassVar[str] = "sensor readings"
     streams: ClassVar[tuple[str, ...]] = (STREAM,)

@@ -1,4 +1,4 @@
-"""Shows a program for the engine ``spark``: a function that gives key and value of every result."""
+"""Shows a program for the engine ``spark``: a function that returns key and value of every result."""
 
 from __future__ import annotations
 

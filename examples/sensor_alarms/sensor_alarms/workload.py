@@ -1,7 +1,7 @@
-"""Shows a workload: what is computed, on which data, and which results are right.
+"""Shows a workload: what to compute, on which data, and which results are correct.
 
-The reference computes the right answer from the recorded input, in PySpark batch. It shares no code with the program of
-any engine, so that a mistake is not made twice.
+The reference computes the correct answer from the recorded input, in PySpark batch. It shares no code with the program
+of any engine, so that no mistake is made twice.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
 
 class AlarmParameters(Parameters):
-    """What ``--set`` can change. The model is strict: unknown names and values of another type are refused."""
+    """The parameters for ``--set``. The model is strict: unknown names and values of another type are refused."""
 
     limit_celsius: Annotated[int, Field(ge=0, le=99)] = Field(
-        default=90, description="readings above it are alarms; they are evenly spread from 0 to 99.9"
+        default=90, description="limit for alarms, °C; readings are uniform from 0 to 99.9"
     )
-    sensors: Annotated[int, Field(ge=1, le=100_000)] = Field(default=100, description="sensors that take turns")
+    sensors: Annotated[int, Field(ge=1, le=100_000)] = Field(default=100, description="number of sensors")
 
 
 class Alarms(ReferenceWorkload):
@@ -46,7 +46,7 @@ class Alarms(ReferenceWorkload):
         return Readings(seed, parameters["sensors"])
 
     def reference(self, inputs: Mapping[str, DataFrame], parameters: Mapping[str, Any]) -> DataFrame:
-        """The columns of the key, those whose values must be equal, and those that say which input is behind a row."""
+        """The key columns, the value columns, which must be equal, and the columns that describe the input of a row."""
         from pyspark.sql import functions as f
 
         celsius = f.regexp_extract("value", r";([\d.]+)$", 1).cast("double")
@@ -54,7 +54,7 @@ class Alarms(ReferenceWorkload):
         return alarms.select("n_seq", f.col("value").alias("reading"), *one_input())
 
     def decode(self, output: DataFrame, parameters: Mapping[str, Any]) -> DataFrame:
-        """The same columns, from what the engine published."""
+        """The same columns, from the engine's output."""
         from pyspark.sql import functions as f
 
         return output.withColumns({"n_seq": self.codec.n_seq.column(), "reading": f.col("value")})

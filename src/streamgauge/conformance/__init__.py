@@ -1,1 +1,1 @@
-"""Checks that every engine must pass, ours and a stranger's: ``streamgauge check engine NAME``."""
+"""Checks that every engine must pass, built in or third-party: ``streamgauge check engine NAME``."""

@@ -1,7 +1,7 @@
-"""The checks. Each takes what was observed of an engine and returns the problem that it found, or None.
+"""The checks. Each takes observations of an engine and returns the problem it found, or None.
 
-A check is chosen by what was promised: what an engine does not promise is not held against it. What it does not
-run has to be declared as a gap, with a reason, and a gap that has closed is a problem until its declaration goes.
+Checks are selected by the engine's traits: what it does not promise is not checked. A workload that it does not run
+must be declared as a gap, with a reason; a gap that has closed is a problem until its declaration is removed.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ LOOPBACK = re.compile(r"(127\.\d+\.\d+\.\d+|::1|::ffff:127\.\d+\.\d+\.\d+)$")
 
 @dataclass(frozen=True)
 class Ended:
-    """How a process of the engine ended when it was asked to."""
+    """How a process of the engine ended when asked to."""
 
     role: str
     exit_code: int | None
@@ -30,12 +30,12 @@ class Ended:
 
 @dataclass(frozen=True)
 class Observed:
-    """What one short run of an engine and a pipeline showed."""
+    """Observations of one short run of an engine and a workload."""
 
     engine: Engine
     workload: str
     delivery: Delivery
-    """What the engine promised in this run."""
+    """The delivery guarantee of the engine in this run."""
     summary: Summary
     outcome: Outcome
     listening: frozenset[str] = frozenset()
@@ -45,11 +45,11 @@ class Observed:
 
 @dataclass(frozen=True)
 class Planned:
-    """What an engine says before anything is started."""
+    """What an engine declares before anything is started."""
 
     engine: Engine
     workloads: frozenset[str]
-    """All that come with streamgauge; an engine need not know those of other packages."""
+    """The workloads that come with streamgauge; an engine need not know those of other packages."""
     first: tuple[ProcessSpec, ...]
     second: tuple[ProcessSpec, ...]
     files_before: frozenset[str] = frozenset()
@@ -64,7 +64,7 @@ def check_every_workload_is_run_or_declared_a_gap(planned: Planned) -> str | Non
     if closed := traits.workloads & set(traits.gaps):
         return f"both run and declared as a gap: {', '.join(sorted(closed))}"
     if unexplained := [name for name, reason in traits.gaps.items() if not reason.strip()]:
-        return f"a gap without a reason: {', '.join(unexplained)}"
+        return f"gaps without a reason: {', '.join(unexplained)}"
     return None
 
 
@@ -78,7 +78,7 @@ def check_plan_is_pure(planned: Planned) -> str | None:
 
 def check_roles_are_unique(planned: Planned) -> str | None:
     roles = [spec.role for spec in planned.first]
-    return None if len(set(roles)) == len(roles) else f"roles occur twice: {roles}"
+    return None if len(set(roles)) == len(roles) else f"duplicate roles: {roles}"
 
 
 def check_unknown_option_is_refused(planned: Planned) -> str | None:
@@ -115,7 +115,7 @@ def check_nothing_is_duplicated(observed: Observed) -> str | None:
 
 
 def check_reads_from_the_earliest_offset(observed: Observed) -> str | None:
-    """The load began before the engine did, so what was there already must have been read."""
+    """The load started before the engine, so existing records must have been read too."""
     results = observed.summary.results
     return (
         None if results["matched"] == results["expected"] else f"{results['matched']} of {results['expected']} matched"
@@ -129,7 +129,7 @@ def check_listens_on_loopback_only(observed: Observed) -> str | None:
 
 def check_ends_when_asked(observed: Observed) -> str | None:
     if not observed.ended:
-        return "no process was seen to end"
+        return "no process was observed"
     bad = [
         f"{e.role} ({'killed' if e.killed else f'code {e.exit_code}'})"
         for e in observed.ended
@@ -156,7 +156,7 @@ def planned_checks() -> tuple[PlannedCheck, ...]:
 
 
 def observed_checks(delivery: Delivery) -> tuple[ObservedCheck, ...]:
-    """The checks of a run in which this was promised."""
+    """The checks of a run with this delivery guarantee."""
     checks: list[ObservedCheck] = [
         check_measurement_is_valid,
         check_every_result_is_right,

@@ -1,4 +1,4 @@
-"""Runs the checks of one engine for real: one short run per workload and variant, and what its plan shows."""
+"""Runs the checks of one engine: on its plan, and on one short run per workload and variant."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ from streamgauge.studies.stages import VARIANTS
 ATTEMPTS = 3
 LOAD = LoadPlan(rate_per_s=200, warmup_s=1.0, measured_s=4.0, tail_s=0.5)
 LONGER_LOAD = replace(LOAD, warmup_s=2.0, measured_s=10.0)
-"""Of results that take long to settle. Twelve seconds with the warm-up: some look back nine."""
+"""For results that take long to settle. Twelve seconds with the warm-up: some look back nine."""
 LONG_TO_SETTLE_S = 2.0
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One check and what it found; ``problem`` is None when all is well."""
+    """The result of one check; ``problem`` is None if it passed."""
 
     check: str
     subject: str
@@ -59,7 +59,7 @@ class Bench:
     directory: Path
     runs: int = 0
     lean_jvms: bool = False
-    """Let the engines' JVMs compile little: they start sooner, and their answers are the same."""
+    """Limit JIT compilation in the engines' JVMs: they start sooner and produce the same results."""
 
     def out(self, name: str) -> Path:
         self.runs += 1
@@ -82,8 +82,8 @@ def bench(directory: Path | None = None) -> Iterator[Bench]:
 
 
 @dataclass
-class _Onlooker(NullReporter):
-    """Notes the engine's processes and sockets while they live."""
+class _ProcessObserver(NullReporter):
+    """Records the engine's processes and sockets while they exist."""
 
     supervisor: Supervisor
     engine: dict[str, Running] = field(default_factory=dict)
@@ -116,14 +116,13 @@ class Case(NamedTuple):
     variant: str
     settings: Mapping[str, str]
     scenario: str
-    """``study/scenario``, which gives the workload its parameters."""
+    """``study/scenario`` that sets the workload's parameters."""
 
 
 def cases(engine: Engine) -> list[Case]:
-    """Every workload of an engine, as each study has it, in every variant that the engine has and does not refuse.
+    """Every workload of an engine, with the parameters of each study, in every variant that the engine supports.
 
-    Where results can also be written in transactions, the first workload of each kind of results is run in that way,
-    too.
+    If results can be written in transactions, the first workload of each kind of results is also run that way.
     """
     every = [
         Case(workload, variant, settings, scenario)
@@ -146,13 +145,13 @@ def cases(engine: Engine) -> list[Case]:
 
 
 def scenarios_of(workload: str) -> list[str]:
-    """A scenario for each set of parameters that the studies give the workload."""
+    """One scenario for each distinct set of parameters of the workload in the studies."""
     by_parameters: dict[str, str] = {}
     for name in scenarios.names():
         for chosen, of_choice in scenarios.describe(name).workloads.items():
             if of_choice == workload:
                 choice = scenarios.describe(name).choice
-                # Not of an engine: `command` takes every workload.
+                # For no particular engine: `command` accepts every workload.
                 resolved = scenarios.resolve(name, engine="command", changes={choice: chosen})
                 by_parameters.setdefault(str(sorted(resolved.parameters.items())), name)
     return list(by_parameters.values())
@@ -169,7 +168,7 @@ def _is_supported(engine: Engine, workload: str, settings: Mapping[str, str], sc
 def scenario_for(
     engine: Engine, workload: str, changes: Mapping[str, str] | None = None, scenario: str | None = None
 ) -> Scenario:
-    """The shortest run that shows every result of a workload: a scenario that has it, cut short."""
+    """The shortest run that produces every result of a workload: one of its scenarios, shortened."""
     name = scenario or scenarios_of(workload)[0]
     described = scenarios.describe(name)
     chosen = next(chosen for chosen, of_choice in described.workloads.items() if of_choice == workload)
@@ -187,9 +186,9 @@ def observe(
     scenario: str | None = None,
     attempts: int = ATTEMPTS,
 ) -> Observed:
-    """Run a workload with the load begun before the engine, and note what can be seen from outside.
+    """Run a workload, with the load starting before the engine, and record what is visible from outside.
 
-    An INVALID measurement says nothing about the engine, so it is repeated.
+    An INVALID measurement allows no conclusion about the engine, so it is repeated.
     """
     for _ in range(attempts):
         resolved = scenario_for(engine, workload, changes, scenario)
@@ -213,16 +212,16 @@ def _observe_once(shared: Bench, engine: Engine, scenario: Scenario, program: tu
     run = RunDir.create(request.out)
     name = plans.run_name(request.scenario)
     with Supervisor(name, run.path / "logs") as supervisor:
-        onlooker = _Onlooker(supervisor)
+        observer = _ProcessObserver(supervisor)
         plan = plans.draw(request, name, supervisor.work_dir)
         if shared.lean_jvms:
             plan = replace(plan, engine=[_lean(spec) for spec in plan.engine])
         try:
-            summary = Measurement(plan, supervisor, onlooker, shared.evaluator).measure()
+            summary = Measurement(plan, supervisor, observer, shared.evaluator).measure()
         finally:
             supervisor.stop_all()
-            remove_streams(plan, onlooker)
-    leftovers = [f"process {identity.pid}" for identity in onlooker.seen if proctable.is_alive(identity)]
+            remove_streams(plan, observer)
+    leftovers = [f"process {identity.pid}" for identity in observer.seen if proctable.is_alive(identity)]
     leftovers += [str(plan.work_dir)] if plan.work_dir.exists() else []
     return Observed(
         engine=engine,
@@ -230,9 +229,9 @@ def _observe_once(shared: Bench, engine: Engine, scenario: Scenario, program: tu
         delivery=engine.traits.delivery_with(scenario.engine_options),
         summary=summary,
         outcome=run.outcome(),
-        listening=frozenset(onlooker.listening),
+        listening=frozenset(observer.listening),
         ended=tuple(
-            Ended(role, r.exit_code, r.exit_code == 137, r.spec.stop.exit_codes) for role, r in onlooker.engine.items()
+            Ended(role, r.exit_code, r.exit_code == 137, r.spec.stop.exit_codes) for role, r in observer.engine.items()
         ),
         left_over=tuple(leftovers),
     )
@@ -245,7 +244,7 @@ def _lean(spec: ProcessSpec) -> ProcessSpec:
 
 
 def look_at_plan(engine: Engine, program: tuple[str, ...] = ()) -> Planned:
-    """Plan the same job twice and see that nothing else happens."""
+    """Plan the same job twice and record any side effects."""
     workload = next(name for name in sorted(engine.traits.workloads) if scenarios_of(name))
     with tempfile.TemporaryDirectory(prefix="streamgauge-check-") as home:
         work = Path(home) / "work"
@@ -273,9 +272,9 @@ def check_engine(
     say: Callable[[Finding], None] = lambda _: None,
     workloads: Collection[str] = (),
 ) -> list[Finding]:
-    """All checks of an engine, with these workloads or with all that it runs.
+    """All checks of an engine, with these workloads or all that it supports.
 
-    Every finding is also passed to ``say`` as soon as it is there.
+    Every finding is also passed to ``say`` as soon as it is available.
     """
     engine = registry.engine(name)
     findings: list[Finding] = []

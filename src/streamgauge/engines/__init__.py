@@ -1,1 +1,1 @@
-"""The systems under test. Each folder: the contract, and the program that runs inside the engine."""
+"""The systems under test. Each folder holds the engine's contract and the program that runs inside it."""

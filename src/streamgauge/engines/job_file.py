@@ -1,4 +1,4 @@
-"""How every engine's program gets to know its job."""
+"""The job file of every engine's program."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which workloads an engine has a program for: found by the files in its folder, so that no list of them is kept."""
+"""Finds the workloads that an engine has a program for by the files in its folder, so no list must be maintained."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ def java_workloads(sources: Path, package: str, prefix: str = "") -> frozenset[s
 
 
 def _java_file(workload: str, prefix: str) -> Path:
-    """As the engines' Java finds it (Programs.java)."""
+    """The same rule as in Programs.java."""
     family, _, name = workload.replace("-", "").partition("/")
     return Path(family, f"{prefix}{name[:1].upper()}{name[1:]}.java")
 
 
-def nothing_to_customise(workloads: Iterable[str]) -> Limit:
-    """Those of the workloads that keep no state have no customised implementation."""
+def stateless_limit(workloads: Iterable[str]) -> Limit:
+    """Stateless workloads have no customised implementation."""
     stateless = (name for name in workloads if not registry.workload(name).kind.stateful)
-    return Limit(frozenset(stateless), _CUSTOMISED, "it keeps no state: there is nothing to customise")
+    return Limit(frozenset(stateless), _CUSTOMISED, "stateless workloads have no customised implementation")
 
 
-def one_implementation(workloads: Iterable[str], customised: Iterable[str]) -> Limit:
-    """Those of the workloads that keep state, but have no customised implementation."""
+def built_in_only_limit(workloads: Iterable[str], customised: Iterable[str]) -> Limit:
+    """Stateful workloads without a customised implementation."""
     stateful = {name for name in workloads if registry.workload(name).kind.stateful}
-    return Limit(frozenset(stateful.difference(customised)), _CUSTOMISED, "it has one implementation, the built-in one")
+    return Limit(frozenset(stateful.difference(customised)), _CUSTOMISED, "there is only a built-in implementation")

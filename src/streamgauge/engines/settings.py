@@ -1,4 +1,4 @@
-"""An engine's settings by their own names, among the options that have names of ours."""
+"""Separates an engine's native settings from streamgauge's options."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from typing import Any
 
 
 def gather_conf(given: Any, is_own: Callable[[str], bool]) -> Any:
-    """What was given, with the settings of the engine's own gathered, as text, under ``conf``."""
+    """The given options, with the engine's native settings collected as strings under ``conf``."""
     if not isinstance(given, Mapping):
         return given
     conf = {key: as_text(value) for key, value in given.items() if is_own(key)}
     rest = {key: value for key, value in given.items() if not is_own(key)}
     gathered = rest.get("conf", {})
-    # What else somebody calls conf is refused by its type.
+    # Any other conf is refused later because of its type.
     return {**rest, "conf": {**gathered, **conf}} if conf and isinstance(gathered, Mapping) else rest
 
 
 def has_dot(key: str) -> bool:
-    """So have the settings of most engines, and none of our options."""
+    """Native settings of most engines have a dot; streamgauge's options never do."""
     return "." in key
 
 

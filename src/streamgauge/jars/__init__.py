@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 ON_REQUEST = frozenset({"kafka-tools"})
-"""Groups that no run needs: ``streamgauge fetch`` gets them only by name."""
+"""Groups that no run needs: ``streamgauge fetch`` fetches them only by name."""
 
 
 def groups(*, lock: Lock | None = None) -> tuple[str, ...]:
@@ -37,7 +37,7 @@ def groups(*, lock: Lock | None = None) -> tuple[str, ...]:
 
 
 def locked(group: str, *, lock: Lock | None = None) -> tuple[Artifact, ...]:
-    """The jars of a group; raises UsageError when there is no such group."""
+    """The jars of a group; raises UsageError for an unknown group."""
     return (lock or shipped()).group(group)
 
 
@@ -47,23 +47,23 @@ def versions(group: str, *, lock: Lock | None = None) -> dict[str, str]:
 
 
 def missing(groups: Iterable[str], *, lock: Lock | None = None) -> list[Artifact]:
-    """The jars of these groups that are not in the cache or have not the locked size."""
+    """The jars of these groups that are not in the cache with the locked size."""
     return [a for a in (lock or shipped()).artifacts(groups) if not has_locked_size(a)]
 
 
 def locations(group: str, *, lock: Lock | None = None) -> list[Path]:
-    """Where the jars of a group are, or will be once they are fetched: enough for a plan."""
+    """The paths of the jars of a group, whether they have been fetched or not: enough for a plan."""
     return [cached_path(artifact) for artifact in locked(group, lock=lock)]
 
 
 def paths(group: str, *, lock: Lock | None = None) -> list[Path]:
-    """All jars of a group, a class path; raises EnvironmentProblem when one is not in the cache."""
+    """All jars of a group, as a class path; raises EnvironmentProblem if one is not in the cache."""
     if absent := missing([group], lock=lock):
         artifact, total = absent[0], len(locked(group, lock=lock))
         raise EnvironmentProblem(
             f"{len(absent)} of {total} jars of group {group!r} are missing or damaged",
             where=cached_path(artifact),
-            got="another size" if cached_path(artifact).exists() else "no such file",
+            got="wrong size" if cached_path(artifact).exists() else "no such file",
             expected=f"{artifact.coordinates}, {artifact.size} bytes",
             hint=f"streamgauge fetch {group}",
         )
@@ -77,11 +77,11 @@ def fetch(
     *,
     lock: Lock | None = None,
 ) -> list[Path]:
-    """Download what the cache lacks of these groups and check the sums of what it has.
+    """Download missing jars of these groups and verify the checksums of cached ones.
 
-    The repository is the given one, else ``STREAMGAUGE_MAVEN_REPOSITORY``, else the default of jgo; it is not
-    asked when nothing is missing. Raises UsageError for an unknown group or a malformed address,
-    EnvironmentProblem for a jar that cannot be had or kept. What has a jar's name is always whole.
+    The repository is the given one, else ``STREAMGAUGE_MAVEN_REPOSITORY``, else the default of jgo; it is not contacted
+    if nothing is missing. Raises UsageError for an unknown group or a malformed address, EnvironmentProblem for a jar
+    that cannot be downloaded or stored. A file with a jar's name is always complete.
     """
     from streamgauge.jars.download import fetch_artifacts  # requests costs 0.1 s
 

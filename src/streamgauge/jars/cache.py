@@ -1,4 +1,4 @@
-"""Where fetched jars are kept: one cache for all projects of a user."""
+"""The cache of fetched jars, one for all projects of a user."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ def jars_dir() -> Path:
 
 
 def cached_path(artifact: Artifact) -> Path:
-    """Where the jar is kept; one directory per Maven group, since artifact names are unique only there."""
+    """The path of the jar in the cache; one directory per Maven group, because artifact names are unique only there."""
     return jars_dir() / artifact.group_id / artifact.filename
 
 
 def has_locked_size(artifact: Artifact) -> bool:
-    """The cheap check: ``streamgauge fetch`` compares the sums."""
+    """A cheap check; ``streamgauge fetch`` verifies the checksums."""
     try:
         return cached_path(artifact).stat().st_size == artifact.size
     except OSError:

@@ -1,4 +1,4 @@
-"""Downloads locked jars into the user's cache. What has a jar's name there is whole, with the locked sum."""
+"""Downloads locked jars into the cache. A file with a jar's name is always complete, with the locked checksum."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ REPOSITORY_VARIABLE = "STREAMGAUGE_MAVEN_REPOSITORY"
 _WORKERS = 8
 _TRIES = 3
 _BACKOFF_S = 0.5
-_TIMEOUT_S = (10.0, 30.0)  # to connect, and between two pieces of the body
+_TIMEOUT_S = (10.0, 30.0)  # to connect, and between two chunks of the body
 _CHUNK_BYTES = 1 << 16
 _PART_SUFFIX = ".part"
-_ABANDONED_S = 3600.0  # far beyond the longest pause that _TIMEOUT_S allows a living download
+_ABANDONED_S = 3600.0  # far longer than an active download may pause
 _CANCEL_GRACE_S = 1.0
 _TRANSIENT_STATUS = frozenset({408, 425, 429, 500, 502, 503, 504})
 
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a jar is: ``cached`` and ``fetched`` end it; ``receiving`` starts from 0 with each try."""
+    """Progress of a jar: ``cached`` and ``fetched`` are final; ``receiving`` restarts from 0 with each try."""
 
     artifact: Artifact
     state: Literal["cached", "receiving", "fetched"]
@@ -47,7 +47,7 @@ OnProgress = Callable[[Progress], None]
 
 
 def repository_address(given: str | None) -> str:
-    """The Maven repository to use: the given one, else the user's variable, else the default of jgo.
+    """The Maven repository to use: the given one, else the environment variable, else the default of jgo.
 
     Raises UsageError when it is not an http(s) address.
     """
@@ -58,7 +58,7 @@ def repository_address(given: str | None) -> str:
         address = str(MAVEN_CENTRAL_URL)
     if not re.match(r"https?://[^/]", address):
         raise UsageError(
-            "the Maven repository is not an address",
+            "invalid address of a Maven repository",
             where="--repository" if given else REPOSITORY_VARIABLE,
             got=repr(without_credentials(address)),
             expected="http://… or https://…",
@@ -73,11 +73,11 @@ def without_credentials(address: str) -> str:
 def fetch_artifacts(
     artifacts: Iterable[Artifact], on_progress: OnProgress | None = None, repository: str | None = None
 ) -> list[Path]:
-    """Make sure that every jar is in the cache with the locked sum; returns their paths.
+    """Ensure that every jar is in the cache with the locked checksum; returns their paths.
 
-    Sums of cached files are checked too; no connection is made when they are all right. Raises
-    EnvironmentProblem for the first jar that cannot be had or kept; then, and on KeyboardInterrupt, it ends
-    within a second or so and leaves no unfinished file. ``on_progress`` is called from one thread at a time.
+    Cached files are verified too; no connection is made if all are correct. Raises EnvironmentProblem for the first
+    jar that cannot be downloaded or stored; then, and on KeyboardInterrupt, it returns within about a second and leaves
+    no incomplete file. ``on_progress`` is called from one thread at a time.
     """
     artifacts = list(artifacts)
     _Fetch(artifacts, on_progress or (lambda _: None), repository_address(repository)).run()
@@ -95,7 +95,7 @@ class _Transient(Exception):
 class _Fetch:
     """One call of ``fetch_artifacts``.
 
-    Daemon threads, not an executor: a thread that waits for a silent server must not hold up Ctrl-C.
+    Uses daemon threads, not an executor: a thread that waits for a silent server must not delay Ctrl-C.
     """
 
     def __init__(self, artifacts: list[Artifact], on_progress: OnProgress, repository: str) -> None:
@@ -173,7 +173,7 @@ class _Fetch:
                 raise _Cancelled
 
     def _new_part(self, target: Path) -> tuple[int, Path]:
-        """A file of our own beside the target, open; ``run`` removes it unless it was renamed."""
+        """An open temporary file beside the target; ``run`` removes it unless it was renamed."""
         with self._mutex:
             if self._stop.is_set():
                 raise _Cancelled
@@ -182,7 +182,7 @@ class _Fetch:
         return handle, Path(name)
 
     def _receive(self, session: requests.Session, artifact: Artifact, file: BinaryIO) -> None:
-        """Write the body to the file; returns only when size and sum are the locked ones."""
+        """Write the body to the file; returns only if size and checksum match the lock."""
         digest, received = hashlib.sha256(), 0
         for chunk in self._chunks(session, artifact):
             received += len(chunk)
@@ -209,7 +209,7 @@ class _Fetch:
             )
 
     def _chunks(self, session: requests.Session, artifact: Artifact) -> Iterator[bytes]:
-        """The body in pieces. Only the network's errors become _Transient: the caller's own pass through."""
+        """The body in chunks. Only network errors become _Transient; the caller's errors pass through."""
         try:
             response = session.get(
                 f"{self._repository}/{artifact.repository_path}",
@@ -224,7 +224,7 @@ class _Fetch:
                 raise _Transient(f"HTTP {response.status_code} {response.reason}")
             if response.status_code != 200:
                 raise self._problem(
-                    "the repository does not give out a jar",
+                    "the repository refused a jar",
                     artifact,
                     f"HTTP {response.status_code} {response.reason}",
                     "HTTP 200",
@@ -251,12 +251,12 @@ class _Fetch:
             where=f"{without_credentials(self._repository)}/{artifact.repository_path}",
             got=got,
             expected=expected or f"{artifact.size} bytes, sha256 {artifact.sha256}",
-            hint="streamgauge fetch again, or with another repository: streamgauge fetch --repository URL",
+            hint="run streamgauge fetch again, or use another repository: streamgauge fetch --repository URL",
         )
 
 
 def reason(error: BaseException) -> str:
-    """The innermost cause of a network error; the text of requests itself holds object addresses and URLs."""
+    """The innermost cause of a network error; the message of requests itself contains object addresses and URLs."""
     cause = error
     while nested := [
         inner for inner in (getattr(cause, "reason", None), *cause.args) if isinstance(inner, BaseException)
@@ -280,11 +280,11 @@ def _sha256(path: Path, stop: threading.Event) -> str:
 
 def _disk_problem(error: OSError, artifact: Artifact) -> StreamgaugeError:
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        hint = "free some space, or choose another directory with STREAMGAUGE_CACHE, then: streamgauge fetch"
+        hint = "free some space, or set STREAMGAUGE_CACHE to another directory, then: streamgauge fetch"
     else:
-        hint = "choose a directory that you may write to with STREAMGAUGE_CACHE, then: streamgauge fetch"
+        hint = "set STREAMGAUGE_CACHE to a writable directory, then: streamgauge fetch"
     return EnvironmentProblem(
-        f"a jar could not be kept: {artifact.coordinates}",
+        f"a jar could not be stored: {artifact.coordinates}",
         where=jars_dir(),
         got=error.strerror or str(error),
         expected=f"a writable directory with {artifact.size} bytes of space",
@@ -293,7 +293,7 @@ def _disk_problem(error: OSError, artifact: Artifact) -> StreamgaugeError:
 
 
 def _remove_abandoned_parts() -> None:
-    """Remove what killed processes left. The file of a living one was written to just now."""
+    """Remove the temporary files of killed processes. Those of active downloads have been written to recently."""
     oldest = time.time() - _ABANDONED_S
     for part in jars_dir().glob(f"*/*{_PART_SUFFIX}"):
         with contextlib.suppress(OSError):

@@ -1,4 +1,4 @@
-"""The lock: which jars a group consists of, with sizes and SHA-256 sums. It names no place to get them."""
+"""The lock: the jars of each group, with sizes and SHA-256 checksums. It names no repository."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Artifact:
 
     @property
     def repository_path(self) -> str:
-        """Where every Maven repository keeps it, below the repository's own address."""
+        """Its path in every Maven repository."""
         return repository_path(self.coordinates)
 
 
@@ -56,7 +56,7 @@ class Lock:
     groups: Mapping[str, tuple[Artifact, ...]]
 
     def group(self, name: str) -> tuple[Artifact, ...]:
-        """The jars of one group; raises UsageError for a name that is not locked."""
+        """The jars of one group; raises UsageError for an unknown group."""
         try:
             return self.groups[name]
         except KeyError:
@@ -67,7 +67,7 @@ class Lock:
         return sorted({artifact for name in names for artifact in self.group(name)})
 
     def dumps(self) -> str:
-        """The text of ``lock.toml``: the same lock gives the same bytes."""
+        """The text of ``lock.toml``; deterministic."""
         parts = [_HEADER]
         for name in sorted(self.groups):
             rows = [
@@ -84,5 +84,5 @@ class Lock:
 
 @cache
 def shipped() -> Lock:
-    """The lock that is part of this package."""
+    """The lock in this package."""
     return Lock.loads(files(__package__).joinpath("lock.toml").read_text(encoding="utf-8"))

@@ -1,4 +1,4 @@
-"""The maintainer's side: turns the roots of ``groups.toml`` into ``lock.toml``. Not used at run time."""
+"""For maintainers: resolves the roots of ``groups.toml`` into ``lock.toml``. Not used at run time."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def resolve(
 ) -> Lock:
     """The lock for the text of a ``groups.toml``, the same on every machine.
 
-    Raises EnvironmentProblem when something cannot be resolved or downloaded, when a sum differs from the one
-    that the repository publishes, and when a jar differs from that of the same coordinates in ``previous``.
+    Raises EnvironmentProblem if something cannot be resolved or downloaded, if a checksum differs from the published
+    one, or if a jar differs from the one with the same coordinates in ``previous``.
     """
     import requests
 
@@ -57,14 +57,14 @@ def resolve(
 
 
 def write(lock: Lock, path: Path) -> None:
-    """Replace the file in one step."""
+    """Replace the file atomically."""
     part = path.with_name(f".{path.name}.part")
     part.write_text(lock.dumps(), encoding="utf-8")
     part.replace(path)
 
 
 def _coordinates(roots: Iterable[str], transitive: bool, address: str) -> set[str]:
-    """The roots and, if wanted, all that they need at run time."""
+    """The roots and, if ``transitive``, their run-time dependencies."""
     if not transitive:
         return set(roots)
     from jgo.maven import MavenContext, Model, ProfileConstraints, PythonResolver
@@ -86,7 +86,7 @@ def _coordinates(roots: Iterable[str], transitive: bool, address: str) -> set[st
             if again.keys() == resolved.keys():
                 return set(resolved)
             resolved = again
-            # jgo takes a POM that it cannot get for one without dependencies: get them all, resolve again.
+            # jgo treats a POM that it cannot download as one without dependencies: fetch them all, then resolve again.
             for coordinates, dependency in resolved.items():
                 try:
                     Model(dependency.artifact.component.pom(), context, profile_constraints=platform)
@@ -111,7 +111,7 @@ def _locked_form(dependency: Any) -> str:
 
 
 def _measure(session: requests.Session, address: str, coordinates: str) -> Artifact:
-    """Size and sum of what the repository gives out, compared with the SHA-1 that it publishes beside it."""
+    """Size and checksum of a download, verified against the SHA-1 that the repository publishes."""
     url = f"{address}/{repository_path(coordinates)}"
     sha256, sha1, size = hashlib.sha256(), hashlib.sha1(usedforsecurity=False), 0
     with session.get(url, stream=True, timeout=_TIMEOUT_S, headers={"Accept-Encoding": "identity"}) as response:
@@ -125,7 +125,7 @@ def _measure(session: requests.Session, address: str, coordinates: str) -> Artif
     expected = published.text.split()[0].lower()
     if sha1.hexdigest() != expected:
         raise EnvironmentProblem(
-            f"a download differs from its published sum: {coordinates}",
+            f"a download differs from its published checksum: {coordinates}",
             got=f"sha1 {sha1.hexdigest()}",
             expected=f"sha1 {expected}",
             hint="streamgauge lock",

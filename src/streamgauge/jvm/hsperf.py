@@ -1,7 +1,7 @@
-"""Reads the counters that a HotSpot JVM keeps in a memory-mapped file: no agent, no start of a tool.
+"""Reads the counters that a HotSpot JVM keeps in a memory-mapped file, without an agent or a tool.
 
-The file is ``hsperfdata_<user>/<pid>`` below /tmp, on macOS below the user's own temporary directory; the
-property ``java.io.tmpdir`` does not move it. A JVM started with ``-XX:-UsePerfData`` has none.
+The file is ``hsperfdata_<user>/<pid>`` in /tmp, on macOS in the user's temporary directory; ``java.io.tmpdir`` does not
+move it. A JVM started with ``-XX:-UsePerfData`` has none.
 
 Layout: 32 bytes of prologue, then entries: 20 bytes of header, a name that ends with a zero byte, the value.
 """
@@ -29,7 +29,7 @@ _CLOCK_SLACK_S = 2.0
 
 @dataclass(frozen=True)
 class HeapAndGc:
-    """Heap as the JVM last noted it (G1 does so at each collection) and its collections so far."""
+    """Heap as last recorded by the JVM (with G1 at each collection), and its collections so far."""
 
     used_mb: float
     committed_mb: float
@@ -38,10 +38,10 @@ class HeapAndGc:
 
 
 def heap_and_gc(pid: int) -> HeapAndGc | None:
-    """None for a process that is no JVM of this user, or shows no counters."""
+    """None for a process that is not a JVM of this user or has no counters."""
     path = _path(pid)
     try:
-        # A dead JVM may have left its file behind, and its number may have gone to another process.
+        # A dead JVM may have left its file behind, and its pid may have been reused.
         if path.stat().st_mtime < psutil.Process(pid).create_time() - _CLOCK_SLACK_S:
             return None
         return summarise(parse(path.read_bytes()))
@@ -52,11 +52,11 @@ def heap_and_gc(pid: int) -> HeapAndGc | None:
 def parse(data: bytes) -> dict[str, int | str]:
     """All counters by name. Raises ValueError for other data, and while the JVM is still starting."""
     if data[:4] != _MAGIC or len(data) < 32:
-        raise ValueError("no hsperfdata file")
+        raise ValueError("not an hsperfdata file")
     order = "<" if data[4] == _LITTLE_ENDIAN else ">"
     _, major, _, accessible, _, _, _, offset, count = struct.unpack_from(order + _PROLOGUE, data)
     if major != 2:
-        raise ValueError(f"hsperfdata of version {major}, not 2")
+        raise ValueError(f"hsperfdata version {major}, expected 2")
     if not accessible:
         raise ValueError("the JVM is still starting")
     header, value = struct.Struct(order + _ENTRY), struct.Struct(order + "q")
@@ -72,12 +72,12 @@ def parse(data: bytes) -> dict[str, int | str]:
                 counters[name] = text.partition(b"\0")[0].decode("utf-8", "replace")
             offset += length
     except struct.error as problem:
-        raise ValueError(f"hsperfdata is cut short: {problem}") from None
+        raise ValueError(f"hsperfdata is truncated: {problem}") from None
     return counters
 
 
 def summarise(counters: dict[str, int | str]) -> HeapAndGc | None:
-    """The heap over all generations, and all collectors together; None when the JVM counts neither."""
+    """The heap of all generations and the collections of all collectors; None if the JVM counts neither."""
     used = committed = gc_count = gc_ticks = 0
     known = False
     for name, value in counters.items():
@@ -104,5 +104,5 @@ def _path(pid: int) -> Path:
     try:
         user = pwd.getpwuid(os.getuid()).pw_name
     except KeyError:
-        user = ""  # a JVM of a user without a name keeps its counters to itself
+        user = ""  # the JVM of a user without a name writes no counters
     return Path(root) / f"hsperfdata_{user}" / str(pid)

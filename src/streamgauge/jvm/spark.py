@@ -1,9 +1,8 @@
-"""PySpark on a JVM that we start ourselves.
+"""PySpark on a JVM that streamgauge starts itself.
 
-Spark's own launcher hides the JVM's pid, forks a shell and demands a module that small Java runtimes lack
-(``jdk.incubator.vector``). Here the JVM is an ordinary process of our own argument list; a Python process
-connects to it through the file in which the JVM leaves its port and secret. The JVM ends when its standard
-input closes.
+Spark's launcher hides the JVM's pid, forks a shell and requires a module that small Java runtimes lack
+(``jdk.incubator.vector``). Here the JVM is an ordinary process; a Python process connects to it through the file to
+which the JVM writes its port and secret. The JVM exits when its standard input closes.
 """
 
 from __future__ import annotations
@@ -48,15 +47,15 @@ _OPENED_PACKAGES = (
 
 
 def check_master(master: str) -> None:
-    """Raises UsageError for what is no address of a Spark, before anything is started for it."""
+    """Raises UsageError for an invalid Spark master."""
     if not re.fullmatch(r"local(\[[^\]]+\])?|yarn|(spark|k8s)://.+", master):
         raise UsageError(
-            "no address of a Spark", got=repr(master), expected="local[N], spark://HOST:PORT, yarn or k8s://URL"
+            "invalid Spark master", got=repr(master), expected="local[N], spark://HOST:PORT, yarn or k8s://URL"
         )
 
 
 def on_this_machine(master: str) -> bool:
-    """Whether everything that talks to the driver does so over the loopback interface."""
+    """Whether all connections to the driver use the loopback interface."""
     return master.startswith(("local", f"spark://{LOOPBACK}", "spark://localhost"))
 
 
@@ -78,24 +77,23 @@ def jvm_argv(
     work_dir: Path,
     java_options: Sequence[str] = (),
 ) -> list[str]:
-    """The command of a Spark driver JVM that waits for a Python process to connect.
+    """The command line of a Spark driver JVM that waits for a Python process to connect.
 
-    With a master on this machine all that it opens is bound to the loopback address; all that it writes goes below
-    ``work_dir`` (which must exist), warnings and errors go to its standard error. ``conf`` and
-    ``java_options`` win over what is chosen here. Its standard input must be a pipe: the JVM ends when that
-    closes.
+    With a local master it listens on the loopback address only. It writes files below ``work_dir`` (which must exist),
+    and warnings and errors to standard error. ``conf`` and ``java_options`` override the defaults chosen here. Its
+    standard input must be a pipe: the JVM exits when that closes.
     """
     check_user_has_name()
     loopback = {"spark.driver.host": LOOPBACK, "spark.driver.bindAddress": LOOPBACK}
     settings = {
-        # Executors elsewhere call the driver back: Spark finds the address that they can reach.
+        # Remote executors connect to the driver: Spark determines an address they can reach.
         **(loopback if on_this_machine(master) else {}),
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.warehouse.dir": str(work_dir / "warehouse"),
         **conf,
     }
-    # On the class path the jars are neither copied nor served again; only executors elsewhere need that.
+    # On the class path the jars are neither copied nor served; only remote executors need that.
     local = master.startswith("local")
     class_path = [str(spark_home() / "jars" / "*"), *(str(jar) for jar in jars if local)]
     argv = [str(java), f"-Xmx{heap_mb}m"]
@@ -124,7 +122,7 @@ def jvm_argv(
 
 
 def jvm_env(connection_file: Path, work_dir: Path, master: str) -> dict[str, str]:
-    """What the JVM of ``jvm_argv`` needs in its environment. The user's own Spark settings are kept out."""
+    """The environment of the JVM of ``jvm_argv``. The user's own Spark settings are kept out."""
     return {
         "_PYSPARK_DRIVER_CONN_INFO_PATH": str(connection_file),
         "SPARK_HOME": str(spark_home()),
@@ -136,7 +134,7 @@ def jvm_env(connection_file: Path, work_dir: Path, master: str) -> dict[str, str
 
 
 def check_user_has_name() -> None:
-    """Raises EnvironmentProblem for a user whom no Spark can log in: its JVM dies with a trace of Ivy or Hadoop."""
+    """Raises EnvironmentProblem for a user without a name, for whom Spark fails with a stack trace of Ivy or Hadoop."""
     try:
         pwd.getpwuid(os.getuid())
     except KeyError:
@@ -148,15 +146,15 @@ def check_user_has_name() -> None:
 
 
 def literal_path(path: Path) -> str:
-    """A path for Spark to read, which takes ``[``, ``{``, ``*`` and ``?`` in it for a pattern otherwise."""
+    """A path for Spark to read, with ``[``, ``{``, ``*`` and ``?`` escaped, which would be glob patterns."""
     return re.sub(r"([\\\[\]{}*?])", r"\\\1", str(path))
 
 
 def connect(connection_file: Path, timeout_s: float = 120) -> SparkSession:
-    """The session of the JVM that writes ``connection_file``; waits for it at most ``timeout_s``.
+    """The session of the JVM that writes ``connection_file``; waits up to ``timeout_s`` for it.
 
-    Sets the variables in this process's environment by which pyspark finds the JVM. Raises EnvironmentProblem
-    when the JVM does not come up in time or does not answer.
+    Sets the environment variables by which pyspark finds the JVM. Raises EnvironmentProblem if the JVM does not start
+    in time or does not answer.
     """
     port, secret = _wait_for_connection(connection_file, timeout_s)
     os.environ |= {
@@ -176,7 +174,7 @@ def connect(connection_file: Path, timeout_s: float = 120) -> SparkSession:
             "Spark's JVM does not answer",
             where=f"{LOOPBACK}:{port}",
             got=str(problem).splitlines()[0] if str(problem) else type(problem).__name__,
-            hint="the log of that process in the run directory",
+            hint="see the log of that process in the run directory",
         ) from problem
 
 
@@ -191,10 +189,10 @@ def _wait_for_connection(file: Path, timeout_s: float) -> tuple[int, str]:
                 return port, secret.decode()
         if time.monotonic() > deadline:
             raise EnvironmentProblem(
-                f"Spark's JVM did not come up within {timeout_s:g} s",
+                f"Spark's JVM did not start within {timeout_s:g} s",
                 where=file,
-                got="a file cut short" if content else "no such file",
+                got="an incomplete file" if content else "no such file",
                 expected="the port and secret of the JVM",
-                hint="the log of that process in the run directory",
+                hint="see the log of that process in the run directory",
             )
         time.sleep(_POLL_S)

@@ -1,4 +1,4 @@
-"""The ledger of a load worker: what left when, slice by slice (docs/reference/run-directory.md)."""
+"""The ledger of a load worker: what was sent when, slice by slice (docs/reference/run-directory.md)."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from streamgauge.rundir import LEDGER_COLUMNS as COLUMNS
 
 _SCHEMA = pa.schema([(name, pa.int64()) for name in COLUMNS])
 _GROUP_ROWS = 2_000
-"""Written in about a millisecond, so that writing does not make the load late."""
+"""Takes about a millisecond to write, so that writing does not delay the load."""
 
 
 class Slice:
-    """One row: a slice that left, and what became of it."""
+    """One row: a slice that was sent, and its outcome."""
 
     __slots__ = ("acked_ns", "count", "errors", "first", "ledger", "sent_ns", "settled")
 
@@ -34,7 +34,7 @@ class Slice:
         self.settled = False
 
     def settle(self, errors: int) -> None:
-        """The transport has answered for every record; ``errors`` of them are not in it."""
+        """The transport has answered for every record; ``errors`` of them failed."""
         self.settled = True
         self.errors = errors
         self.ledger.settled_records += self.count
@@ -47,10 +47,10 @@ class Slice:
 
 
 class Ledger:
-    """Writes rows in the order in which slices left, each as soon as it and all before it are settled.
+    """Writes rows in the order in which slices were sent, each as soon as it and all before it are settled.
 
-    The file appears under its name when it is closed: a reader never finds half of it. Memory is bounded by
-    what is on its way to the transport. Raises EnvironmentProblem when the file cannot be written.
+    The file appears under its name when it is closed, so it is never read incomplete. Memory is bounded by the records
+    in flight. Raises EnvironmentProblem when the file cannot be written.
     """
 
     def __init__(self, path: Path, now_ns: Callable[[], int]) -> None:
@@ -65,7 +65,7 @@ class Ledger:
         try:
             self._writer: Any = pq.ParquetWriter(self._part, _SCHEMA)
         except OSError as problem:
-            raise EnvironmentProblem("the ledger cannot be written", where=path, got=str(problem)) from None
+            raise EnvironmentProblem("cannot write the ledger", where=path, got=str(problem)) from None
 
     @property
     def held(self) -> int:
@@ -73,20 +73,20 @@ class Ledger:
         return len(self._open) + len(self._columns[0])
 
     def add(self, records: range, sent_ns: int) -> Slice:
-        """The row of a slice that leaves now."""
+        """Add the row of a slice that is sent now."""
         slice_ = Slice(self, records.start, len(records), sent_ns)
         self.last_sent_ns = sent_ns
         self._open.append(slice_)
         return slice_
 
     def write(self) -> None:
-        """Write what is settled, when there is enough of it."""
+        """Write settled rows once there are enough of them."""
         self._collect()
         if len(self._columns[0]) >= _GROUP_ROWS:
             self._write_group()
 
     def close(self) -> None:
-        """Write the rest. A slice that is still open has failed: nobody answered for it."""
+        """Write the rest. A slice that is still open has failed: it was never acknowledged."""
         for slice_ in self._open:
             if not slice_.settled:
                 slice_.settle(slice_.count)
@@ -103,6 +103,6 @@ class Ledger:
     def _write_group(self) -> None:
         columns, self._columns = self._columns, [array("q") for _ in COLUMNS]
         if rows := len(columns[0]):
-            # From buffers: pa.array would import pandas first, which takes longer than the load can wait.
+            # From buffers: pa.array would first import pandas, which takes too long here.
             arrays = [pa.Array.from_buffers(pa.int64(), rows, [None, pa.py_buffer(column)]) for column in columns]
             self._writer.write_batch(pa.record_batch(arrays, schema=_SCHEMA))

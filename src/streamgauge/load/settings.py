@@ -14,7 +14,7 @@ from streamgauge.model import LoadPlan, Stream
 
 @dataclass(frozen=True)
 class Settings:
-    """What one load worker is to send, where to, and where it keeps its ledger."""
+    """What one load worker sends, where to, and where it writes its ledger."""
 
     transport: str
     described: Mapping[str, Any]
@@ -22,23 +22,23 @@ class Settings:
     streams: tuple[Stream, ...]
     workload: str
     parameters: Mapping[str, Any]
-    """Of the workload."""
+    """Parameters of the workload."""
     seed: int
     plan: LoadPlan
     index: int
     of: int
     ledger: Path
     pause_s: int = 0
-    """The longest pause of the transport that is planned."""
+    """The longest planned pause of the transport."""
 
     @classmethod
     def read(cls, path: Path) -> Settings:
-        """Raises UsageError when the file is missing or wrong."""
+        """Raises UsageError if the file is missing or invalid."""
         try:
             content = json.loads(path.read_text(encoding="utf-8"))
             index, of = (int(content["worker"][key]) for key in ("index", "of"))
             if not 0 <= index < of:
-                raise UsageError("there is no such load worker", where=path, got=f"index {index} of {of}")
+                raise UsageError("invalid load worker index", where=path, got=f"index {index} of {of}")
             return cls(
                 transport=content["transport"]["name"],
                 described=content["transport"],
@@ -56,8 +56,8 @@ class Settings:
                 pause_s=int(content.get("pause_s", 0)),
             )
         except OSError as problem:
-            raise UsageError("the settings cannot be read", where=path, got=problem.strerror) from None
+            raise UsageError("cannot read the settings", where=path, got=problem.strerror) from None
         except KeyError as problem:
-            raise UsageError("the settings lack a key", where=path, expected=problem.args[0]) from None
+            raise UsageError("a key is missing in the settings", where=path, expected=problem.args[0]) from None
         except (TypeError, ValueError) as problem:
-            raise UsageError("the settings are wrong", where=path, got=str(problem)) from None
+            raise UsageError("invalid settings", where=path, got=str(problem)) from None

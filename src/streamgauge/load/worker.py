@@ -1,13 +1,13 @@
-"""The load worker, a process of its own: ``python -m streamgauge.load.worker SETTINGS.json``.
+"""The load worker process: ``python -m streamgauge.load.worker SETTINGS.json``.
 
-It says ``ready`` when the transport answers and the first records are prepared, waits for
-``{"do":"start","at_ns":…}`` on stdin, sends its share of the plan, and says ``done``. ``{"do":"end","at_ns":…}`` cuts
-the plan off at that moment. SIGTERM or the end of stdin make it stop at once (``stopped``); what has left is in the
-ledger all the same.
+It emits ``ready`` when the transport answers and the first records are built, waits for
+``{"do":"start","at_ns":…}`` on stdin, sends its share of the plan, and emits ``done``. ``{"do":"end","at_ns":…}`` cuts
+the plan off at that moment. SIGTERM or the end of stdin stops it at once (``stopped``); the ledger still covers what
+was sent.
 
-The schedule is kept by the monotonic clock. Where the real-time clock stood against it is read once, at the
-start, and all stamps are in that frame: a step of the real-time clock later on shifts neither schedule nor
-stamps. The lab, which watches the clocks, makes such a run invalid.
+The schedule follows the monotonic clock. Its offset to the real-time clock is read once, at the start, and all
+timestamps use it: a later step of the real-time clock shifts neither schedule nor timestamps. The lab, which watches
+the clocks, marks such a run INVALID.
 """
 
 from __future__ import annotations
@@ -25,28 +25,28 @@ from pathlib import Path
 from streamgauge import registry
 from streamgauge.contracts import Sender
 from streamgauge.errors import StreamgaugeError, UsageError
+from streamgauge.load.buffer import RecordBuffer, block_size
 from streamgauge.load.ledger import Ledger
 from streamgauge.load.pacer import MAX_SLICE, Pacer
 from streamgauge.load.settings import Settings
 from streamgauge.load.share import Share
-from streamgauge.load.stock import Stock, block_size
 from streamgauge.model import NS_PER_MS, NS_PER_S, QUEUE_RECORDS_MAX, QUEUE_S
 from streamgauge.protocol import emit, stop_on_sigterm
 
 ANSWER_S = 10.0
-"""How long the transport may take to answer at the start."""
+"""Time limit for the transport to answer at the start."""
 FINISH_S = 20.0
-"""How long acknowledgements may take after the last record."""
+"""Time limit for acknowledgements after the last record."""
 STOP_S = 2.0
-"""The same when the worker was told to stop early."""
+"""The same after an early stop."""
 WAIT_S = 0.005
 
 PRIORITY = -5
-"""Nice value that is asked for: three shares of the cores where others have one. More would starve the transport, which
-has to take what is sent."""
+"""Requested nice value: three times the CPU share of others. More would starve the transport, which has to accept the
+load."""
 AUTOGROUP = Path("/proc/self/autogroup")
-"""Linux may divide the cores between sessions first: nice values then only count inside a session, and the session has
-one of its own, here."""
+"""Linux may divide the CPU between sessions first: nice values then only apply within a session, and this file holds
+the session's own."""
 
 _STDIN = 0
 
@@ -54,13 +54,13 @@ Commands = queue.SimpleQueue[bytes]
 
 
 class FrozenClock:
-    """Real time, carried on by the monotonic clock from one reading of both."""
+    """Real time, extrapolated by the monotonic clock from one reading of both."""
 
     def __init__(self) -> None:
         self.freeze()
 
     def freeze(self) -> None:
-        """Read both clocks, the tightest of five."""
+        """Read both clocks; the tightest of five readings counts."""
         readings = []
         for _ in range(5):
             before = time.monotonic_ns()
@@ -74,7 +74,7 @@ class FrozenClock:
 
 
 class Progress:
-    """Tells the live view about once a second how far the load is."""
+    """Reports progress for the live view about once a second."""
 
     def __init__(self, ledger: Ledger, now_ns: Callable[[], int]) -> None:
         self._ledger = ledger
@@ -84,7 +84,7 @@ class Progress:
     def sent(self, late_ns: int) -> None:
         self._late_max_ns = max(self._late_max_ns, late_ns)
 
-    def tell(self, now_ns: int, sent: int) -> None:
+    def report(self, now_ns: int, sent: int) -> None:
         if now_ns >= self._next_ns:
             self._next_ns = now_ns + NS_PER_S
             late_max_ms = round(self._late_max_ns / NS_PER_MS, 3)
@@ -95,7 +95,7 @@ class Progress:
 def send_share(
     share: Share,
     pacer: Pacer,
-    stock: Stock,
+    buffer: RecordBuffer,
     sender: Sender,
     ledger: Ledger,
     now_ns: Callable[[], int],
@@ -104,37 +104,38 @@ def send_share(
     *,
     unsettled_max: int | None = None,
 ) -> None:
-    """Send every record of the share at its moment, or as soon after it as possible.
+    """Send every record of the share when it is due, or as soon after that as possible.
 
-    ``unsettled_max`` is for a load without a schedule: it waits for the transport instead of overrunning it.
+    ``unsettled_max`` limits the records in flight of a load without a schedule, so that it does not overrun the
+    transport.
     """
     progress = Progress(ledger, now_ns)
     while not pacer.done and not stop.is_set():
         if pacer.idle_ns():
-            stock.add()
+            buffer.add()
             _wait(pacer, sender)
         if unsettled_max is not None and pacer.taken_records - ledger.settled_records > unsettled_max:
             sender.poll(WAIT_S)
             ledger.write()
-            progress.tell(now_ns(), pacer.taken_records)
+            progress.report(now_ns(), pacer.taken_records)
             continue
         first = share.n_seq(pacer.taken_records)
-        records = pacer.take(min(MAX_SLICE, stock.reach(first)))
+        records = pacer.take(min(MAX_SLICE, buffer.reach(first)))
         if records:
             sequence = range(first, first + len(records))
-            slice_ = stock.cut(sequence.stop)
+            slice_ = buffer.cut(sequence.stop)
             sent_ns = now_ns()
             sender.send(slice_, ledger.add(sequence, sent_ns).settle)
             progress.sent(sent_ns - pacer.due_ns(records.start) if share.plan.scheduled else 0)
         sender.poll()
         ledger.write()
-        progress.tell(now_ns(), pacer.taken_records)
+        progress.report(now_ns(), pacer.taken_records)
         if not commands.empty():
             pacer.end_at(_moment(commands.get(), "end"))
 
 
 def _wait(pacer: Pacer, sender: Sender) -> None:
-    """Sleep until the next slice. Acknowledgements wake the poll, so that they are stamped when they come."""
+    """Sleep until the next slice. Acknowledgements wake the poll, so they are timestamped on arrival."""
     while idle_ns := pacer.idle_ns():
         if idle_ns >= NS_PER_MS:
             sender.poll(idle_ns // NS_PER_MS / 1_000)
@@ -144,7 +145,7 @@ def _wait(pacer: Pacer, sender: Sender) -> None:
 
 def run(settings: Settings, commands: Commands, stop: threading.Event) -> None:
     """Prepare, wait for the start, send, finish. Raises StreamgaugeError when that cannot be done."""
-    # Before the client's threads are made, which inherit it.
+    # Before the client starts its threads, which inherit the priority.
     goes_first = _ask_for_priority()
     plan = settings.plan
     dataset = registry.dataset(settings.workload, settings.parameters, settings.seed, plan)
@@ -153,12 +154,12 @@ def run(settings: Settings, commands: Commands, stop: threading.Event) -> None:
     sender = transport.sender(settings.streams, queue_records=queue_records)
     sender.connect(ANSWER_S)
     share = Share(plan, settings.index, settings.of, block_size(plan.busiest_per_s))
-    stock = Stock(dataset, share)
-    while stock.add():
+    buffer = RecordBuffer(dataset, share)
+    while buffer.add():
         pass
     clock = FrozenClock()
     ledger = Ledger(settings.ledger, clock.now_ns)
-    # Garbage collection would stop the sending; nothing below makes reference cycles.
+    # Garbage collection would pause sending; nothing below creates reference cycles.
     gc.freeze()
     gc.disable()
     emit("ready", goes_first=goes_first)
@@ -167,7 +168,7 @@ def run(settings: Settings, commands: Commands, stop: threading.Event) -> None:
         clock.freeze()
         pacer = Pacer(share, at_ns, clock.now_ns)
         unsettled_max = None if plan.scheduled else queue_records // 2
-        send_share(share, pacer, stock, sender, ledger, clock.now_ns, commands, stop, unsettled_max=unsettled_max)
+        send_share(share, pacer, buffer, sender, ledger, clock.now_ns, commands, stop, unsettled_max=unsettled_max)
         sender.finish(STOP_S if stop.is_set() else FINISH_S)
     finally:
         ledger.close()
@@ -180,9 +181,9 @@ def run(settings: Settings, commands: Commands, stop: threading.Event) -> None:
 
 
 def _ask_for_priority() -> bool:
-    """Be woken before the engine where both share the cores: a load from another machine would not wait for it either.
+    """Get scheduled before the engine on shared cores: a load from another machine would not wait for it either.
 
-    Most systems grant that to their administrator only; others go without.
+    Most systems allow this for root only; returns whether it was granted.
     """
     try:
         os.setpriority(os.PRIO_PROCESS, 0, PRIORITY)
@@ -194,7 +195,7 @@ def _ask_for_priority() -> bool:
 
 
 def _await_start(commands: Commands, stop: threading.Event) -> int:
-    """The moment to start at; any, when told to stop instead."""
+    """The start time from the command; 0 if told to stop instead."""
     while not stop.is_set():
         try:
             line = commands.get(timeout=0.1)
@@ -205,7 +206,7 @@ def _await_start(commands: Commands, stop: threading.Event) -> int:
 
 
 def _moment(line: bytes, wanted: str) -> int:
-    """The moment that a command names."""
+    """The time in a command."""
     try:
         command = json.loads(line)
         if command["do"] == wanted:
@@ -213,14 +214,14 @@ def _moment(line: bytes, wanted: str) -> int:
     except (ValueError, TypeError, KeyError):
         pass
     raise UsageError(
-        "not a command of the load worker",
+        "invalid command for the load worker",
         got=line.decode(errors="replace"),
         expected=f'{{"do":"{wanted}","at_ns":…}}',
     )
 
 
 def _read_commands(commands: Commands, stop: threading.Event) -> None:
-    """Lines of stdin, until it ends. Not through sys.stdin: a thread that holds it would hang the exit."""
+    """Read lines until the end of stdin. Not through sys.stdin: a thread that holds it would block the exit."""
     rest = b""
     while chunk := os.read(_STDIN, 4096):
         *lines, rest = (rest + chunk).split(b"\n")
@@ -242,7 +243,7 @@ def main(arguments: list[str]) -> int:
         emit("failed", message=problem.message())
         return 1
     except OSError as problem:
-        # A full disk under the ledger, say.
+        # For example a full disk while writing the ledger.
         emit("failed", message=f"{problem.strerror}: {problem.filename or 'the ledger'}")
         return 1
     return 0

@@ -1,1 +1,1 @@
-"""What a run learns about the machine: its description, clocks, calibration and provenance."""
+"""What a run records about the machine: its description, clocks, calibration and provenance."""

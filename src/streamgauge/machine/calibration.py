@@ -1,4 +1,4 @@
-"""The floor of latency and the ceiling of rate that this machine shows through `echo`, measured once and kept."""
+"""The latency floor and the throughput ceiling of this machine, measured once with the engine `echo` and stored."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from streamgauge.model.summary import Summary
 from streamgauge.stored import read_object, write_json
 
 ATTEMPTS = 2
-"""A stall of the machine must not pass for its ceiling."""
+"""A stall of the machine must not count as its ceiling."""
 FIRST_RATE_PER_S = 2_000
 LAST_RATE_PER_S = 2_000_000
 
@@ -30,7 +30,7 @@ def path() -> Path:
 
 
 def read() -> Calibration | None:
-    """The calibration of this machine; None when there is none, or none that this version reads.
+    """The calibration of this machine; None if there is none, or none that this version can read.
 
     Raises UsageError when the file is damaged.
     """
@@ -38,7 +38,7 @@ def read() -> Calibration | None:
 
 
 def write(calibration: Calibration) -> Path:
-    """Keep it for this machine, beside those of others that share the home directory. A damaged file is replaced."""
+    """Store it for this machine, next to those of others that share the home directory. Replaces a damaged file."""
     target = path()
     target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     others: Mapping[str, Calibration] = {}
@@ -50,7 +50,7 @@ def write(calibration: Calibration) -> Path:
 
 
 def machine_key() -> str:
-    """Model, cores and kernel: another of these is another machine."""
+    """Model, cores and kernel: if one of them differs, it is another machine."""
     about = machine.describe()
     return f"{about.cpu}, {about.cores} cores, {about.system} {about.kernel}"
 
@@ -58,8 +58,8 @@ def machine_key() -> str:
 def calibrate(scenario: Scenario, run: Run, say: Callable[[str], None] = lambda text: None) -> Calibration:
     """Measure floor and ceiling with a scenario of the engine `echo`. Writes nothing.
 
-    The floor is the latency of the scenario's own load. The ceiling is what came out at the highest of the doubled
-    rates whose run was VALID and not overloaded. Raises InvalidMeasurement or EngineFailed when there is no floor.
+    The floor is the latency at the scenario's rate. For the ceiling the rate is doubled as long as runs are VALID and
+    sustained; it is the output rate of the last one. Raises InvalidMeasurement or EngineFailed if there is no floor.
     """
     say(f"floor: {scenario.load.rate_per_s:,}/s")
     repeated: list[RepeatedRun] = []
@@ -87,7 +87,7 @@ def _floor(summary: Summary, kind: str) -> Floor:
 def _ceiling(
     scenario: Scenario, run: Run, output_per_s: float, say: Callable[[str], None], repeated: list[RepeatedRun]
 ) -> tuple[float, str]:
-    """Output of the highest rate that held, and why the next one did not."""
+    """The output rate of the highest sustained rate, and why the next one failed."""
     rate_per_s = max(FIRST_RATE_PER_S, 2 * scenario.load.rate_per_s)
     while rate_per_s <= LAST_RATE_PER_S:
         say(f"ceiling: {rate_per_s:,}/s")
@@ -102,11 +102,11 @@ def _ceiling(
             return output_per_s, f"{rate_per_s:,}/s: not sustained"
         output_per_s = summary.rate_per_s.output or 0.0
         rate_per_s *= 2
-    return output_per_s, "no higher rate was tried"
+    return output_per_s, "highest rate tried"
 
 
 def _run_until_valid(scenario: Scenario, run: Run, repeated: list[RepeatedRun]) -> Summary:
-    """The last attempt; one before it that was INVALID is added to ``repeated`` with its reasons and figures."""
+    """The last attempt; INVALID ones before it are added to ``repeated`` with their reasons and figures."""
     summary = run(scenario)
     for _ in range(ATTEMPTS - 1):
         if summary.verdict != Verdict.INVALID.value:
@@ -127,16 +127,16 @@ def _run_until_valid(scenario: Scenario, run: Run, repeated: list[RepeatedRun]) 
 def _problem(summary: Summary) -> StreamgaugeError | None:
     why = f"{summary.verdict}: {'; '.join(summary.reasons)}"
     if summary.verdict == Verdict.INVALID.value:
-        hint = "streamgauge calibrate again, with nothing else running"
-        return InvalidMeasurement("the machine could not be calibrated", got=why, hint=hint)
+        hint = "run streamgauge calibrate again, with nothing else running"
+        return InvalidMeasurement("cannot calibrate this machine", got=why, hint=hint)
     if summary.verdict == Verdict.FAILED.value:
-        return EngineFailed("the machine could not be calibrated", got=why)
+        return EngineFailed("cannot calibrate this machine", got=why)
     return None
 
 
 def _known() -> Mapping[str, Calibration]:
-    """By machine."""
-    hint = "streamgauge calibrate, which writes it again, or remove it"
+    """The stored calibrations by machine."""
+    hint = "run streamgauge calibrate, which replaces it, or remove it"
     try:
         content = read_object(path(), hint)
     except OSError:

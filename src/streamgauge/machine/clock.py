@@ -1,4 +1,4 @@
-"""Reads the real-time clock against the monotonic one, so that a step shows."""
+"""Reads the real-time clock against the monotonic one, so that a step is detected."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _TRIES = 5
 
 
 def read_clock() -> ClockSample:
-    """One line of ``clock.jsonl``: the real time between two monotonic readings, the tightest of five."""
+    """One line of ``clock.jsonl``: the real time between two monotonic readings; the tightest of five readings."""
     bracket_ns, mono_ns, t_ns = min(_bracket() for _ in range(_TRIES))
     return ClockSample(t_ns=t_ns, mono_ns=mono_ns, bracket_ns=bracket_ns)
 

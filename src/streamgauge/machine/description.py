@@ -1,4 +1,4 @@
-"""The machine that a run ran on, as far as it bears on the result. Limits of a container count."""
+"""Describes the machine of a run, as far as it affects the result. Container limits are respected."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def describe() -> MachineDescription:
 
 
 def governor(root: Path = Path("/sys/devices/system/cpu")) -> str | None:
-    """How the kernel chooses the clock rate of the cores; None where the system does not say."""
+    """The CPU frequency governor; None if unknown."""
     governors = set()
     for file in root.glob("cpu[0-9]*/cpufreq/scaling_governor"):
         with contextlib.suppress(OSError, ValueError):
@@ -44,13 +44,13 @@ def governor(root: Path = Path("/sys/devices/system/cpu")) -> str | None:
 
 
 def container(root: Path = Path("/"), environment: Mapping[str, str] = os.environ) -> str | None:
-    """The kind of container that this process runs in; None where nothing hints at one."""
+    """The kind of container that this process runs in; None if none is detected."""
     if "KUBERNETES_SERVICE_HOST" in environment:
         return "kubernetes"
     for name, file in (("docker", ".dockerenv"), ("podman", "run/.containerenv")):
         if (root / file).exists():
             return name
-    # A container's first process mostly has its kind in the environment or in the name of its control group.
+    # The first process usually has the kind in its environment or in the name of its control group.
     variables = _text(root / "proc/1/environ").split("\0")
     hints = [variable for variable in variables if variable.startswith("container=")]
     hints += [_text(root / "run/systemd/container"), _text(root / "proc/1/cgroup")]
@@ -59,7 +59,7 @@ def container(root: Path = Path("/"), environment: Mapping[str, str] = os.enviro
 
 
 def _text(path: Path) -> str:
-    """Empty where there is no such file, or none for this user."""
+    """Empty if the file does not exist or cannot be read."""
     try:
         return path.read_text(encoding="utf-8", errors="replace")
     except OSError:
@@ -67,7 +67,7 @@ def _text(path: Path) -> str:
 
 
 def usable_cores() -> int:
-    """Cores that we may use, by affinity and the container's quota (rounded up, as the JVM does)."""
+    """Usable cores, by affinity and the container's quota (rounded up, as in the JVM)."""
     cores = len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
     quotas = [quota for group in _cgroups() if (quota := _cpu_quota(group)) is not None]
     return min([cores, *map(math.ceil, quotas)])
@@ -80,13 +80,13 @@ def memory_mb() -> int:
 
 
 def available_memory_mb() -> int:
-    """Memory that new processes can have without swapping."""
+    """Memory available to new processes without swapping."""
     rooms = [room for group in _cgroups() if (room := _memory_room(group)) is not None]
     return max(0, min([psutil.virtual_memory().available, *rooms])) // _MB
 
 
 def free_disk_mb(path: Path) -> int:
-    """Free space for this user where ``path`` lies or will lie."""
+    """Free disk space for this user at ``path``, which need not exist yet."""
     path = path.absolute()
     while not path.exists():
         path = path.parent
@@ -94,7 +94,7 @@ def free_disk_mb(path: Path) -> int:
 
 
 def _cgroups() -> Iterator[Path]:
-    """The control groups (version 2) that hold this process, innermost first; none where there are none."""
+    """The control groups (version 2) of this process, innermost first."""
     try:
         lines = Path("/proc/self/cgroup").read_text(encoding="utf-8").splitlines()
     except OSError:
@@ -123,7 +123,7 @@ def _memory_room(group: Path) -> int | None:
 
 
 def _reclaimable(group: Path) -> int:
-    """File pages that the kernel gives up before it refuses memory."""
+    """File pages that the kernel reclaims before it refuses memory."""
     try:
         lines = (group / "memory.stat").read_text(encoding="ascii").splitlines()
     except OSError:
@@ -132,7 +132,7 @@ def _reclaimable(group: Path) -> int:
 
 
 def _number(path: Path) -> int | None:
-    """None for ``max``, which is no limit, and where there is no such file."""
+    """None for ``max`` (no limit) or a missing file."""
     try:
         return int(path.read_text(encoding="ascii"))
     except (OSError, ValueError):

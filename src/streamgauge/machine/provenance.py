@@ -1,4 +1,4 @@
-"""What a run was made with and when: the date, the code of streamgauge, the installed packages."""
+"""Provenance of a run: the date, the version of streamgauge, the installed packages."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ def describe() -> Provenance:
 
 @cache
 def packages() -> dict[str, str]:
-    """Version of every installed distribution, by name."""
+    """The version of every installed distribution, by name."""
     packages = {str(one.metadata["Name"]): str(one.version) for one in distributions() if one.metadata["Name"]}
     return dict(sorted(packages.items(), key=lambda item: item[0].lower()))
 
 
 @cache
 def git_state(package: Path) -> Git | None:
-    """``commit`` and ``dirty`` of the checkout that the package runs from; None without one, or without git."""
-    # An installed package inside the user's own repository is not part of it.
+    """``commit`` and ``dirty`` of the checkout that the package runs from; None without a checkout or git."""
+    # A package installed inside the user's repository is not part of it.
     if _git(package, "ls-files", "--error-unmatch", "__init__.py") is None:
         return None
     commit, changes = _git(package, "rev-parse", "HEAD"), _git(package, "status", "--porcelain", "--", ".")
@@ -44,11 +44,11 @@ def git_state(package: Path) -> Git | None:
 
 
 def _git(package: Path, *arguments: str) -> str | None:
-    # The user's GIT_DIR and the like are about a repository of his own.
+    # GIT_DIR and similar variables point to another repository.
     env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     try:
         done = subprocess.run(
-            ["git", "-C", str(package), *arguments],  # noqa: S607  the user's own git, wherever it is
+            ["git", "-C", str(package), *arguments],  # noqa: S607  git from the PATH
             env={**env, "GIT_OPTIONAL_LOCKS": "0"},
             stdin=subprocess.DEVNULL,
             capture_output=True,

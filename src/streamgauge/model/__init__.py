@@ -1,8 +1,8 @@
-"""The values that travel between the parts, and the formats of the files that are kept: frozen, printable, free of
-behaviour beyond arithmetic.
+"""The values that packages exchange, and the formats of stored files: frozen, printable, without behaviour beyond
+arithmetic.
 
-The values are imported from here. The file formats are not, and need pydantic, which the command line's help does
-without: ``manifest``, ``outcome``, ``samples``, ``summary``, ``capacity``, ``campaign``, ``calibration``.
+Import the values from here. Import the file formats from their modules, because they need pydantic, which is slow to
+load for ``--help``: ``manifest``, ``outcome``, ``samples``, ``summary``, ``capacity``, ``campaign``, ``calibration``.
 """
 
 from __future__ import annotations

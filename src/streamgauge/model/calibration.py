@@ -1,4 +1,4 @@
-"""``calibration.json``: what each machine can show at all, by the machine's description."""
+"""``calibration.json``: latency floor and throughput ceiling of each machine, by its description."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Floors(Stored):
 
 
 class RepeatedRun(Stored):
-    """A run that was INVALID and therefore repeated."""
+    """A run that was repeated because it was INVALID."""
 
     rate_per_s: int
     reasons: Sequence[str]
@@ -30,7 +30,7 @@ class RepeatedRun(Stored):
 
 
 class Calibration(Stored):
-    """Of one machine."""
+    """The calibration of one machine."""
 
     scenario: str
     workload: str | None = None

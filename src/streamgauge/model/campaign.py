@@ -1,13 +1,13 @@
 """The files of campaigns other than capacity searches.
 
-``set.json`` of a set of repetitions, and ``reproduction.json``: what was run of a study, what came of it, and all that
-is needed to resume it.
+``set.json`` of a set of repetitions, and ``reproduction.json``: the experiments of a study, their results, and
+everything needed to resume it.
 
 Format history of ``reproduction.json``
 ---------------------------------------
 1   first; ``runs``, ``verdict``, ``settings`` and ``faults`` of an experiment, ``run``, ``p50_ms``, ``p99_ms``,
-    ``rate_output`` and ``interval`` of an attempt came later and may be missing; ``dimensions`` of an experiment came
-    in place of ``stage`` and ``variant``
+    ``rate_output`` and ``interval`` of an attempt were added later and may be missing; ``dimensions`` of an experiment
+    replaced ``stage`` and ``variant``
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ REPRODUCTION_FORMAT = 1
 
 
 class RepetitionSet(Stored):
-    """``set.json``: how many runs there are, and which of them is the median one."""
+    """``set.json``: the number of runs, and which of them is the median run."""
 
     format: int = SET_FORMAT
     runs: AtLeastOne
@@ -43,15 +43,15 @@ class Attempt(Stored):
     verdict: VerdictWord
     reasons: Sequence[str]
     p50_ms: Mapping[str, Number | None] = {}
-    """The median of each latency, by name."""
+    """The median of each kind of latency."""
     p99_ms: Mapping[str, Number | None] = {}
     rate_output: Number | None = None
     interval: Interval | None = None
-    """Of a search."""
+    """For a capacity search."""
 
 
 class ExperimentRow(Stored):
-    """One experiment on one engine, as far as it was run."""
+    """One experiment on one engine, with its attempts so far."""
 
     name: str
     scenario: str
@@ -65,9 +65,9 @@ class ExperimentRow(Stored):
     reason: str
     attempts: Sequence[Attempt]
     verdict: VerdictWord | None = None
-    """Over all its runs."""
+    """The verdict over all its runs."""
     directory: str | None
-    """Of the run that counts, which is the median one of several."""
+    """The directory of the run that counts: the median run if there are several."""
     summary: Summary | None
     capacity: Capacity | None
 
@@ -83,19 +83,19 @@ class Reproduction(Stored):
     seconds: Number = 0.0
     machine: MachineDescription = MachineDescription()
     streamgauge: str = ""
-    """Its version."""
+    """Version of streamgauge."""
     settings: Mapping[str, Any] = {}
     experiments: Sequence[ExperimentRow]
 
 
 def read_reproduction(path: Path) -> Reproduction:
-    """Raises UsageError when it is damaged or of another format, and FileNotFoundError."""
+    """Raises UsageError if it is damaged or of another format, and FileNotFoundError."""
     read_format(path, REPRODUCTION_FORMAT)
     return read(path, Reproduction, upgrade=_upgrade)
 
 
 def _upgrade(content: Content) -> Content:
-    """As it is written today. What is damaged is left as it is."""
+    """Convert to today's form. Damaged content is left unchanged."""
     rows = content.get("experiments")
     if not isinstance(rows, list):
         return content
@@ -103,7 +103,7 @@ def _upgrade(content: Content) -> Content:
 
 
 def _upgrade_row(row: Content) -> Content:
-    """Early files have one run of each experiment, and two dimensions as keys of their own."""
+    """Early files have one run per experiment, and two dimensions as separate keys."""
     attempts = row.get("attempts")
     last = attempts[-1] if isinstance(attempts, list) and attempts else None
     dimensions = {key: row[key] for key in ("stage", "variant") if key in row}

@@ -1,9 +1,9 @@
-"""``capacity.json``: what a capacity search, or a set of them, has found so far, and all that is needed to resume it.
+"""``capacity.json``: the results of a capacity search or a set of them so far, and everything needed to resume it.
 
 Format history
 --------------
-1   first; ``validated`` of a search and of a probe, ``rate`` of a probe and ``harder`` came later and may be missing;
-    ``script`` in the settings came in place of ``job``. A file with ``searches`` puts several searches together
+1   first; ``validated`` of a search and of a probe, ``rate`` of a probe and ``harder`` were added later and may be
+    missing; ``script`` in the settings replaced ``job``. A file with ``searches`` combines several searches
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ NAME = "capacity.json"
 SearchOutcome = Literal["found", "ceiling", "missed", "invalid"]
 Purpose = Literal["bracket", "bisect", "repeat", "confirm"]
 Interval = tuple[Number | None, Number | None]
-"""The best sustained value, and the nearest one that was not."""
+"""The best sustained value, and the nearest value that was not sustained."""
 
 
 def _with_script(settings: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -30,7 +30,7 @@ def _with_script(settings: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 Settings = Annotated[Mapping[str, Any], AfterValidator(_with_script)]
-"""What was asked for. Early files call the user's script ``job``."""
+"""The requested settings. Early files call the script ``job``."""
 
 
 class CapacityProbe(Stored):
@@ -42,7 +42,7 @@ class CapacityProbe(Stored):
     verdict: str
     reason: str
     weak: bool
-    """Judged by the point estimate, since the rule could not tell."""
+    """Judged by the point estimate, because the rule was inconclusive."""
     validated: bool | None = None
     seconds: Number
     seconds_saved: Number
@@ -60,7 +60,7 @@ class BestLatency(Stored):
 
 
 class Searched(Stored):
-    """What a search and a set of them have in common."""
+    """Shared by a search and a set of searches."""
 
     format: int = FORMAT
     scenario: str
@@ -69,9 +69,9 @@ class Searched(Stored):
     slo: Sequence[str]
     resolution: Number
     over: str
-    """What is searched, by its name; see search_axis.py."""
+    """The name of the searched value; see search_axis.py."""
     harder: Literal["more", "less"] | None = None
-    """Which way it becomes harder to sustain; None in files of early versions."""
+    """In which direction it becomes harder to sustain; None in early files."""
     unit: str
 
 
@@ -79,7 +79,7 @@ class Capacity(Searched):
     """One search."""
 
     outcome: SearchOutcome | None
-    """None while it is not finished."""
+    """None until the search is finished."""
     interval: Interval
     confirmed: bool
     validated: bool | None = None
@@ -93,7 +93,7 @@ class Capacity(Searched):
 
 
 class SearchRow(Stored):
-    """A search as its set lists it."""
+    """A search in the list of its set."""
 
     directory: str
     outcome: SearchOutcome | None
@@ -127,7 +127,7 @@ class CapacitySet(Searched):
 
 
 def read(path: Path) -> Capacity | CapacitySet:
-    """Raises UsageError when it is damaged or of another format, and FileNotFoundError."""
+    """Raises UsageError if it is damaged or of another format, and FileNotFoundError."""
     if "searches" in read_format(path, FORMAT):
         return parse(path, path.read_bytes(), CapacitySet)
     return parse(path, path.read_bytes(), Capacity)

@@ -1,4 +1,4 @@
-"""``streamgauge compare --json``: two measurements of the same thing against each other."""
+"""``streamgauge compare --json``: a comparison of two measurements of the same thing."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ class ComparedRuns(Stored):
 
 
 class ComparedSearches(Stored):
-    """One of the two sides, where capacities are compared."""
+    """One of the two sides of a comparison of capacities."""
 
     path: str
     engine: EngineDescription | None
-    """None where no probe was kept that tells."""
+    """None if no stored probe shows it."""
     searches: Sequence[str]
     values: Sequence[Number]
     """The best sustained value of each search."""
@@ -47,10 +47,10 @@ class Comparison(Stored):
     ratio: Number
     """B's cost divided by A's: above 1, B is worse."""
     interval: tuple[Number | None, Number | None]
-    """Of the ratio, 95 %; None where an end is not known."""
+    """95 % confidence interval of the ratio; None if an end is unknown."""
     seed: int
     runs_needed: AtLeastOne | None
-    """About how many runs or searches a side would decide; None where none would, or where these do."""
+    """About how many runs or searches per side would be decisive; None if no number would, or these already are."""
     notes: Sequence[str]
     a: ComparedRuns | ComparedSearches
     b: ComparedRuns | ComparedSearches

@@ -1,4 +1,4 @@
-"""What an engine gets to know (docs/reference/protocol.md)."""
+"""The job of an engine (docs/reference/protocol.md)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Job:
-    """What an engine gets to know; written to ``job.json`` (docs/reference/protocol.md)."""
+    """The description that an engine gets, as ``job.json`` (docs/reference/protocol.md)."""
 
     run: str
     workload: str
@@ -25,10 +25,10 @@ class Job:
     options: Mapping[str, Any]
     seed: int
     ports: Sequence[int] = ()
-    """As many free ports of 127.0.0.1 as the engine's traits ask for."""
+    """Free ports of 127.0.0.1, as many as the engine's traits require."""
     program: Sequence[str] = ()
     script: Mapping[str, str] | None = None
-    """The user's script: ``copy``, the file to run, and ``path``, where the user has it."""
+    """The user's script: ``copy`` is the file to run, ``path`` the original."""
 
     @property
     def file(self) -> Path:
@@ -36,7 +36,7 @@ class Job:
 
     @property
     def group(self) -> str:
-        """The consumer group of an engine that commits to the transport how far it has come."""
+        """The consumer group of an engine that commits its offsets to the transport."""
         return f"streamgauge.{self.run}"
 
     def as_json(self) -> dict[str, Any]:
@@ -49,7 +49,7 @@ class Job:
             "endpoints": dict(self.endpoints),
             "inputs": dict(self.inputs),
             "outputs": dict(self.outputs),
-            # The name that programs for a single output have known.
+            # For programs written before there could be several outputs.
             **({"output": next(iter(self.outputs.values()))} if len(self.outputs) == 1 else {}),
             "group": self.group,
             "partitions": self.partitions,

@@ -1,4 +1,4 @@
-"""What each kind of latency is called, by its key in ``summary.json``. Definitions: reference/measurement.md."""
+"""The name of each kind of latency, by its key in ``summary.json``. Definitions: reference/measurement.md."""
 
 from __future__ import annotations
 

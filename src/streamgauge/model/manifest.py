@@ -1,4 +1,4 @@
-"""``manifest.json``: what was asked for and what it ran on. Written before the load starts."""
+"""``manifest.json``: what was requested and what it ran on. Written before the load starts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Seconds = Annotated[float, at_least_zero(1e7)]
 
 
 class Load(Stored):
-    """The fields of ``LoadPlan``. Another one would change the load in a way that this version does not know."""
+    """The fields of ``LoadPlan``. Unknown fields are refused: they would change the load."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -46,7 +46,7 @@ class Load(Stored):
 
 
 class ScenarioUsed(Stored):
-    """The scenario with every value resolved, but for the engine and its options."""
+    """The scenario with every value resolved, without the engine and its options."""
 
     study: str
     name: str
@@ -69,7 +69,7 @@ class ScenarioUsed(Stored):
     """Early manifests call it ``job``."""
     faults: Sequence[Fault] = ()
     stage: str
-    """What the format has called the choice since before other scenarios had other words for it."""
+    """The chosen workload; the key dates from when every scenario chose a stage."""
 
 
 class EngineDescription(Stored):
@@ -86,7 +86,7 @@ class EngineDescription(Stored):
 
 
 class TransportDescription(Stored):
-    """Besides, whatever the transport itself needs to be attached to."""
+    """Also has whatever ``Transport.attach`` needs."""
 
     name: str
     own: bool
@@ -139,7 +139,7 @@ class ProcessDescription(Stored):
 
 class Environment(Stored):
     removed: Sequence[str] = ()
-    """Names of variables that were not passed on."""
+    """Names of variables that were removed."""
 
 
 class EvaluatorDescription(Stored):
@@ -162,24 +162,24 @@ class Manifest(Stored):
     environment: Environment = Environment()
     warnings: Sequence[str] = ()
     program: Sequence[str] | None = None
-    """Of the engine *command*; None where an early version did not write it."""
+    """The program of the engine *command*; None in early manifests."""
     evaluator: EvaluatorDescription = EvaluatorDescription()
     command: str
-    """For people: a run is repeated from the values."""
+    """For readers; a run is repeated from the values."""
     shared_cores: bool | None = None
-    """What early versions assumed; later ones look, and write what they saw into the outcome."""
+    """An assumption of early versions; later ones write an observation to the outcome."""
 
     @property
     def all_streams(self) -> tuple[Stream, ...]:
         return tuple(described.stream for described in self.streams)
 
     def group_of(self, role: str) -> str | None:
-        """Of the process with that role; None where the manifest names none."""
+        """The group of the process with that role; None if the manifest has none."""
         return next((process.group for process in self.processes if process.role == role), None)
 
 
 def upgrade(content: Content) -> Content:
-    """A manifest as it is written today. What is damaged is left as it is."""
+    """Convert a manifest to today's form. Damaged content is left unchanged."""
     scenario, engine = content.get("scenario"), content.get("engine")
     if isinstance(scenario, dict):
         content = {**content, "scenario": _with_workload(scenario)}
@@ -202,7 +202,7 @@ def _with_workload(scenario: dict[str, Any]) -> dict[str, Any]:
 
 
 def _with_batches(engine: dict[str, Any]) -> dict[str, Any]:
-    """Early manifests leave the engine's micro-batches to be guessed from its options."""
+    """In early manifests, micro-batches must be derived from the engine's options."""
     options = engine.get("options")
     if "micro_batches" in engine or not isinstance(options, dict):
         return engine

@@ -12,20 +12,20 @@ from streamgauge.stored import Count, Moment, Number, Stored
 
 
 class EndedProcess(Stored):
-    """A process that ended, or did not become usable, although nobody had asked it to end."""
+    """A process that exited unexpectedly or never became usable."""
 
     role: str
     group: str
     exit_code: int | None
-    """None where it did not become usable."""
+    """None if it never became usable."""
     message: str | None = None
     log_tail: str
 
 
 class FaultRecord(Stored):
-    """What became of a fault."""
+    """The outcome of a fault."""
 
-    model_config = ConfigDict(frozen=False)  # filled in while the fault is acted out
+    model_config = ConfigDict(frozen=False)  # filled in while the fault is injected
 
     fault: str
     verb: str
@@ -34,13 +34,13 @@ class FaultRecord(Stored):
     acted_ns: Moment | None
     """Just before the signal."""
     ended_ns: Moment | None
-    """When a killed process was seen gone, or a paused one was let go on."""
+    """When a killed process was gone, or a paused one was resumed."""
     took_effect: bool
     why_not: str | None
 
 
 class Outcome(Stored):
-    model_config = ConfigDict(frozen=False)  # filled in while the run goes on
+    model_config = ConfigDict(frozen=False)  # filled in during the run
 
     engine_start_ns: Moment | None = None
     """Just before the engine's first process was started."""
@@ -58,26 +58,26 @@ class Outcome(Stored):
     ends: Mapping[str, Mapping[str, Count]]
     """By stream and partition: what counts as input and output."""
     hidden: Count | None = None
-    """Places of the output behind a transaction that was open at the end; None where nobody looked."""
+    """Output offsets hidden by a transaction that was open at the end; None if not checked."""
     ended: Sequence[EndedProcess]
     load_error: str | None
     load_goes_first: bool = False
-    """Whether the system gave every load worker priority over the engine."""
+    """Whether every load worker had priority over the engine."""
     hopeless: str | None = None
-    """Why a referee stopped the run."""
+    """Why the run was stopped early."""
     hopeless_latency_ms: Number | None = None
     faults: Sequence[FaultRecord] = ()
-    """What became of each fault, in the order in which they were asked for."""
+    """The outcome of each fault, in the order of the request."""
     cores: Mapping[str, Sequence[int]] = {}
-    """The cores that the processes of each group were seen to be allowed."""
+    """The cores that the processes of each group were allowed to use."""
     shared_cores: bool | None = None
-    """Whether the engine shared cores with transport or load; None where that could not be seen."""
+    """Whether the engine shared cores with transport or load; None if unknown."""
     warnings: Sequence[str] = ()
-    """What else happened that a reader should know; none of it spoils the measurement for certain."""
+    """Other events worth knowing; none of them necessarily invalidates the measurement."""
 
     @classmethod
     def blank(cls) -> Outcome:
-        """Of a run in which nothing has happened yet."""
+        """The outcome of a run that has not started."""
         return cls(
             load_start_ns=None,
             measured_start_ns=None,
@@ -97,11 +97,11 @@ class Outcome(Stored):
 
     @property
     def looked_at_cores(self) -> bool:
-        """Earlier versions did not."""
+        """False for earlier versions, which did not."""
         return "shared_cores" in self.model_fields_set
 
     def begin_load(self, start_ns: int, load: LoadPlan) -> int:
-        """Set the moments that the plan has for a load that starts then; returns the start of the measured interval."""
+        """Set the planned times for a load that starts at ``start_ns``; returns the start of the measured interval."""
         self.load_start_ns = start_ns
         self.measured_start_ns = start_ns + round(load.warmup_s * NS_PER_S)
         self.measured_end_ns = self.measured_start_ns + round(load.measured_s * NS_PER_S)

@@ -1,4 +1,4 @@
-"""What is to be started, when it is usable, and how it is stopped."""
+"""What to start, when it is usable, and how to stop it."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from typing import Final, Literal
 
 Group = Literal["engine", "broker", "load", "evaluate"]
 TRANSPORT_GROUP: Final = "broker"
-"""The group of the transport's servers, by the name that the files of a run have for it."""
+"""The group of the transport's servers, as named in the files of a run."""
 
 
 @dataclass(frozen=True)
 class Ready:
     """The event that makes a started process *usable*.
 
-    ``event``: the process prints a JSON line with that ``event`` on stdout; ``log``: a line that matches the
-    regular expression; ``port``: ``host:port`` accepts a connection; ``http``: the URL answers 200; ``file``: the
-    file exists and is not empty; ``started``: nothing to wait for.
+    ``event``: the process prints a JSON line with that ``event`` on stdout; ``log``: a log line matches the regular
+    expression; ``port``: ``host:port`` accepts a connection; ``http``: the URL answers 200; ``file``: the file exists
+    and is not empty; ``started``: nothing to wait for.
     """
 
     kind: Literal["started", "event", "log", "port", "http", "file"] = "started"
@@ -33,17 +33,17 @@ class Stop:
     kind: Literal["terminate", "stdin"] = "terminate"
     grace_s: float = 15.0
     exit_codes: tuple[int, ...] = (0,)
-    """With one of which it then ends; 143 where the signal itself ends it, as with a JVM that does not mind it."""
+    """The exit codes of a clean stop; 143 if the signal itself ends it, as with a JVM without a handler."""
 
 
 @dataclass(frozen=True)
 class ProcessSpec:
-    """One process to start. ``role`` is unique in a run; ``group`` is what its resources are added up under.
+    """One process to start. ``role`` is unique in a run; resource usage is summed by ``group``.
 
-    ``files`` (path → text) are written with mode 0600 before the start. ``once`` marks a process that is meant to
-    end by itself with code 0 before the next one starts (formatting, submitting). ``watches`` marks one that only
-    looks at the system under test from outside: no fault of it is a fault of the system. ``keeps_environment`` marks
-    a program of the user's own, which gets the environment as it is; for others see ``streamgauge.environment``.
+    ``files`` (path → text) are written with mode 0600 before the start. ``once`` marks a process that must end with
+    code 0 before the next one starts (formatting, submitting). ``watches`` marks a process that only observes the
+    system under test: its failure is not a failure of the system. ``keeps_environment`` marks a user's program, which
+    gets the environment unchanged; for others see ``streamgauge.environment``.
     """
 
     role: str

@@ -1,4 +1,4 @@
-"""The verdict on a measurement, and what makes a result right."""
+"""The verdict on a measurement, and what makes a result correct."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Verdict(Enum):
 
 
 class ResultKind(Enum):
-    """What makes a result right, and which inputs it answers (docs/reference/workloads.md)."""
+    """What makes a result correct, and which inputs it covers (docs/reference/workloads.md)."""
 
     ONE_TO_ONE = "one-to-one"
     """Each record has one result."""
@@ -25,9 +25,9 @@ class ResultKind(Enum):
     RUNNING = "running"
     """Each result of a key covers more records than the one before."""
     NONE = "none"
-    """There are no results: everything is to be consumed."""
+    """There are no results: every record must be consumed."""
 
     @property
     def stateful(self) -> bool:
-        """Whether a result needs more than one record, so that an engine must remember some."""
+        """Whether a result needs more than one record, so that an engine must keep state."""
         return self in (ResultKind.FINAL_PER_KEY, ResultKind.RUNNING)

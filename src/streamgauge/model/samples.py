@@ -12,7 +12,7 @@ from streamgauge.stored import Count, Moment, Number, Stored
 
 class Sample(Stored):
     kind: ClassVar[str]
-    """The name of its file."""
+    """The name of the file."""
 
     t_ns: Moment
 
@@ -59,7 +59,7 @@ class PositionsSample(Sample):
     consumed: Count | None
     sent: Count | None = None
     lag: Number | None = None
-    """Records that waited for the engine, on average since the sample before."""
+    """Records waiting for the engine, on average since the previous sample."""
 
 
 class VisibleSample(Sample):

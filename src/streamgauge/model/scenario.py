@@ -1,4 +1,4 @@
-"""What is to be run, with every value resolved."""
+"""What to run, with every value resolved."""
 
 from __future__ import annotations
 
@@ -10,25 +10,27 @@ from typing import Any, Literal
 from streamgauge.shapes import LoadPlan
 
 QUEUE_RECORDS_MAX = 3_000_000
-"""Records that the sending client may hold back: about a gigabyte."""
+"""Maximum records queued in the sending client: about a gigabyte."""
 QUEUE_S = 10
-"""Up to that many, its queue holds this much load, for a transport that stalls, beside the longest planned pause."""
+"""Up to that limit, the queue holds this many seconds of load for a transport that stalls, plus the longest planned
+pause."""
 
 QUIET_S = 5.0
-"""An engine that publishes nothing for so long (``quiet_s`` of a scenario), and for so many triggers, is quiet."""
+"""An engine counts as quiet after publishing nothing for this long (``quiet_s`` of a scenario) and this many
+triggers."""
 QUIET_TRIGGERS = 3
 
 
 @dataclass(frozen=True)
 class Script:
-    """A user's own PySpark query, in the place of the workload (docs/tutorial/own-script.md)."""
+    """A user's PySpark query that replaces the workload (docs/tutorial/own-script.md)."""
 
     path: str
     sha256: str
     key: tuple[str, ...] = ()
-    """The columns that tell the rows of its reference answer apart; empty: it has none, so nothing is checked."""
+    """The columns that identify a row of its reference answer; empty if it has none, so nothing is checked."""
     settles_s: float = 0.0
-    """Seconds of load that must follow a result's last input before the result is sure to be out."""
+    """Seconds of load after a result's last input until the result is certain to be published."""
 
     @property
     def name(self) -> str:
@@ -37,13 +39,13 @@ class Script:
 
 @dataclass(frozen=True)
 class Fault:
-    """What is done to one process of a run, and when in the measured interval (docs/howto/faults.md)."""
+    """A fault to inject into one process of a run at a given time of the measured interval (docs/howto/faults.md)."""
 
     verb: Literal["kill", "pause"]
     role: str
     at: float
     unit: Literal["%", "s"]
-    """Of ``at``: per cent of the measured interval, or seconds since its start."""
+    """Unit of ``at``: per cent of the measured interval, or seconds since its start."""
     for_s: float = 0.0
     """How long a pause lasts."""
 
@@ -57,7 +59,7 @@ class Fault:
 
 @dataclass(frozen=True)
 class Scenario:
-    """What is to be run, with every value resolved."""
+    """What to run, with every value resolved."""
 
     study: str
     name: str
@@ -65,9 +67,9 @@ class Scenario:
     title: str
     workload: str
     choice: str
-    """What the scenario calls the choice of its workload: *stage*, *program*."""
+    """The scenario's name for the choice of a workload: *stage*, *program*."""
     chosen: str
-    """What was chosen, by the scenario's own name for it."""
+    """The chosen workload, by the scenario's name for it."""
     engine: str
     engine_options: Mapping[str, Any]
     load: LoadPlan
@@ -82,9 +84,9 @@ class Scenario:
     """Load workers that share the plan."""
     slo: tuple[str, ...] = ()
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    """Of the workload."""
+    """Parameters of the workload."""
     scaled: Mapping[str, tuple[Any, Any]] = field(default_factory=dict)
-    """Values that differ from the paper's: here, and there."""
+    """Values that differ from the paper: (here, paper)."""
     script: Script | None = None
-    """The user's, which takes the place of the workload."""
+    """A user's script that replaces the workload."""
     faults: tuple[Fault, ...] = ()

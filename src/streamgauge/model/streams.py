@@ -1,4 +1,4 @@
-"""The streams of a run, and how far they have come."""
+"""The streams of a run and their positions."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ class InputStream:
 
     name: str
     share: float = 1.0
-    """Of the load; those of all inputs add up to 1."""
+    """Share of the load; the shares of all inputs add up to 1."""
 
 
 @dataclass(frozen=True)
 class Stream:
-    """One stream of a run: a named place of the transport, in partitions."""
+    """One stream of a run, divided into partitions."""
 
     name: str
     address: str
-    """What the transport calls it."""
+    """Its name in the transport."""
     partitions: int
     role: Literal["input", "output"]
 
 
 def numbered_ends(outputs: Sequence[Stream], ends: Mapping[str, Mapping[int, int]]) -> dict[int, int]:
-    """The ends of all partitions of several outputs, numbered through: those of the second follow the first's."""
+    """The end offsets of all partitions of several outputs, numbered consecutively across the outputs."""
     numbered: dict[int, int] = {}
     first = 0
     for stream in outputs:
@@ -39,10 +39,10 @@ def numbered_ends(outputs: Sequence[Stream], ends: Mapping[str, Mapping[int, int
 
 @dataclass(frozen=True)
 class Positions:
-    """Records appended to each stream. For the live view and the end of the drain only."""
+    """Records appended to each stream. Only for the live view and the end of the drain."""
 
     appended: Mapping[str, int]
     consumed: int | None = None
-    """Records of the inputs that a consumer group has committed; None where that is not known."""
+    """Input records that a consumer group has committed; None if unknown."""
     ends: Mapping[str, Mapping[int, int]] = field(default_factory=dict)
-    """The end of each partition, by stream."""
+    """The end offset of each partition, by stream."""

@@ -1,4 +1,4 @@
-"""``summary.json``: what a run showed (docs/reference/summary.md)."""
+"""``summary.json``: the results of a run (docs/reference/summary.md)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class ScriptUsed(Stored):
     name: str
     sha256: str
     reference: str | None = None
-    """The sha256 of the file whose reference the answers were checked against."""
+    """The sha256 of the file with the reference that results were checked against."""
 
 
 class Rates(Stored):
@@ -63,7 +63,7 @@ class Trend(Stored):
 
 
 class OneBurst(Stored):
-    """Of a periodic load."""
+    """One burst of a periodic load."""
 
     start_s: Number
     width_ms: Number | None = None
@@ -75,7 +75,7 @@ class OneBurst(Stored):
 
 
 class BurstFigures(Stored):
-    """Of a single burst the first three below ``kind``, of periodic ones the others."""
+    """A single burst has the first three fields after ``kind``, periodic bursts the others."""
 
     kind: Literal["single", "periodic"]
     records: Number | None = None
@@ -94,7 +94,7 @@ class ClockFigures(Stored):
 
 class SloResult(Stored):
     run: str | None = None
-    """In a set of runs: which of them."""
+    """In a set of runs: the run."""
     slo: str
     value: Number | None
     at_least: Number | None = None
@@ -104,7 +104,7 @@ class SloResult(Stored):
 
 
 class FaultFigures(Stored):
-    """How a run took one of its faults."""
+    """How a run recovered from a fault."""
 
     fault: str
     verb: str
@@ -157,10 +157,10 @@ class Summary(Stored):
     profile: str = ""
     engine: EngineUsed
     script: ScriptUsed | None = Field(None, validation_alias=AliasChoices("script", "job"))
-    """Early summaries call it ``job``."""
+    """``job`` in early summaries."""
     verdict: VerdictWord
     validated: bool | None = None
-    """False: the script has no reference. None in files of versions without scripts."""
+    """False if the script has no reference. None in files of versions without scripts."""
     state: State | None
     state_reason: str | None = None
     sustained: bool | None
@@ -170,7 +170,7 @@ class Summary(Stored):
     warnings: Sequence[str]
     results: Figures
     latency_ms: Mapping[str, Figures | None]
-    """By kind: count, missing, percentiles and their lower bounds (``p99_at_least``)."""
+    """By kind of latency: count, missing, percentiles and their lower bounds (``p99_at_least``)."""
     rate_per_s: Rates
     generator: GeneratorFigures | None
     backlog: Backlog | None
@@ -187,11 +187,11 @@ class Summary(Stored):
     faults: Sequence[FaultFigures] = ()
     processing: Mapping[str, Number | None] = {}
     interval: MedianInterval | None = None
-    """Of a set of runs, as is ``repeated``."""
+    """Only in a set of runs, like ``repeated``."""
     repeated: Sequence[str] = ()
 
     def latency(self, kind: str) -> Figures:
-        """Empty where the run has none of that kind."""
+        """Empty if the run has no latency of that kind."""
         return self.latency_ms.get(kind) or {}
 
     def percentile_ms(self, kind: str, name: str) -> float | None:

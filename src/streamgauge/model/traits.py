@@ -11,7 +11,7 @@ Delivery = Literal["exactly-once", "at-least-once", "at-most-once"]
 
 @dataclass(frozen=True)
 class Limit:
-    """A combination of options with which an engine does not run some workloads, and the engine's own reason."""
+    """A combination of options with which an engine does not run some workloads, and the reason."""
 
     workloads: frozenset[str]
     options: Mapping[str, Any]
@@ -28,44 +28,44 @@ class Traits:
     workloads: frozenset[str]
     delivery: Delivery
     gaps: Mapping[str, str] = field(default_factory=dict)
-    """Workloads that the engine does not run, each with its reason."""
+    """Workloads that the engine does not run, with the reason."""
     limits: tuple[Limit, ...] = ()
-    """Workloads that it runs, but not with every option."""
+    """Workloads that it does not run with some options."""
     needs_java: bool = True
     jar_groups: tuple[str, ...] = ()
     extras: Mapping[str, str] = field(default_factory=dict)
-    """Python packages that it needs beyond streamgauge's own, each with the extra that installs it."""
+    """Additional Python packages that it needs, with the extra that installs each."""
     ports: int = 0
-    """Free ports that its plan needs."""
+    """Number of free ports that its plan needs."""
     transactional: bool = False
-    """With exactly-once delivery (option ``delivery``) its results become visible when a transaction commits."""
+    """With exactly-once delivery (option ``delivery``), results become visible when a transaction commits."""
     recounts_after_failure: bool = False
-    """With at-least-once delivery, an input that is read again after a failure may change its state a second time."""
+    """With at-least-once delivery, an input replayed after a failure may change the state twice."""
     commits_offsets: bool = False
-    """It commits how far it has read, under the job's consumer group."""
+    """It commits its offsets under the job's consumer group."""
     batch_limit: str = ""
-    """The option that limits how many records a micro-batch takes of a stream; 0 there: no limit."""
+    """The option that limits the records per micro-batch and stream; its value 0 means unlimited."""
     needs_program: bool = False
-    """The user's own program is given on the command line, after ``--``."""
+    """It runs a user's program, given on the command line after ``--``."""
     takes_script: bool = False
     """It runs a user's script (``--script``)."""
     memory_mb: int = 256
-    """What its processes need besides a heap (option ``heap_mb``)."""
+    """Memory of its processes besides the heap (option ``heap_mb``)."""
 
     def delivery_with(self, options: Mapping[str, Any]) -> Delivery:
-        """What is promised with these options."""
+        """The delivery guarantee with these options."""
         delivery: Delivery = options.get("delivery", self.delivery)
         return delivery
 
     def is_transactional(self, options: Mapping[str, Any]) -> bool:
-        """Whether, with these options, results can be read only once their transaction has been committed."""
+        """Whether, with these options, results can be read only after their transaction has committed."""
         return self.transactional and self.delivery_with(options) == "exactly-once"
 
     def recounts_with(self, options: Mapping[str, Any]) -> bool:
-        """Whether, with these options, results may be wrong after a failure because an input was counted twice."""
+        """Whether, with these options, results may be wrong after a failure because inputs were counted twice."""
         declared = options.get("recounts_after_failure", self.recounts_after_failure)
         return bool(declared) and self.delivery_with(options) == "at-least-once"
 
     def may_hide_results(self, options: Mapping[str, Any]) -> bool:
-        """As ``is_transactional``, or nobody knows: a program of the user's may write in transactions unasked."""
+        """Like ``is_transactional``, but also true for a user's program, which may use transactions undeclared."""
         return self.is_transactional(options) or self.needs_program

@@ -1,1 +1,1 @@
-"""Starts, watches, stops and cleans up processes: the one place that does."""
+"""Starts, watches, stops and cleans up processes. No other package does."""

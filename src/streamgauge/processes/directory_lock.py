@@ -1,7 +1,7 @@
-"""One command at a time writes to a directory: a lock that ends with the process that holds it, however it ends.
+"""Lets one command at a time write to a directory: a lock that is released when its process ends, however it ends.
 
-The lock is a file in the state directory, named after the directory that it stands for, so that a directory can be
-locked before it exists, and nothing is left in a finished one.
+The lock is a file in the state directory, named after the locked directory. So a directory can be locked before it
+exists, and nothing is left in it afterwards.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from streamgauge.errors import EnvironmentProblem, UsageError
 
 @contextmanager
 def hold(directory: Path) -> Iterator[None]:
-    """Raises UsageError when another command holds the directory, EnvironmentProblem when it cannot be locked."""
+    """Raises UsageError if another command holds the lock, EnvironmentProblem if the directory cannot be locked."""
     resolved = directory.resolve()
     path = dirs.state_dir() / "locks" / f"{hashlib.sha256(os.fsencode(resolved)).hexdigest()[:32]}.lock"
     try:
@@ -28,18 +28,18 @@ def hold(directory: Path) -> Iterator[None]:
         os.pwrite(handle, f"{os.getpid()} {resolved}\n".encode(errors="surrogateescape"), 0)
     except OSError as problem:
         raise EnvironmentProblem(
-            "cannot lock a directory", where=problem.filename or path, got=problem.strerror
+            "cannot lock the directory", where=problem.filename or path, got=problem.strerror
         ) from None
     try:
         yield
     finally:
-        # While it is still held: whoever opened it before sees in `_acquire` that it is not the lock any more.
+        # While the lock is still held: a process that has opened the file notices in `_acquire` that it is gone.
         path.unlink(missing_ok=True)
         os.close(handle)
 
 
 def remove_stale() -> None:
-    """Remove the files of locks whose holders were killed."""
+    """Remove the lock files of killed commands."""
     for path in (dirs.state_dir() / "locks").glob("*.lock"):
         with suppress(OSError):
             handle = os.open(path, os.O_RDWR)
@@ -65,7 +65,7 @@ def _acquire(path: Path, directory: Path) -> int:
                 where=directory,
                 got=f"process {holder or 'unknown'} holds it",
                 expected="one command at a time",
-                hint="another --out, or wait until that command has ended",
+                hint="choose another --out, or wait until that command has ended",
             ) from None
         if _is_still_there(handle, path):
             return handle
@@ -73,7 +73,7 @@ def _acquire(path: Path, directory: Path) -> int:
 
 
 def _is_still_there(handle: int, path: Path) -> bool:
-    """Not when its last holder removed it between our opening and locking it."""
+    """False if its last holder removed it after we opened and before we locked it."""
     try:
         return os.path.samestat(os.fstat(handle), path.stat())
     except FileNotFoundError:

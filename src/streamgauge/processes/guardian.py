@@ -1,8 +1,8 @@
-"""Ends what a run started when the run itself cannot: ``python -m streamgauge.processes.guardian JOURNAL``.
+"""Ends the processes of a run if the run itself cannot: ``python -m streamgauge.processes.guardian JOURNAL``.
 
-Its standard input is a pipe that only the command line can write to. End of file means that the command line
-is gone, however it ended. A journal that is still there then lists what is left to end; after a clean end
-there is none. It starts before every other process of a run, so it imports little.
+Its standard input is a pipe that only the command line can write to. End of file means that the command line is gone,
+however it ended. If the journal still exists then, it lists what is left to end; a clean exit removes it. The guardian
+starts before every other process of a run, so it imports little.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _START_S = 30.0
 
 @dataclass(frozen=True)
 class CleanedUp:
-    """What had been left of a run. ``stuck`` is what could not be ended; then its journal stays."""
+    """What was cleaned up of a run. If processes could not be ended (``stuck``), the journal is kept."""
 
     ended: int
     removed: list[Path]
@@ -50,7 +50,7 @@ def clean_up(journal: Path, record: Record) -> CleanedUp:
 
 
 def remove_work_dir(path: Path) -> bool:
-    """Whether there was something to remove. Only ever a directory that a supervisor made."""
+    """Whether there was something to remove. Only removes directories that a supervisor created."""
     if not path.name.startswith(WORK_DIR_PREFIX) or path.is_symlink() or not path.is_dir():
         return False
     shutil.rmtree(path, ignore_errors=True)
@@ -58,7 +58,7 @@ def remove_work_dir(path: Path) -> bool:
 
 
 def start(journal: Path) -> subprocess.Popen[bytes]:
-    """Start a guardian and return when it watches. Raises EnvironmentProblem."""
+    """Start a guardian and return when it is watching. Raises EnvironmentProblem."""
     env = {name: value for name, value in environment.chosen().items() if name != reaping.TOKEN_VARIABLE}
     process = subprocess.Popen(
         [sys.executable, "-P", "-m", __name__, str(journal)],
@@ -83,7 +83,7 @@ def start(journal: Path) -> subprocess.Popen[bytes]:
 
 
 def release(process: subprocess.Popen[bytes]) -> None:
-    """Let the guardian see the end of its input; it does what is left to do and ends."""
+    """Close the guardian's input; it cleans up what is left and exits."""
     assert process.stdin is not None
     process.stdin.close()
     with contextlib.suppress(subprocess.TimeoutExpired):
@@ -97,7 +97,7 @@ def main(journal: Path) -> None:
     while os.read(sys.stdin.fileno(), 4096):
         pass
     record = read_journal(journal)
-    # The journal of another run that has taken this name is not ours to act on.
+    # Not the journal of another run that has reused the name.
     if record is not None and record.guardian == proctable.identity(os.getpid()):
         clean_up(journal, record)
 

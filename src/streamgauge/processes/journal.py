@@ -1,8 +1,8 @@
-"""The journal of one run: what was started, so that it can be ended even when the run itself is dead.
+"""The journal of one run: what was started, so that it can be ended even if the run itself is dead.
 
-One JSON object a line: the header (run, host, boot, namespace, the processes of the command line and its guardian),
-then ``work_dir`` for each directory, ``intent`` before each start and ``started`` after it, ``guardian`` for one that
-took the place of another.
+One JSON object per line: the header (run, host, boot, namespace, the processes of the command line and its guardian),
+then ``work_dir`` for each directory, ``intent`` before each start and ``started`` after it, ``guardian`` for a
+replacement guardian.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def journal_dir() -> Path:
 
 
 def journals() -> list[Path]:
-    """Every journal there is, oldest name first."""
+    """All journals, oldest name first."""
     return sorted(journal_dir().glob("*.jsonl"))
 
 
@@ -34,7 +34,7 @@ class Journal:
     """Writes one journal; each line is on disk before the call returns. Raises OSError."""
 
     def __init__(self, path: Path, run: str, guardian: Identity) -> None:
-        """Make it, together with its header, so that nobody ever reads a journal without one."""
+        """Create it together with its header, so that no reader ever sees a journal without one."""
         own = proctable.identity(os.getpid())
         assert own is not None
         self.path = path
@@ -71,7 +71,7 @@ class Journal:
         self._append({"guardian": _as_json(process)})
 
     def remove(self) -> None:
-        """The clean end: nothing is left to be ended."""
+        """Remove it after a clean exit: nothing is left to end."""
         self.path.unlink(missing_ok=True)
         self.close()
 
@@ -79,7 +79,7 @@ class Journal:
         os.close(self._handle)
 
     def _append(self, line: dict[str, Any]) -> None:
-        # The line end comes first too: after a line that a full disk cut short, the next one stays readable.
+        # With a newline before it too: after a line truncated by a full disk, the next one stays readable.
         data = b"\n" + json.dumps(line).encode() + b"\n"
         if os.write(self._handle, data) != len(data):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self.path))
@@ -88,7 +88,7 @@ class Journal:
 
 @dataclass
 class Record:
-    """What a journal says."""
+    """The content of a journal."""
 
     run: str
     host: str
@@ -96,14 +96,14 @@ class Record:
     cli: Identity
     guardian: Identity
     namespace: str = ""
-    """In which the process numbers mean something; empty where the system, or an older journal, does not tell."""
+    """The PID namespace; empty if unknown (other systems, older journals)."""
     work_dirs: list[Path] = field(default_factory=list)
     tokens: set[str] = field(default_factory=set)
     leaders: list[Identity] = field(default_factory=list)
 
 
 def read_journal(path: Path) -> Record | None:
-    """None when there is no such journal or no header in it. Lines that were cut short are left out."""
+    """None if the journal does not exist or has no header. Truncated lines are skipped."""
     try:
         header, *rest = _lines(path)
         record = Record(

@@ -1,4 +1,4 @@
-"""Other runs on this machine, by their journals: those that are active, and what killed ones left behind."""
+"""Other runs on this machine, found by their journals: active ones, and the remains of killed ones."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from streamgauge.processes.journal import Record, journals, read_journal
 from streamgauge.processes.proctable import Identity
 
 GUARDIAN_S = 20.0
-"""How long a guardian is waited for that is cleaning up: it gives processes 2 s to end, and kills for 10 s."""
+"""Time limit for a guardian to clean up: it gives processes 2 s to end, and tries to kill them for 10 s."""
 
 _reported: set[Path] = set()
-"""Journals that cannot be acted upon, each of which is named once."""
+"""Journals that cannot be acted on; each is reported once."""
 
 
 @dataclass(frozen=True)
 class Leftover:
-    """A journal of another command. *ending*: its guardian is cleaning up. *dead*: nobody is left to clean up."""
+    """A journal of another command. *ending*: its guardian is cleaning up. *dead*: its guardian is gone too."""
 
     path: Path
     record: Record | None
@@ -33,7 +33,7 @@ class Leftover:
     @property
     def text(self) -> str:
         if self.record is None:
-            return f"{self.path} is no journal of this version"
+            return f"{self.path} is not a journal that this version can read"
         run, cli, guardian = self.record.run, self.record.cli, self.record.guardian
         where = "machine" if self.record.host != platform.node() else "other container on"
         return {
@@ -48,13 +48,13 @@ class Leftover:
         done = clean_up(self.path, self.record)
         if done.stuck:
             numbers = ", ".join(map(str, done.stuck))
-            return f"not clean: {self.record.run}: processes {numbers} do not end; try again later"
+            return f"not clean: {self.record.run}: cannot end processes {numbers}; try again later"
         removed = "".join(f", removed {directory}" for directory in done.removed)
         return f"cleaned: {self.record.run}: ended {done.ended} processes{removed}"
 
 
 def survey() -> list[Leftover]:
-    """The journals of all commands but this one."""
+    """The journals of all other commands."""
     leftovers = []
     own = proctable.identity(os.getpid())
     for path in journals():
@@ -80,7 +80,7 @@ def _state(record: Record | None) -> Literal["unreadable", "elsewhere", "active"
 
 
 def clear(say: Callable[[str], None], warn: Callable[[str], None]) -> None:
-    """Clean up after killed runs, before anything is measured; name what cannot be cleaned up.
+    """Clean up after killed runs before measuring; report what cannot be cleaned up.
 
     Active runs are not touched.
     """
@@ -101,7 +101,7 @@ def clear(say: Callable[[str], None], warn: Callable[[str], None]) -> None:
 
 
 def interference(warn: Callable[[str], None] = lambda text: None) -> dict[Identity, Notice]:
-    """What may disturb a measurement now: active commands and what is left of killed ones, a sentence for each."""
+    """What may disturb a measurement now: a notice for each active command and each killed run with live processes."""
     names: dict[Identity, list[str]] = {}
     warnings: dict[Identity, Notice] = {}
     for leftover in survey():
@@ -122,5 +122,5 @@ def interference(warn: Callable[[str], None] = lambda text: None) -> dict[Identi
 
 
 def newcomers(known: Container[Identity]) -> list[Notice]:
-    """``interference`` by commands that were not there yet when ``known`` was asked for."""
+    """``interference`` by commands that are not in ``known``."""
     return [text for cli, text in interference().items() if cli not in known]

@@ -15,7 +15,7 @@ _handed_out: set[int] = set()
 
 
 def free_ports(count: int) -> tuple[int, ...]:
-    """Different ports of 127.0.0.1 that nobody listens on. This process never gets one of them twice."""
+    """Distinct free ports of 127.0.0.1. A process never gets the same port twice."""
     return tuple(free_port() for _ in range(count))
 
 
@@ -30,21 +30,21 @@ def free_port() -> int:
 
 
 def check_bound(run: RunDir, processes: Iterable[ProcessSpec], ports: Iterable[int], problem: StreamgaugeError) -> None:
-    """Raises PortTaken where their logs say that this is why a process did not start: not its own failure."""
+    """Raises PortTaken if the logs show that a process failed to start because its port was in use."""
     if port := refused_port((run.log(spec.role) for spec in processes), ports):
         raise PortTaken(
-            "another program took a port of this run",
+            "a port of this run is in use by another program",
             where=f"127.0.0.1:{port}",
-            got=f"{problem.what}: it could not bind the port",
-            hint="the same command again",
+            got=f"{problem.what}: cannot bind the port",
+            hint="run the same command again",
             log_tail=problem.log_tail,
         ) from None
 
 
 def refused_port(logs: Iterable[Path], ports: Iterable[int]) -> int | None:
-    """The port among these that a process could not bind, as one of the logs says; None when no log does.
+    """The port that a process could not bind according to its log; None if no log mentions one.
 
-    A port is free when it is chosen, but another program may take it before the process that it was chosen for.
+    A port is free when it is chosen, but another program may take it before the process starts.
     """
     numbers = "|".join(map(str, ports))
     # "failed to bind to 127.0.0.1:PORT", "BindException: Could not start … in port range PORT".

@@ -19,7 +19,7 @@ from streamgauge.processes.proctable import Identity
 
 OnEvent = Callable[[str, dict[str, Any]], None]
 
-_LAST_WORDS_S = 1.0
+_REMAINING_OUTPUT_S = 1.0
 _LONGEST_LINE_BYTES = 1024 * 1024
 _KEPT_EVENTS = 1000
 _TAIL_LINES = 15
@@ -30,15 +30,15 @@ _TAIL_LINE_CHARS = 400
 class Running:
     """A started process.
 
-    ``asked_to_end``: it was asked while it ran, so its end is no failure. ``ends_itself``: an end with code 0
-    is none either, because it is meant to or has said ``done``; a system under test has no business to be done.
-    ``stopped``: nothing of it is left.
+    ``asked_to_end``: it was asked to end while it ran, so its end is not a failure. ``ends_itself``: exit code 0 is not
+    a failure either, because the process is meant to end or has emitted ``done`` (which an engine must not).
+    ``stopped``: it and its descendants are gone.
     """
 
     def __init__(
         self, spec: ProcessSpec, log: Path, env: Mapping[str, str], token: str, on_event: OnEvent | None
     ) -> None:
-        """Starts it in a session of its own. Raises OSError."""
+        """Start it in a new session. Raises OSError."""
         self.spec = spec
         self.log = log
         self.token = token
@@ -47,14 +47,14 @@ class Running:
         self.ends_itself = spec.once
         self.failure: str | None = None
         self.users_mistake = False
-        """Whether the cause of its failure was given by the user, who can fix it."""
+        """Whether its failure is a usage error."""
         self.callback_problem: BaseException | None = None
         self._on_event = on_event
-        self._last_words_awaited = False
+        self._remaining_output_awaited = False
         self._events: dict[str, deque[dict[str, Any]]] = defaultdict(lambda: deque(maxlen=_KEPT_EVENTS))
         self._changed = threading.Condition()
         log.parent.mkdir(parents=True, exist_ok=True)
-        # Two writers, the process itself (stderr) and our reader of its stdout: each write goes to the end.
+        # Two writers append: the process itself (stderr) and our reader of its stdout.
         self._log_handle = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         self.log_start = os.fstat(self._log_handle).st_size
         try:
@@ -71,7 +71,7 @@ class Running:
             os.close(self._log_handle)
             raise
         self.pid = self._popen.pid
-        # Not waited for yet, so it is still in the process table even if it has ended.
+        # Not reaped yet, so it is still in the process table even if it has ended.
         self.identity: Identity = proctable.identity(self.pid) or Identity(self.pid, 0.0)
         self._reader = threading.Thread(target=self._read_stdout, name=f"stdout of {spec.role}", daemon=True)
         self._reader.start()
@@ -86,17 +86,17 @@ class Running:
 
     @property
     def exit_code(self) -> int | None:
-        """None while it runs; 128 + number when a signal ended it, as a shell says it."""
+        """None while it runs; 128 + number if a signal ended it, as in a shell."""
         code = self._popen.poll()
         return 128 - code if code is not None and code < 0 else code
 
     @property
     def failed_by_itself(self) -> bool:
-        """Whether it ended although nobody had asked it to."""
+        """Whether it exited unexpectedly."""
         code = self.exit_code
         if code is None or self.asked_to_end:
             return False
-        self.await_last_words()
+        self.await_remaining_output()
         return not (self.ends_itself and code == 0)
 
     def describe_end(self) -> str:
@@ -125,19 +125,19 @@ class Running:
         with self._changed:
             return bool(self._events[name])
 
-    def await_news(self, timeout_s: float) -> None:
-        """Return when an event comes in, the output ends or the time is over."""
+    def await_event(self, timeout_s: float) -> None:
+        """Return on an event, at the end of the output, or after ``timeout_s``."""
         with self._changed:
             self._changed.wait(timeout_s)
 
-    def await_last_words(self) -> None:
-        """After its end: let what it wrote come in. Not for long: a descendant may hold the pipe open."""
-        if not self._last_words_awaited:
-            self._last_words_awaited = True
-            self._reader.join(_LAST_WORDS_S)
+    def await_remaining_output(self) -> None:
+        """After its end: read its remaining output. Not for long: a descendant may hold the pipe open."""
+        if not self._remaining_output_awaited:
+            self._remaining_output_awaited = True
+            self._reader.join(_REMAINING_OUTPUT_S)
 
     def send(self, line: str) -> None:
-        """Raises OSError when it no longer listens. What failed before this line is not about it."""
+        """Raises OSError if it no longer reads. Clears ``failure``, which belongs to an earlier request."""
         with self._changed:
             self.failure = None
         assert self._popen.stdin is not None
@@ -149,12 +149,12 @@ class Running:
             self._popen.stdin.close()
 
     def close(self) -> None:
-        """After its end: give back the handles."""
+        """After its end: release the handles."""
         self.close_stdin()
-        self.await_last_words()
+        self.await_remaining_output()
 
     def log_tail(self) -> str:
-        """The last lines it wrote, in this start."""
+        """The last lines that this start wrote."""
         try:
             with self.log.open("rb") as file:
                 size = os.fstat(file.fileno()).st_size
@@ -165,7 +165,7 @@ class Running:
         return "\n".join(line[:_TAIL_LINE_CHARS] for line in text.splitlines()[-_TAIL_LINES:])
 
     def _read_stdout(self) -> None:
-        """Reads on whatever happens: a process whose pipe is full would hang."""
+        """Keeps reading whatever happens: a process whose pipe is full would hang."""
         assert self._popen.stdout is not None
         try:
             with self._popen.stdout as raw, open(raw.fileno(), "rb", closefd=False) as lines:

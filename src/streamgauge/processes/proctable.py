@@ -1,4 +1,4 @@
-"""What the system says about processes. Linux is read from ``/proc`` directly: a tenth of psutil's cost."""
+"""Reads the process table. On Linux directly from ``/proc``, at a tenth of psutil's cost."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _MB = 1024 * 1024
 
 @dataclass(frozen=True)
 class Identity:
-    """A process for good: a process id is used again, but not together with its start.
+    """Identifies a process permanently: a pid may be reused, but not with the same start time.
 
-    ``started`` is in seconds: on Linux since boot, because there the time of day of a start moves when the
-    clock is set; else since 1970.
+    ``started`` is in seconds: on Linux since boot, because the wall-clock start time changes when the clock is set;
+    elsewhere since 1970.
     """
 
     pid: int
@@ -29,7 +29,7 @@ class Identity:
 
 @dataclass(frozen=True)
 class Stat:
-    """One reading. ``cpu_s`` includes children that ended and were waited for, where the system tells."""
+    """One reading. ``cpu_s`` includes reaped children, if the system reports them."""
 
     identity: Identity
     session: int
@@ -45,7 +45,7 @@ def pids() -> list[int]:
 
 
 def read(pid: int) -> Stat | None:
-    """None when there is no such process, or it is not ours to look at."""
+    """None if the process does not exist or must not be inspected."""
     return _read_linux(pid) if _LINUX else _read_psutil(pid)
 
 
@@ -55,13 +55,13 @@ def identity(pid: int) -> Identity | None:
 
 
 def is_alive(known: Identity) -> bool:
-    """Whether that very process still runs; one that ended and was not waited for does not."""
+    """Whether this very process still runs; a zombie does not."""
     stat = read(known.pid)
     return stat is not None and stat.identity == known and not stat.zombie
 
 
 def variable(pid: int, name: str) -> str | None:
-    """A variable of the environment that the process was started with; None when it may not be read."""
+    """A variable of the process's initial environment; None if it cannot be read."""
     try:
         if not _LINUX:
             return psutil.Process(pid).environ().get(name)
@@ -73,7 +73,7 @@ def variable(pid: int, name: str) -> str | None:
 
 
 def cores(pid: int) -> frozenset[int]:
-    """The cores that the process may run on: all where the system binds none, none where there is no such process."""
+    """The cores that the process may run on: all on systems without affinity, none if the process does not exist."""
     try:
         if hasattr(os, "sched_getaffinity"):
             return frozenset(os.sched_getaffinity(pid))
@@ -83,7 +83,7 @@ def cores(pid: int) -> frozenset[int]:
 
 
 def boot() -> str:
-    """Names the time since the last start of the machine, where the system does; else empty."""
+    """Identifies the current boot of the machine; empty if the system has no such id."""
     try:
         return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
     except OSError:
@@ -91,9 +91,9 @@ def boot() -> str:
 
 
 def namespace() -> str:
-    """Names the process numbers that this process sees, on Linux: a container has its own. Else empty."""
+    """Identifies the PID namespace on Linux, where a container has its own; empty elsewhere."""
     try:
-        return os.readlink("/proc/self/ns/pid")  # noqa: PTH115 it names no file
+        return os.readlink("/proc/self/ns/pid")  # noqa: PTH115 not a path
     except OSError:
         return ""
 
@@ -103,7 +103,7 @@ def _read_linux(pid: int) -> Stat | None:
         line = _read_bytes(f"/proc/{pid}/stat")
     except OSError:
         return None
-    # The second field is the program's name in parentheses and may itself hold blanks and parentheses.
+    # The second field is the program's name in parentheses and may itself contain spaces and parentheses.
     fields = line[line.rfind(b")") + 2 :].split()
     return Stat(
         identity=Identity(pid, int(fields[19]) / _TICKS_PER_S),

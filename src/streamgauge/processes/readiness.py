@@ -1,4 +1,4 @@
-"""Whether a started process is usable yet: one look per kind of ``Ready``."""
+"""Checks whether a started process is usable yet, by its kind of ``Ready``."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MOST_BYTES = 8 * 1024 * 1024
 
 
 def look(running: Running) -> Callable[[], bool]:
-    """A function that says whether the process is usable now."""
+    """A function that returns whether the process is usable now."""
     ready = running.spec.ready
     match ready.kind:
         case "started":
@@ -36,20 +36,20 @@ def look(running: Running) -> Callable[[], bool]:
 
 
 def describe(ready: Ready) -> str:
-    """What is waited for, in words."""
+    """A description of the event that is awaited."""
     what = {
         "started": "its start",
-        "event": f"the event {ready.value!r} on its standard output",
-        "log": f"a line of its log like {ready.value!r}",
+        "event": f"event {ready.value!r} on standard output",
+        "log": f"a log line matching {ready.value!r}",
         "port": f"a listener on {ready.value}",
-        "http": f"the answer 200 from {ready.value}",
+        "http": f"HTTP 200 from {ready.value}",
         "file": f"the file {ready.value}",
     }[ready.kind]
     return f"{what} within {ready.timeout_s:g} s"
 
 
 class LogWatch:
-    """Says whether a whole line of the log has matched; reads each byte once."""
+    """Returns whether a complete log line has matched; reads each byte once."""
 
     def __init__(self, log: Path, start: int, pattern: str) -> None:
         self._log = log
@@ -77,7 +77,7 @@ def _port_open(address: str) -> bool:
 
 
 def _http_ok(url: str) -> bool:
-    # Not urllib.request: it would send a request to the loopback interface through the environment's proxy.
+    # Not urllib.request, which would use the environment's proxy even for the loopback interface.
     parts = urlsplit(url)
     with contextlib.closing(http.client.HTTPConnection(parts.netloc, timeout=_ANSWER_S)) as connection:
         try:

@@ -1,4 +1,4 @@
-"""Ends processes by session and by token: never by name, never by a bare process id."""
+"""Ends processes by session and by token, never by name or by a bare pid."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable
 from streamgauge.processes import proctable
 from streamgauge.processes.proctable import Identity
 
-TOKEN_VARIABLE = "STREAMGAUGE_TOKEN"  # noqa: S105 names a variable; marks our processes, protects nothing
+TOKEN_VARIABLE = "STREAMGAUGE_TOKEN"  # noqa: S105 a variable's name, not a secret
 
 _GIVE_UP_S = 10.0
 _POLL_S = 0.02
@@ -19,11 +19,10 @@ _EMPTY_LOOKS = 2
 
 
 def find(leaders: Iterable[Identity], tokens: Collection[str]) -> set[Identity]:
-    """The living processes of the leaders' sessions, and those whose environment carries one of the tokens.
+    """The live processes of the leaders' sessions, and those whose environment has one of the tokens.
 
-    A session counts only while its leader, zombie or not, is there: after that the number may have gone to a
-    stranger's session, and the token has to tell. The token also finds what left the session, and what was
-    started but not journalled yet.
+    A session counts only while its leader exists (zombie or not): after that its id may have been reused, and only
+    tokens are reliable. Tokens also find processes that left the session, or were started but not journalled yet.
     """
     sessions = {leader.pid: leader.started for leader in leaders if proctable.identity(leader.pid) == leader}
     processes = set()
@@ -45,10 +44,10 @@ def reap(
     known: Iterable[Identity] = (),
     grace_s: float = 0.0,
 ) -> tuple[set[Identity], set[Identity]]:
-    """End them all: SIGTERM, up to ``grace_s`` for them to follow it, then SIGKILL until none is left.
+    """End them all: SIGTERM, up to ``grace_s`` to exit, then SIGKILL until none is left.
 
-    ``known`` are processes found earlier, when their session could still be told. Returns what was found, and
-    what is still there after ten seconds of SIGKILL (a process that hangs in the kernel).
+    ``known`` are processes found earlier, while their session still existed. Returns the processes found, and those
+    that remain after ten seconds of SIGKILL (a process that hangs in the kernel).
     """
     processes = _alive(known) | find(leaders, tokens)
     everything = set(processes)
@@ -58,7 +57,7 @@ def reap(
     deadline = time.monotonic() + _GIVE_UP_S
     empty_looks = 0
     alive: set[Identity] = set()
-    # A process may fork between two looks, or may not have its token yet (between fork and exec): look again.
+    # A process may fork between two scans, or may not have its token yet (between fork and exec): scan again.
     while time.monotonic() < deadline:
         alive = _alive(everything) | find(leaders, tokens)
         everything |= alive

@@ -13,7 +13,7 @@ _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 @contextlib.contextmanager
 def signals_as_interrupt() -> Iterator[None]:
-    """SIGTERM and SIGHUP act like Ctrl-C; one that was ignored from the start (nohup) stays ignored."""
+    """SIGTERM and SIGHUP act like Ctrl-C; a signal that is already ignored (nohup) stays ignored."""
 
     def interrupt(number: int, frame: FrameType | None) -> None:
         raise KeyboardInterrupt
@@ -25,7 +25,7 @@ def signals_as_interrupt() -> Iterator[None]:
 
 @contextlib.contextmanager
 def uninterrupted() -> Iterator[None]:
-    """Signals that would end this process wait until the block is done."""
+    """Defers signals that would end this process until the block is done."""
     if threading.current_thread() is not threading.main_thread():
         yield  # Python delivers signals to the main thread only.
         return

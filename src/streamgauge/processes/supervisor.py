@@ -1,7 +1,7 @@
-"""The one place that starts, awaits, kills and stops processes, and leaves none behind.
+"""Starts, awaits, kills and stops processes, and leaves none behind.
 
-Every process starts in a session of its own and is ended by session. What is started is journalled first; a
-guardian process ends it when this process is killed (docs/why/no-orphans.md).
+Every process starts in its own session and is ended by session. Each start is journalled first; a guardian process
+cleans up if this process is killed (docs/why/no-orphans.md).
 """
 
 from __future__ import annotations
@@ -32,14 +32,13 @@ __all__ = ["Running", "Supervisor", "signals_as_interrupt"]
 _POLL_S = 0.05
 _LEFTOVER_GRACE_S = 2.0
 _SETTLE_S = 2.0
-_LAST_WORDS_S = 1.0
 
 
 class Supervisor:
     """Starts processes in order and stops them in reverse; a context manager that leaves nothing behind.
 
     Errors are EngineFailed for a process of group ``engine``, EnvironmentProblem for every other one, and UsageError
-    for one that says that it cannot go on with what the user gave it.
+    for one that reports a usage error.
     """
 
     def __init__(
@@ -49,12 +48,12 @@ class Supervisor:
         temp_root: Path | None = None,
         warn: Callable[[str], None] = lambda text: None,
     ) -> None:
-        """Makes ``work_dir`` and starts the guardian. Logs go with ``work_dir`` where no ``log_dir`` is to keep them.
+        """Create ``work_dir`` and start the guardian. Without ``log_dir``, logs are removed with ``work_dir``.
 
         Raises EnvironmentProblem.
         """
         self.warnings: list[Notice] = []
-        """What was passed to ``warn``."""
+        """All messages passed to ``warn``."""
         self._warn = warn
         self._token = secrets.token_hex(16)
         self._tokens: set[str] = set()
@@ -112,12 +111,12 @@ class Supervisor:
                     guardian.release(self._guardian)
 
     def own(self, directory: Path) -> None:
-        """Remove that directory too in the end, however this process ends. Call it before the directory is made."""
+        """Also remove this directory at the end, however this process ends. Call it before creating the directory."""
         self._owned.append(directory.absolute())
         self._journal.work_dir(directory.absolute())
 
     def check_guardian(self) -> None:
-        """Start another guardian where the first one has died, and warn."""
+        """Replace a guardian that has died, and warn."""
         if self._guardian.poll() is None or self._guardian_lost:
             return
         died = self._guardian.pid
@@ -137,13 +136,13 @@ class Supervisor:
         self._warn(message)
 
     def start(self, spec: ProcessSpec, on_event: OnEvent | None = None) -> Running:
-        """Start a process and return when it is usable or, if meant to (``once``), has ended with code 0.
+        """Start a process and return when it is usable or, with ``once``, has ended with code 0.
 
-        ``on_event`` gets role and event, in a thread of its own. A start that fails leaves nothing behind and
-        raises with what was waited for and the last lines of the log.
+        ``on_event`` is called with role and event, in a separate thread. A start that fails leaves nothing behind and
+        raises with what was awaited and the last lines of the log.
         """
         if any(running.role == spec.role and not running.stopped for running in self._running):
-            raise ValueError(f"role {spec.role!r} is taken")
+            raise ValueError(f"role {spec.role!r} is already running")
         with uninterrupted():
             running = self._launch(spec, on_event)
         try:
@@ -159,24 +158,24 @@ class Supervisor:
         return running
 
     def start_all(self, specs: Iterable[ProcessSpec], on_event: OnEvent | None = None) -> list[Running]:
-        """Start them in order, each when the one before it is usable."""
+        """Start them in order, each once the previous one is usable."""
         return [self.start(spec, on_event) for spec in specs]
 
     def processes(self) -> list[Running]:
-        """Those that should be running now, in the order of their start."""
+        """The processes that should be running now, in start order."""
         return [running for running in self._running if not running.stopped and not running.spec.once]
 
     def check(self) -> None:
-        """Raises when a process ended that nobody had asked to end. A dead guardian is replaced."""
+        """Raises if a process exited unexpectedly. Replaces a dead guardian."""
         self.check_guardian()
         for running in self._running:
             if running.callback_problem is not None:
                 raise running.callback_problem
             if running.failed_by_itself:
-                raise _failure(running, "ended although nobody had asked it to")
+                raise _failure(running, "exited unexpectedly")
 
     def ended(self) -> list[EndedProcess]:
-        """The processes that ended although nobody had asked them to, as in ``outcome.json``."""
+        """The processes that exited unexpectedly, as in ``outcome.json``."""
         return [
             EndedProcess(
                 role=running.role,
@@ -195,12 +194,12 @@ class Supervisor:
         try:
             running.send(line)
         except (OSError, ValueError) as problem:
-            raise _failure(running, "takes no commands any more") from problem
+            raise _failure(running, "no longer accepts commands") from problem
 
     def wait_event(self, role: str, event: str, timeout_s: float) -> dict[str, Any]:
-        """The oldest event of that name not waited for yet.
+        """The oldest event of that name that has not been returned yet.
 
-        Raises as soon as the process ends or says that it failed, and when ``timeout_s`` have passed.
+        Raises as soon as the process ends or reports a failure, and after ``timeout_s``.
         """
         running = self._of(role)
         expected = f"the event {event!r} within {timeout_s:g} s"
@@ -215,7 +214,7 @@ class Supervisor:
         return events[0]
 
     def stop(self, role: str) -> None:
-        """Ask it to end; after its grace, kill its whole session. No harm when it has ended already."""
+        """Ask it to end; after its grace period, kill its whole session. Harmless if it has ended already."""
         self._stop_in_reverse([self._of(role)])
 
     def stop_group(self, group: str) -> None:
@@ -223,15 +222,15 @@ class Supervisor:
         self._stop_in_reverse([running for running in self._running if running.group == group])
 
     def stop_all(self) -> None:
-        """Stop all processes, last started first. Interrupted, it kills the rest at once, then raises."""
+        """Stop all processes, last started first. If interrupted, kills the rest at once, then raises."""
         self._stop_in_reverse(self._running)
 
     def kill(self, role: str) -> None:
-        """End all processes of its session at once, with SIGKILL."""
+        """Kill all processes of its session (SIGKILL)."""
         self._kill(self._of(role))
 
     def pause(self, role: str) -> None:
-        """Hold all processes of its session (SIGSTOP) until ``resume``."""
+        """Pause all processes of its session (SIGSTOP) until ``resume``."""
         self._signal_all(self._of(role), signal.SIGSTOP)
 
     def resume(self, role: str) -> None:
@@ -257,12 +256,12 @@ class Supervisor:
             running = Running(spec, log, env, token, on_event)
         except OSError as problem:
             raise _error_class(spec.group)(
-                f"{spec.role} cannot be started",
+                f"cannot start {spec.role}",
                 where=problem.filename or spec.argv[0],
                 got=problem.strerror or str(problem),
             ) from problem
         self._running.append(running)
-        # Without this line a guardian still finds the process, by its token.
+        # Without this line the guardian still finds the process by its token.
         with contextlib.suppress(OSError):
             self._journal.started(spec.role, running.identity)
         return running
@@ -270,9 +269,9 @@ class Supervisor:
     def _await(
         self, running: Running, arrived: Callable[[], bool], timeout_s: float, expected: str, before: str
     ) -> None:
-        """Return when ``arrived``; raises when the process ends, says that it failed, or the time is over.
+        """Return when ``arrived``; raises if the process ends or reports a failure, and after ``timeout_s``.
 
-        Also when another of its group has ended by itself: a program waits in vain for a JVM that is gone.
+        Also raises if another process of its group exits unexpectedly: a program would wait forever for a dead JVM.
         """
         peers = [peer for peer in self._running if peer.group == running.group and peer is not running]
         deadline = time.monotonic() + timeout_s
@@ -280,16 +279,16 @@ class Supervisor:
             if running.failure is not None:
                 raise _failure(running, f"failed {before}", expected)
             if running.exit_code is not None:
-                running.await_last_words()
+                running.await_remaining_output()
                 if arrived():
                     return
                 raise _failure(running, f"ended {before}", expected)
             for peer in peers:
                 if not peer.stopped and peer.failed_by_itself:
-                    raise _failure(peer, "ended although nobody had asked it to")
+                    raise _failure(peer, "exited unexpectedly")
             if time.monotonic() >= deadline:
                 raise _failure(running, f"timed out {before}", expected)
-            running.await_news(_POLL_S)
+            running.await_event(_POLL_S)
 
     def _stop_in_reverse(self, processes: list[Running]) -> None:
         try:
@@ -310,7 +309,7 @@ class Supervisor:
                 running.close_stdin()
             else:
                 reaping.send_signal([running.identity], signal.SIGTERM)
-            # One that a fault has paused hears of it only when it goes on.
+            # A process that a fault has paused must resume to handle the signal.
             reaping.send_signal(known, signal.SIGCONT)
             running.wait(running.spec.stop.grace_s)
         left_behind = running.exit_code is not None
@@ -342,9 +341,9 @@ def _await_success(running: Running) -> None:
     expected = f"exit code 0 within {timeout_s:g} s"
     if not running.wait(timeout_s):
         raise _failure(running, "did not end", expected)
-    running.await_last_words()
+    running.await_remaining_output()
     if running.exit_code != 0:
-        raise _failure(running, "did not do its work", expected)
+        raise _failure(running, "failed", expected)
 
 
 def _failure(running: Running, what: str, expected: str | None = None) -> StreamgaugeError:
@@ -365,7 +364,7 @@ def _error_class(group: str) -> type[StreamgaugeError]:
 
 
 def _settle(running: Running) -> None:
-    """After a reaping: collect the exit code and give back the handles."""
+    """After reaping: collect the exit code and release the handles."""
     running.wait(_SETTLE_S)
     running.close()
     running.stopped = True

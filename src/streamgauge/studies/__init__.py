@@ -1,1 +1,1 @@
-"""The published benchmarks: each folder describes one study, its scenarios, tables and figures."""
+"""The published benchmarks. Each folder describes one study: its scenarios, tables and figures."""

@@ -1,4 +1,4 @@
-"""The exhibit of configuration, for any study: what was set of every engine, and what the study's own profile sets."""
+"""The configuration exhibit of any study: the settings of every engine, next to those of the paper profile."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ NO_VALUES = (
     *("study", "name", "profile", "title", "dataset", "pipeline", "workload", "choice", "chosen"),
     *("load", "parameters", "scaled", "slo", "script", "faults"),
 )
-"""What a manifest says about a scenario besides its values."""
+"""Entries of a scenario in a manifest that are not values."""
 CHOSEN = ("engine", "seed", "broker_port")
-"""What says nothing about the system."""
+"""Values that do not affect the system."""
 SEARCHED = "searched"
 
 
@@ -59,18 +59,18 @@ def _values(result: ExperimentResult) -> Mapping[str, Any]:
 def _published_values(result: ExperimentResult) -> Mapping[str, Any]:
     try:
         return _shown(result, scenario.profile_values(result.scenario, PAPER))
-    except UsageError:  # a study of another version
+    except UsageError:  # from another version of the study
         return {}
 
 
 def _shown(result: ExperimentResult, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Without what sets the experiments apart and what the shape of the load does not use."""
+    """Without the values that distinguish the experiments and those that the load shape does not use."""
     hidden = {*CHOSEN, *result.dimensions, *(key for key in scenario.SHAPE_VALUES if not values.get(key))}
     return {key: value for key, value in _with_searched(result, values).items() if key not in hidden}
 
 
 def _with_searched(result: ExperimentResult, values: Mapping[str, Any]) -> dict[str, Any]:
-    """A capacity search has no value of its own for what it varies."""
+    """A capacity search has no fixed value for what it varies."""
     varied = SearchAxis.of_file(result.capacity).name if result.purpose == "capacity" else None
     return {key: SEARCHED if key == varied else value for key, value in values.items()}
 
@@ -82,7 +82,7 @@ def _options(result: ExperimentResult) -> Mapping[str, Any]:
 def _published_options(result: ExperimentResult) -> Mapping[str, Any]:
     try:
         file = scenario.describe(result.scenario)
-    except UsageError:  # a study of another version
+    except UsageError:  # from another version of the study
         return {}
     options = {**file.common.engines.get(result.engine, {}), **file.paper.engines.get(result.engine, {})}
     return _with_searched(result, options)

@@ -1,4 +1,4 @@
-"""Scenario files (TOML, data only) and what the command line changes in them, resolved into a `Scenario`."""
+"""Resolves scenario files (TOML, data only) and changes from the command line into a `Scenario`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Model = TypeVar("Model", bound=BaseModel)
 
 
 class Strict(BaseModel):
-    """Nothing unknown, nothing converted behind the author's back."""
+    """No unknown keys, no implicit conversion."""
 
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True, allow_inf_nan=False)
 
@@ -33,60 +33,62 @@ class Strict(BaseModel):
 WEEK_S = 7 * 24 * 3600
 RATE_MAX = 10_000_000
 LATE_S = 0.5
-"""More than the load may be late in a valid run."""
+"""More than the load can be late in a valid run."""
 Rate = Annotated[int, Field(ge=1, le=RATE_MAX)]
 
 
 class Values(Strict):
     """Every value of a scenario that can be set."""
 
-    engine: str = Field(description="the system under test")
+    engine: str = Field(description="system under test")
     rate_per_s: Annotated[int, Field(ge=0, le=RATE_MAX)] = Field(
-        default=0, description="records per second, over all streams"
+        default=0, description="records per second, all streams together"
     )
-    warmup_s: Annotated[float, Field(ge=0, le=WEEK_S)] = Field(
-        default=0.0, description="seconds of load before the measured interval"
+    warmup_s: Annotated[float, Field(ge=0, le=WEEK_S)] = Field(default=0.0, description="length of the warm-up, s")
+    measured_s: Annotated[float, Field(ge=0, le=WEEK_S)] = Field(
+        default=0.0, description="length of the measured interval, s"
     )
-    measured_s: Annotated[float, Field(ge=0, le=WEEK_S)] = Field(default=0.0, description="seconds that are measured")
     records: Annotated[int, Field(ge=0, le=10**10)] = Field(
-        default=0, description="preloaded: records that are in the transport before the engine starts"
+        default=0, description="for shape preloaded: records sent before the engine starts"
     )
     partitions: Annotated[int, Field(ge=1, le=1000)] = Field(
-        description="partitions of every stream", json_schema_extra={"harder": "less"}
+        description="partitions per stream", json_schema_extra={"harder": "less"}
     )
     drain_deadline_s: Annotated[float, Field(ge=1, le=WEEK_S)] = Field(
-        description="longest wait for results after the load"
+        description="maximum wait for results after the load, s"
     )
     quiet_s: Annotated[float, Field(ge=0.5, le=3600)] = Field(
-        default=QUIET_S, description="shortest silence that ends the wait for results"
+        default=QUIET_S, description="minimum silence that ends the wait for results, s"
     )
     shape: ShapeName = Field(default="constant", description="how the rate changes over the run")
-    arrivals: Arrivals = Field(default="even", description="even, or at random as a Poisson process")
-    steps_per_s: list[Rate] = Field(default=[], description="steps: the rates of equal parts of the measured interval")
-    to_per_s: Annotated[int, Field(ge=0, le=RATE_MAX)] = Field(
-        default=0, description="ramp: the rate at its end; fluctuating: the low rate"
+    arrivals: Arrivals = Field(default="even", description="evenly spaced, or random (a Poisson process)")
+    steps_per_s: list[Rate] = Field(
+        default=[], description="for shape steps: rates of equal parts of the measured interval"
     )
-    burst_records: Annotated[int, Field(ge=0, le=10**9)] = Field(default=0, description="records of a burst")
+    to_per_s: Annotated[int, Field(ge=0, le=RATE_MAX)] = Field(
+        default=0, description="for shape ramp: final rate; for shape fluctuating: low rate"
+    )
+    burst_records: Annotated[int, Field(ge=0, le=10**9)] = Field(default=0, description="for bursts: records per burst")
     burst_s: Annotated[float, Field(ge=0, le=WEEK_S)] = Field(
-        default=0.0, description="seconds within which a burst is sent"
+        default=0.0, description="for bursts: duration of a burst, s"
     )
     burst_every_s: Annotated[float, Field(ge=0, le=WEEK_S)] = Field(
-        default=0.0, description="seconds between the starts of two bursts"
+        default=0.0, description="for shape periodic-burst: time between the starts of two bursts, s"
     )
     rising_warmup: bool = Field(
-        default=False, description="the warm-up rises from nothing to its rate, which a cold engine can follow"
+        default=False, description="let the rate rise from 0 during the warm-up, so that a cold engine can keep up"
     )
     generators: Annotated[int, Field(ge=1, le=64)] = Field(
-        default=1, description="load workers that share the plan", json_schema_extra={"harder": None}
+        default=1, description="number of load workers", json_schema_extra={"harder": None}
     )
     sustained: Literal["slope", "ospbench", "sustainable", "scalability", "none"] = Field(
-        description="the rule that says whether the rate was sustained"
+        description="rule that decides whether the rate was sustained"
     )
     seed: Annotated[int, Field(ge=0)] = Field(
-        description="of the data and of everything random", json_schema_extra={"harder": None}
+        description="seed of the data and of all random choices", json_schema_extra={"harder": None}
     )
     broker_port: Annotated[int, Field(ge=0, le=65535)] = Field(
-        description="of the transport's own server; 0: a free one", json_schema_extra={"harder": None}
+        description="port of the embedded server; 0 = any free port", json_schema_extra={"harder": None}
     )
 
     @model_validator(mode="after")
@@ -105,19 +107,17 @@ class Values(Strict):
             raise ValueError(f"shape {self.shape} needs {', '.join(sorted(needed - set_))}")
         if unused := sorted(set_ - needed):
             without = " ".join(f"--set {key}={'[]' if key == 'steps_per_s' else 0}" for key in unused)
-            raise ValueError(f"shape {self.shape} does not use {', '.join(unused)} (without: {without})")
+            raise ValueError(f"shape {self.shape} does not use {', '.join(unused)} (to remove: {without})")
         if self.shape == "periodic-burst" and self.burst_s >= self.burst_every_s:
             raise ValueError("burst_s must be shorter than burst_every_s")
         lasts_s = self.warmup_s + self.measured_s
         for key in ("burst_s", "burst_every_s"):
             if getattr(self, key) > lasts_s:
-                raise ValueError(
-                    f"{key} must not be longer than warm-up and measured interval together ({lasts_s:g} s)"
-                )
+                raise ValueError(f"{key} must not exceed warm-up plus measured interval ({lasts_s:g} s)")
         if self.shape in ("unlimited", "preloaded") and self.arrivals != "even":
-            raise ValueError(f"shape {self.shape} has no arrivals to spread: it has no schedule")
+            raise ValueError(f"shape {self.shape} has no schedule, so arrivals must be even")
         if self.rising_warmup and self.shape in ("single-burst", "periodic-burst", "unlimited", "preloaded"):
-            raise ValueError(f"shape {self.shape} has no warm-up that could rise (rising_warmup)")
+            raise ValueError(f"shape {self.shape} does not support rising_warmup")
         return self
 
 
@@ -133,7 +133,7 @@ SHAPE_VALUES = sorted(set().union(*SHAPE_NEEDS.values()))
 
 
 class _Profile(BaseModel):
-    """A profile names a part of the values; the rest is common."""
+    """A profile sets some of the values; the others are common to all profiles."""
 
     model_config = ConfigDict(extra="allow")
     engines: dict[str, dict[str, Any]] = {}
@@ -143,9 +143,9 @@ class _File(Strict):
     title: str
     source: str
     choice: str
-    """What the choice among the workloads is called: --set stage=…"""
+    """The name of the choice among the workloads, as in --set stage=…"""
     workloads: dict[str, str]
-    """The names to choose from, and the workload that each stands for."""
+    """The choices, and the workload of each."""
     common: _Profile
     paper: _Profile
     laptop: _Profile
@@ -162,7 +162,7 @@ def names() -> list[str]:
 
 @cache
 def describe(name: str) -> _File:
-    """The scenario file ``study/scenario``, checked."""
+    """The validated scenario file ``study/scenario``."""
     if name not in names():
         raise registry.unknown("scenario", name, names(), hint="streamgauge list")
     study, _, scenario = name.partition("/")
@@ -171,17 +171,17 @@ def describe(name: str) -> _File:
 
 
 def parse_file(text: str, where: str) -> _File:
-    """Check a scenario file's text. Raises UsageError with all its problems at once."""
+    """Validate the text of a scenario file. Raises UsageError with all problems at once."""
     try:
         return _File.model_validate(tomllib.loads(text))
     except tomllib.TOMLDecodeError as problem:
-        raise UsageError("the scenario file is no TOML", where=where, got=str(problem)) from None
+        raise UsageError("the scenario file is not valid TOML", where=where, got=str(problem)) from None
     except ValidationError as problem:
         raise _all_problems("scenario file", where, problem, _File.model_fields) from None
 
 
 def profile_values(name: str, profile: str) -> dict[str, Any]:
-    """The values of a scenario as a profile has them, those that it leaves to their defaults included."""
+    """The values of a scenario in a profile, including defaults."""
     file = describe(name)
     if profile not in PROFILES:
         raise registry.unknown("profile", profile, PROFILES)
@@ -197,7 +197,7 @@ def parameter_fields(name: str) -> dict[str, FieldInfo]:
 
 
 def setting_names(name: str) -> set[str]:
-    """All that can be set of the scenario, whatever the engine: values, parameters and the choice of workload."""
+    """Everything that can be set for the scenario with any engine: values, parameters and the choice of workload."""
     return {*Values.model_fields, *parameter_fields(name), describe(name).choice}
 
 
@@ -219,9 +219,9 @@ def resolve(
     slo: Iterable[str] = (),
     script: Script | None = None,
 ) -> Scenario:
-    """The scenario with the profile's values and the user's changes. Raises UsageError naming every problem.
+    """The scenario with the profile's values and the user's changes. Raises UsageError with every problem.
 
-    The user's ``script`` takes the workload's place: what the engine cannot do with the workload is not asked.
+    A ``script`` replaces the workload, so the engine need not support the workload.
     """
     file = describe(name)
     values = profile_values(name, profile)
@@ -258,9 +258,9 @@ def resolve(
     if script is None:
         _refuse_unsupported(system, workload.name, options)
     elif not workload.outputs:
-        raise UsageError(f"{workload.name} has no output for the results of a script", got=script.path)
+        raise UsageError(f"workload {workload.name} has no output for the results of a script", got=script.path)
     elif not system.traits.takes_script:
-        raise UsageError(f"engine {system.name} takes no script", got=script.path, hint="--engine spark")
+        raise UsageError(f"engine {system.name} does not support scripts", got=script.path, hint="--engine spark")
     return Scenario(
         study=study,
         name=scenario,
@@ -304,21 +304,21 @@ def resolve(
 def _tail_s(
     workload: Workload, checked: Values, parameters: Mapping[str, Any], script: Script | None, batch_interval_s: float
 ) -> float:
-    """Load after the measured interval without which an engine could not know that the last results are complete."""
+    """Load after the measured interval that an engine needs to complete the last results."""
     if checked.shape == "preloaded":
         return 0.0
-    # The last record may be late, and an engine should take it under load.
+    # The last record may be late, and an engine should process it under load.
     tail_s = workload.settles_s(parameters) + LATE_S
     if workload.kind.stateful:
-        # A watermark follows the newest record of each stream, which comes a little before the end of the load.
+        # A watermark follows the newest record of each stream, which precedes the end of the load slightly.
         tail_s += len(workload.inputs) / checked.rate_per_s
     return max(tail_s, script.settles_s if script else 0.0) + 2 * batch_interval_s
 
 
 def _refuse_unsupported(system: Engine, workload: str, options: Mapping[str, Any]) -> None:
-    """Raises Unsupported with the engine's own reason."""
+    """Raises Unsupported with the engine's reason."""
     if workload not in system.traits.workloads:
-        reason = system.traits.gaps.get(workload, "it has no program for it")
+        reason = system.traits.gaps.get(workload, "it has no program for this workload")
         raise Unsupported(f"engine {system.name} does not run {workload}", got=reason, hint="streamgauge list")
     for limit in system.traits.limits:
         if limit.applies(workload, options):
@@ -331,7 +331,7 @@ def _refuse_unsupported(system: Engine, workload: str, options: Mapping[str, Any
 
 
 def _scaled(here: Mapping[str, Any], paper: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
-    """What differs from the paper, other than what is measured."""
+    """The values that differ from the paper, except those that are free to choose."""
     free = {"engine", "seed", "broker_port", "generators"}
     return {
         key: (value, paper[key])
@@ -365,7 +365,7 @@ def _check(
     options = validated(system.options, for_engine)
     if checked is None or options is None or parameter_model is None:
         raise UsageError(
-            f"{len(problems)} value(s) of the scenario cannot be used" if len(problems) > 1 else problems[0],
+            f"{len(problems)} values of the scenario are invalid" if len(problems) > 1 else problems[0],
             where=f"{name} with engine {system.name}" + (", set on the command line" if given else ""),
             got="; ".join(problems) if len(problems) > 1 else None,
             hint=f"streamgauge plan {name} --engine {system.name}",
@@ -374,7 +374,7 @@ def _check(
 
 
 def _lines(problem: ValidationError, known: Iterable[str]) -> list[str]:
-    """One line per problem; an unknown key is named with the nearest known one."""
+    """One line per problem; for an unknown key, with the nearest known one."""
     lines = []
     for error in problem.errors():
         key = ".".join(str(part) for part in error["loc"])
@@ -383,7 +383,7 @@ def _lines(problem: ValidationError, known: Iterable[str]) -> list[str]:
         elif error["type"] == "missing":
             lines.append(f"{key} is missing")
         elif not key:
-            # Of the values together; pydantic puts "Value error, " before the validator's own words.
+            # From a validator of the whole model; pydantic prefixes its message with "Value error, ".
             lines.append(str(error["ctx"]["error"]))
         else:
             lines.append(f"{key}: {error['msg']}, got {error['input']!r}")
@@ -391,4 +391,4 @@ def _lines(problem: ValidationError, known: Iterable[str]) -> list[str]:
 
 
 def _all_problems(what: str, where: str | Path, problem: ValidationError, known: Iterable[str]) -> UsageError:
-    return UsageError(f"the {what} has mistakes", where=where, got="; ".join(_lines(problem, known)))
+    return UsageError(f"invalid {what}", where=where, got="; ".join(_lines(problem, known)))

@@ -1,8 +1,8 @@
-"""Which whole numbers of a scenario, its workload and its engine a capacity search can vary, and setting them.
+"""The integers of a scenario, its workload and its engine that a capacity search can vary.
 
-Whether more of it is harder for the system under test (a rate) or less is (cores) is declared once, where the value is
-defined: ``json_schema_extra={"harder": "less"}`` of its field, and ``None`` for a value that cannot be searched.
-Without a declaration, more of a value of the scenario or the workload is harder, and less of an engine's option.
+Whether a higher value (a rate) or a lower one (cores) is harder for the system under test is declared where the value
+is defined: ``json_schema_extra={"harder": "less"}`` of its field, or ``None`` for a value that cannot be searched.
+Without a declaration, higher is harder for values of the scenario and the workload, and lower for engine options.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ from streamgauge.studies.scenario import Values, resolve
 
 
 def axis_of(name: str, scenario: Scenario) -> SearchAxis:
-    """The axis of that name. Raises UsageError when the scenario has no such whole number to search."""
+    """The axis of that name. Raises UsageError if the scenario has no such integer to search."""
     directions = _directions(scenario)
     if name not in directions:
-        raise registry.unknown("whole number to search over", name, list(directions))
+        raise registry.unknown("value to search over", name, list(directions))
     return SearchAxis(name, directions[name])
 
 
 def value_on(axis: SearchAxis, scenario: Scenario) -> int:
-    """The scenario's own value; at least 1. Raises UsageError as ``axis_of`` does."""
+    """The scenario's value, at least 1. Raises UsageError like ``axis_of``."""
     axis_of(axis.name, scenario)
     return max(int(parse_literal(pinned(scenario)[axis.name])), 1)
 
 
 def with_value(axis: SearchAxis, scenario: Scenario, value: int) -> Scenario:
-    """The scenario with this value, as ``--set`` gives it. Raises UsageError for a value that is refused."""
+    """The scenario with this value, as with ``--set``. Raises UsageError for an invalid value."""
     changed = resolve(
         f"{scenario.study}/{scenario.name}",
         profile=scenario.profile,
@@ -48,7 +48,7 @@ def with_value(axis: SearchAxis, scenario: Scenario, value: int) -> Scenario:
 
 
 def _directions(scenario: Scenario) -> dict[str, Harder]:
-    """Every whole number that can be searched, with its direction."""
+    """Every integer that can be searched, with its direction."""
     values = {**Values.model_fields, **registry.workload(scenario.workload).parameters.model_fields}
     options = registry.engine(scenario.engine).options.model_fields
     fields: dict[str, tuple[FieldInfo, Harder]] = {

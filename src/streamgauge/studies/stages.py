@@ -1,4 +1,4 @@
-"""What studies of one pipeline in stages share: an experiment for each stage and variant of its program."""
+"""Shared by studies of one pipeline in stages: an experiment for each stage and variant of its program."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from streamgauge.study import Experiment, Purpose
 STAGE, VARIANT = "stage", "variant"
 
 Variant = Literal["built-in", "customised", "real-time"]
-"""How a stage is made. Real-time is Spark's mode without micro-batches, which no published study has."""
+"""How a stage is implemented. Real-time is Spark's mode without micro-batches, which is in no published study."""
 
 VARIANTS: Mapping[Variant, Mapping[str, str]] = {
     "built-in": {},
     "customised": {"implementation": "customised"},
     "real-time": {"realtime": "true"},
 }
-"""The settings of each variant. An engine without such an option does not have the variant."""
+"""The settings of each variant. An engine without the option does not have the variant."""
 VARIANT_SETTINGS = tuple(key for settings in VARIANTS.values() for key in settings)
 
 

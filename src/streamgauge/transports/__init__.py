@@ -1,1 +1,1 @@
-"""What carries records to the engine and back, and stamps both."""
+"""Carry records to the engine and results back, and timestamp both."""

@@ -1,1 +1,1 @@
-"""What is computed, on which data, with which meaning of a right answer; free of any engine."""
+"""What to compute, on which data, and what counts as a correct answer; independent of any engine."""

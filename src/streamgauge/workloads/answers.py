@@ -1,4 +1,4 @@
-"""What the references of several workloads need."""
+"""Shared by the references of several workloads."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def all_inputs(inputs: Mapping[str, DataFrame]) -> DataFrame:
 
 
 def one_input() -> list[Column]:
-    """The columns that say which input is behind a row of an answer, where each row has one."""
+    """The columns that describe the input of a row of an answer, if each row has exactly one."""
     from pyspark.sql import functions as f
 
     return [

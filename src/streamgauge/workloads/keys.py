@@ -1,4 +1,4 @@
-"""How records are spread over keys, where it is not the data set's own order."""
+"""Distributions of records over keys, other than the data set's own order."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ Places = npt.NDArray[np.int64]
 
 ZIPF_EXPONENT = 1.0
 NORMAL_SIGMAS = 4.0
-"""The keys lie within so many standard deviations on either side of the middle one."""
+"""The keys cover this many standard deviations on either side of the middle one."""
 
 
 def spread(name: str, keys: int) -> Callable[[Floats], Places]:
-    """Turns evenly distributed numbers in [0, 1) into places among ``keys``. Raises UsageError for an unknown name."""
+    """Maps uniform numbers in [0, 1) to indices below ``keys``. Raises UsageError for an unknown name."""
     if name == "uniform":
         return lambda chance: np.minimum((chance * keys).astype(np.int64), keys - 1)
     if name == "one":
@@ -27,7 +27,7 @@ def spread(name: str, keys: int) -> Callable[[Floats], Places]:
         return _weighted(np.arange(1.0, keys + 1.0) ** -ZIPF_EXPONENT)
     if name == "normal":
         return _weighted(np.exp(-0.5 * (NORMAL_SIGMAS * (2 * (np.arange(0.5, keys)) / keys - 1)) ** 2))
-    raise unknown("spread of keys", name, ("dataset", "uniform", "normal", "zipf", "one"))
+    raise unknown("distribution of keys", name, ("dataset", "uniform", "normal", "zipf", "one"))
 
 
 def _weighted(weights: Floats) -> Callable[[Floats], Places]:

@@ -1,4 +1,4 @@
-"""What the parameter models of all workloads have in common."""
+"""The base class of the parameters of all workloads."""
 
 from __future__ import annotations
 
@@ -6,6 +6,6 @@ from pydantic import BaseModel, ConfigDict
 
 
 class Parameters(BaseModel):
-    """Nothing unknown, nothing converted silently. A workload adds its own parameters in a subclass."""
+    """No unknown keys, no implicit conversion. A workload adds its parameters in a subclass."""
 
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True, allow_inf_nan=False)

@@ -1,4 +1,4 @@
-"""Every check turns red when what it checks is broken."""
+"""Every check can fail."""
 
 from __future__ import annotations
 
@@ -67,12 +67,12 @@ def test_a_good_engine_passes_every_check() -> None:
         (checks.check_leaves_nothing_behind, {"left_over": ("process 7",)}),
     ],
 )
-def test_each_check_turns_red(check: checks.ObservedCheck, broken: dict[str, Any]) -> None:
+def test_each_check_can_fail(check: checks.ObservedCheck, broken: dict[str, Any]) -> None:
     assert check(observed()) is None
     assert check(observed(**broken))
 
 
-def test_a_process_may_end_by_the_signal_where_its_plan_says_so() -> None:
+def test_a_process_may_exit_with_a_code_that_its_plan_allows() -> None:
     assert checks.check_ends_when_asked(observed(ended=(Ended("jvm", 143, killed=False, expected=(143,)),))) is None
 
 
@@ -129,7 +129,7 @@ def test_transactions_are_checked_once_for_each_kind_of_result() -> None:
     ("delivery", "lost", "duplicated"),
     [("exactly-once", True, True), ("at-least-once", True, False), ("at-most-once", False, True)],
 )
-def test_the_guarantee_chooses_the_checks(delivery: Any, lost: bool, duplicated: bool) -> None:
+def test_the_delivery_guarantee_selects_the_checks(delivery: Any, lost: bool, duplicated: bool) -> None:
     chosen = checks.observed_checks(delivery)
     assert (checks.check_nothing_is_lost in chosen) == lost
     assert (checks.check_nothing_is_duplicated in chosen) == duplicated

@@ -10,7 +10,7 @@ from streamgauge.model import Job
 
 
 def make_job(engine: str, options: dict[str, Any], **others: Any) -> Job:
-    """The job of a stage with state; ``options`` as the command line gives them."""
+    """The job of a stateful stage, with ``options`` as given on the command line."""
     fields: dict[str, Any] = {
         "run": "run",
         "workload": "traffic/tumbling",

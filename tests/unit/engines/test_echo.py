@@ -30,7 +30,7 @@ def options(**changes: object) -> dict[str, object]:
 
 
 @pytest.mark.parametrize(("place", "message"), [(TRAFFIC, traffic), (MessageKey(), search)])
-def test_breaks_exactly_what_it_is_told_to(place: Place, message: Callable[[int], Message]) -> None:
+def test_drops_alters_and_duplicates_as_configured(place: Place, message: Callable[[int], Message]) -> None:
     copies = broken_copies(options(drop_every=10, alter_every=15, duplicate_every=7), place)
     published = [copies(message(n)) for n in range(2100)]
     dropped = [n for n, out in enumerate(published) if not out]
@@ -41,7 +41,7 @@ def test_breaks_exactly_what_it_is_told_to(place: Place, message: Callable[[int]
     assert doubled == [n for n in range(6, 2100, 7) if n not in dropped and n not in changed]
 
 
-def test_what_has_no_number_is_left_alone() -> None:
+def test_a_record_without_a_number_is_unchanged() -> None:
     copies = broken_copies(options(drop_every=1), TRAFFIC)
     assert copies(search(0)) == [search(0).value]
 
@@ -84,14 +84,14 @@ def test_waits_for_a_full_queue() -> None:
     assert queue.published == [("o", b"k", b"v")]
 
 
-def test_every_workload_is_run_or_has_a_reason_why_not() -> None:
+def test_every_workload_is_supported_or_a_gap_with_a_reason() -> None:
     traits = registry.engine("echo").traits
     assert traits.workloads == {"traffic/ingest", "traffic/parse", "streambench/identity", "streambench/sink"}
     assert traits.workloads | set(traits.gaps) == set(registry.own_names("workloads"))
     assert not traits.workloads & set(traits.gaps)
 
 
-def test_delays_are_known() -> None:
+def test_delays_follow_the_distribution() -> None:
     values = [record(n) for n in range(20_000)]
     assert delay_of(options(delay_ms=20.0))(values[0]) == 0.020
     bimodal = [delay_of(options(delay="bimodal", delay_seed=3))(value) for value in values]
@@ -101,7 +101,7 @@ def test_delays_are_known() -> None:
     assert abs(median(lognormal) - 0.050) < 0.002
 
 
-def test_the_seed_decides_who_waits() -> None:
+def test_the_seed_decides_which_records_wait() -> None:
     values = [record(n) for n in range(1000)]
     first, again, other = (
         [delay_of(options(delay="bimodal", delay_seed=seed))(value) for value in values] for seed in (1, 1, 2)
@@ -113,7 +113,7 @@ def test_the_seed_decides_who_waits() -> None:
 def consumed_under(
     cap_per_s: int, there: Callable[[float, int], int], seconds: float, step_s: float = 0.01
 ) -> list[int]:
-    """How many were taken by the end of each step; ``there(now, taken)`` says how many could be."""
+    """Records read by the end of each step; ``there(now, taken)`` returns how many are available."""
     pace, consumed, counts = Pace(cap_per_s, 100.0), 0, []
     for step in range(round(seconds / step_s)):
         now = 100.0 + step * step_s
@@ -133,13 +133,13 @@ def test_a_backlog_is_taken_at_the_cap_and_evenly() -> None:
     assert max(each_second) - min(each_second) <= 100
 
 
-def test_a_fetch_that_comes_late_costs_nothing() -> None:
-    """The client has nothing for 80 ms now and then, although the topic has."""
+def test_a_late_fetch_is_caught_up() -> None:
+    """The client sometimes returns nothing for 80 ms although the topic has records."""
     counts = consumed_under(5000, lambda now, consumed: 0 if now % 1 < 0.08 else 10**9, seconds=20)
     assert abs(counts[-1] - 100_000) <= 500
 
 
-def test_a_quiet_spell_earns_no_burst() -> None:
+def test_an_idle_period_is_not_followed_by_a_burst() -> None:
     counts = consumed_under(1000, lambda now, consumed: 0 if now < 10 else 10**9, seconds=12)
     assert counts[999] == 0
     assert counts[1001] <= 1000 * CREDIT_S + 50

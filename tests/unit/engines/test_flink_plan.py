@@ -30,16 +30,16 @@ def roles(**options: Any) -> list[str]:
     return [spec.role for spec in plan(**options)]
 
 
-def test_every_jvm_is_a_process_of_its_own() -> None:
+def test_every_jvm_is_a_separate_process() -> None:
     assert roles() == ["jobmanager", "taskmanager-1", "taskmanager-2", "watcher"]
 
 
-def test_a_spare_one_comes_after_the_job_has_taken_its_slots() -> None:
+def test_spare_taskmanagers_start_after_the_job_has_taken_its_slots() -> None:
     assert roles(taskmanagers=1, spare=2) == ["jobmanager", "taskmanager-1", "watcher", "spare-1", "spare-2"]
     assert plan(spare=1)[-1].ready.kind == "log"
 
 
-def test_a_spare_one_is_no_reason_to_run_more_tasks() -> None:
+def test_spare_taskmanagers_do_not_raise_the_parallelism() -> None:
     assert cluster.settings(job(taskmanagers=3, slots=2, spare=1))["parallelism.default"] == "6"
     assert cluster.settings(job(parallelism=1))["parallelism.default"] == "1"
 
@@ -66,12 +66,12 @@ def test_options_become_settings(options: dict[str, Any], setting: str, value: s
     assert cluster.settings(job(**options))[setting] == value
 
 
-def test_at_least_once_is_a_promise_of_the_sink_alone() -> None:
+def test_at_least_once_applies_to_the_sink_only() -> None:
     for delivery in ("at-least-once", "exactly-once"):
         assert cluster.settings(job(delivery=delivery))["execution.checkpointing.mode"] == "EXACTLY_ONCE"
 
 
-def test_a_setting_of_the_user_wins() -> None:
+def test_user_settings_take_precedence() -> None:
     settings = cluster.settings(job(**{"heartbeat.timeout": "1 min", "web.submit.enable": True}))
     assert (settings["heartbeat.timeout"], settings["web.submit.enable"]) == ("1 min", "true")
 
@@ -95,13 +95,13 @@ def test_the_class_path_has_the_api_the_connector_and_our_classes() -> None:
 
 
 def test_more_tasks_than_slots_are_refused() -> None:
-    with pytest.raises(UsageError, match="parallelism 5 needs as many slots"):
+    with pytest.raises(UsageError, match="parallelism 5 exceeds the number of slots"):
         scenarios.resolve("ospbench/latency", engine="flink", changes={"parallelism": "5", "spare": "3"})
 
 
 @pytest.mark.parametrize("stage", ["ingest", "parse"])
-def test_a_stage_without_state_has_nothing_to_customise(stage: str) -> None:
-    with pytest.raises(Unsupported, match="keeps no state"):
+def test_a_stateless_stage_cannot_be_customised(stage: str) -> None:
+    with pytest.raises(Unsupported, match="stateless"):
         scenarios.resolve("ospbench/latency", engine="flink", changes={"stage": stage, "implementation": "customised"})
 
 
@@ -111,8 +111,8 @@ def test_a_missing_wheel_is_named_with_what_installs_it(monkeypatch: pytest.Monk
         plan()
 
 
-def test_a_checkpoint_comes_before_the_broker_ends_a_transaction() -> None:
-    with pytest.raises(ValidationError, match="needs a transaction_timeout_ms of twice as much"):
+def test_the_transaction_timeout_must_exceed_the_checkpoint_interval() -> None:
+    with pytest.raises(ValidationError, match="must be at least twice checkpoint_ms"):
         FlinkOptions.model_validate({"delivery": "exactly-once", "checkpoint_ms": 60_000})
     FlinkOptions.model_validate({"checkpoint_ms": 60_000})
     FlinkOptions.model_validate(
@@ -120,7 +120,7 @@ def test_a_checkpoint_comes_before_the_broker_ends_a_transaction() -> None:
     )
 
 
-def test_the_memory_is_all_that_its_processes_may_take() -> None:
+def test_memory_covers_all_processes() -> None:
     small = FlinkOptions.model_validate({"taskmanagers": 1, "slots": 1}).model_dump()
     large = FlinkOptions.model_validate({"taskmanagers": 1, "slots": 4, "state_backend": "rocksdb"}).model_dump()
     assert Flink().memory_mb(large) - Flink().memory_mb(small) == 3 * 64 + 4 * 128

@@ -1,4 +1,4 @@
-"""What the watcher makes of the answers of a JobManager's REST API."""
+"""How the watcher interprets the answers of a JobManager's REST API."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ JOB = {"inputs": {"flow": "a.flow", "speed": "a.speed"}, "partitions": 2, "optio
 
 
 class Answers:
-    """The answers by path; each path has a list, of which the last one stays."""
+    """Scripted answers by path; the last one of each path is repeated."""
 
     def __init__(self) -> None:
         self.by_path: dict[str, list[Any]] = {}
@@ -85,7 +85,7 @@ def usable(answers: Answers) -> Answers:
 
 
 def looks(answers: Answers) -> int:
-    """How often the watcher looks before it says that the job is ready."""
+    """How often the watcher polls before it reports that the job is ready."""
     count = 0
 
     class Counting(threading.Event):
@@ -98,7 +98,7 @@ def looks(answers: Answers) -> int:
     return count
 
 
-def test_it_is_ready_when_every_task_runs_and_every_partition_is_read(usable: Answers) -> None:
+def test_ready_when_every_task_runs_and_every_partition_is_assigned(usable: Answers) -> None:
     assert looks(usable) == 1
 
 
@@ -114,12 +114,12 @@ def test_it_is_ready_when_every_task_runs_and_every_partition_is_read(usable: An
         ("/jobs/j/vertices/v/metrics", ALL_HELD[:3]),
     ],
 )
-def test_what_is_missing_is_waited_for(usable: Answers, path: str, first: Any) -> None:
+def test_waits_until_nothing_is_missing(usable: Answers, path: str, first: Any) -> None:
     usable.say(path, first, *usable.by_path[path])
     assert looks(usable) == 2
 
 
-def test_a_job_that_fails_before_it_has_begun_is_not_waited_for(usable: Answers) -> None:
+def test_a_job_that_fails_during_startup_is_not_waited_for(usable: Answers) -> None:
     usable.say("/jobs/overview", job_is("RESTARTING", running=0))
     usable.say("/jobs/j/exceptions", failures((7, "java.lang.Exception: outer\nCaused by: a.B: no such topic\n\tat x")))
     with pytest.raises(Failed, match=r"^a\.B: no such topic$"):
@@ -127,7 +127,7 @@ def test_a_job_that_fails_before_it_has_begun_is_not_waited_for(usable: Answers)
 
 
 class NoPause(threading.Event):
-    """Not asked to stop for so many looks, without waiting between them."""
+    """Set after the given number of polls, without waiting between them."""
 
     def __init__(self, looks: int) -> None:
         super().__init__()
@@ -153,7 +153,7 @@ def test_a_job_manager_that_is_gone_has_failed(usable: Answers) -> None:
         watch(Cluster(address), JOB, NoPause(5))
 
 
-def test_one_interruption_is_said_once(usable: Answers, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_interruption_is_reported_once(usable: Answers, capsys: pytest.CaptureFixture[str]) -> None:
     usable.say("/jobs/overview", job_is("RUNNING"), job_is("RESTARTING", 0), job_is("RESTARTING", 0), job_is("RUNNING"))
     usable.say(
         "/jobs/j/exceptions",
@@ -168,15 +168,13 @@ def test_one_interruption_is_said_once(usable: Answers, capsys: pytest.CaptureFi
     assert messages == ["the job was interrupted: first", "the job was interrupted: third"]
 
 
-def test_it_says_how_many_records_of_all_partitions_were_read(
-    usable: Answers, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_reports_the_records_read_from_all_partitions(usable: Answers, capsys: pytest.CaptureFixture[str]) -> None:
     names = [metric["id"] for metric in ALL_HELD]
     asked = f"/jobs/j/vertices/v/metrics?get={','.join(names)}"
     usable.say(
         asked,
         [{"id": name, "value": "-1"} for name in names],
-        [{"id": name, "value": "9"} for name in names[:3]],  # it does not know of one: nothing is said
+        [{"id": name, "value": "9"} for name in names[:3]],  # one offset is unknown: nothing is reported
         [{"id": name, "value": str(offset)} for offset, name in enumerate(names, 9)],
     )
     usable.say("/jobs/j/vertices/v/metrics", ALL_HELD[:3], ALL_HELD)
@@ -185,14 +183,14 @@ def test_it_says_how_many_records_of_all_partitions_were_read(
     assert events == [{"event": "progress", "consumed": 0}, {"event": "progress", "consumed": 10 + 11 + 12 + 13}]
 
 
-def test_it_asks_for_many_partitions_in_questions_that_flink_takes(answers: Answers) -> None:
+def test_many_partitions_are_queried_in_requests_short_enough_for_flink(answers: Answers) -> None:
     names = [f"0.Source__x.KafkaSourceReader.topic.a_flow.partition.{number}.currentOffset" for number in range(45)]
     for part in (names[:20], names[20:40], names[40:]):
         answers.say(f"/v?get={','.join(part)}", [{"id": name, "value": "9"} for name in part])
     assert Cluster(answers.address).consumed({("a_flow", name): ("/v", name) for name in names}) == 450
 
 
-def test_an_answer_that_is_none_is_no_end(usable: Answers) -> None:
+def test_an_error_response_does_not_end_the_job(usable: Answers) -> None:
     usable.say("/jobs/overview", None)
     watch(Cluster(usable.address), JOB, NoPause(3))
 

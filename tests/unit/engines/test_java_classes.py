@@ -1,4 +1,4 @@
-"""Where compiled classes are found, and what the Java sources may not do."""
+"""Where compiled classes are cached, and what the Java sources must not do."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SOURCES = Path(streamgauge.__file__).parent / "engines"
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Shared sources, an engine's sources, one jar, and a cache of its own."""
+    """Shared sources, an engine's sources, one jar, and an empty cache."""
     monkeypatch.setenv("STREAMGAUGE_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(java, "SHARED", tmp_path / "shared")
     for name in ("shared/a/Job.java", "engine/a/b/Main.java"):
@@ -41,26 +41,26 @@ def test_classes_are_in_the_cache_under_the_engines_name(project: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["shared/a/Job.java", "engine/a/b/Main.java", "library-1.jar"])
-def test_whatever_goes_into_them_changes_their_place(project: Path, name: str) -> None:
+def test_every_source_changes_the_cache_key(project: Path, name: str) -> None:
     before = classes_path(project)
     (project / name).write_text("class Y { }")
     assert classes_path(project) != before
 
 
-def test_a_renamed_source_or_another_jar_changes_their_place(project: Path) -> None:
+def test_a_renamed_source_or_another_jar_changes_the_cache_key(project: Path) -> None:
     before = classes_path(project)
     assert classes_path(project, jar="library-2.jar") != before
     (project / "engine/a/b/Main.java").rename(project / "engine/a/b/Other.java")
     assert classes_path(project) != before
 
 
-def test_another_compiler_changes_their_place(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_compiler_changes_the_cache_key(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = classes_path(project)
     monkeypatch.setattr(java, "_compiler", lambda: Path("ecj-9.jar"))
     assert classes_path(project) != before
 
 
-def test_what_is_there_is_not_compiled_again(project: Path) -> None:
+def test_cached_classes_are_not_compiled_again(project: Path) -> None:
     classes_path(project).mkdir(parents=True)
     messages: list[str] = []
     assert java.compile_java(
@@ -75,7 +75,7 @@ def test_a_missing_compiler_is_named_with_the_command_that_gets_it(project: Path
     assert not (project / "cache" / "classes").exists()
 
 
-def test_the_compiler_is_no_library() -> None:
+def test_the_compiler_is_not_on_the_class_path() -> None:
     names = {path.name for path in java.libraries()}
     assert len(names) == len(jars.locked("java")) - 1
     assert not any(name.startswith("ecj") for name in names)
@@ -90,6 +90,6 @@ def test_no_java_source_times_waits_or_stamps() -> None:
     assert [path.name for path in sources if forbidden.search(path.read_text(encoding="utf-8"))] == []
 
 
-def test_what_engines_share_names_none_of_them() -> None:
+def test_shared_classes_do_not_depend_on_an_engine() -> None:
     for path in (SOURCES / "java" / "src").rglob("*.java"):
         assert not re.search(r"import org\.apache", path.read_text(encoding="utf-8")), path.name

@@ -24,7 +24,7 @@ def test_it_is_registered() -> None:
     assert isinstance(registry.engine("kafka-streams"), KafkaStreams)
 
 
-def test_every_instance_is_a_process_with_a_state_directory_of_its_own() -> None:
+def test_every_instance_is_a_process_with_its_own_state_directory() -> None:
     specs = plan(instances=3)
     assert [spec.role for spec in specs] == ["streams-1", "streams-2", "streams-3"]
     assert [spec.argv[-2] for spec in specs] == ["/run/streams-1", "/run/streams-2", "/run/streams-3"]
@@ -40,12 +40,12 @@ def test_the_job_file_is_written_once_and_holds_every_option() -> None:
     assert json.loads(text)["group"] == "streamgauge.run"
 
 
-def test_the_heap_is_that_of_each_instance() -> None:
+def test_every_instance_has_the_configured_heap() -> None:
     for spec in plan(heap_mb=300):
         assert {"-Xms300m", "-Xmx300m"} <= set(spec.argv)
 
 
-def test_kafkas_own_settings_are_gathered() -> None:
+def test_native_settings_are_collected() -> None:
     options = KafkaStreamsOptions.model_validate(
         {"threads": 2, "producer.batch.size": 204_800, "max.task.idle.ms": "7", "producer.enable.idempotence": True}
     )
@@ -58,8 +58,8 @@ def test_kafkas_own_settings_are_gathered() -> None:
 
 
 @pytest.mark.parametrize("name", ["processing.guarantee", "application.id", "bootstrap.servers", "state.dir"])
-def test_what_the_measurement_has_to_know_of_is_not_set_by_its_own_name(name: str) -> None:
-    with pytest.raises(ValidationError, match=f"{name} cannot be set by its own name"):
+def test_reserved_settings_are_refused(name: str) -> None:
+    with pytest.raises(ValidationError, match=f"{name} cannot be set directly"):
         KafkaStreamsOptions.model_validate({name: "x"})
 
 
@@ -69,13 +69,13 @@ def test_wrong_options_are_refused(wrong: dict[str, Any]) -> None:
         KafkaStreamsOptions.model_validate(wrong)
 
 
-def test_a_stage_without_state_has_nothing_to_customise() -> None:
-    with pytest.raises(Unsupported, match="keeps no state"):
+def test_a_stateless_stage_cannot_be_customised() -> None:
+    with pytest.raises(Unsupported, match="stateless"):
         scenarios.resolve(
             "ospbench/latency", engine="kafka-streams", changes={"stage": "parse", "implementation": "customised"}
         )
 
 
-def test_delivery_is_at_least_once_unless_asked_for_more() -> None:
+def test_delivery_is_at_least_once_by_default() -> None:
     assert KafkaStreamsOptions().delivery == KafkaStreams.traits.delivery == "at-least-once"
     assert KafkaStreams.traits.transactional

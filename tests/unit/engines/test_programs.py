@@ -9,7 +9,7 @@ import pytest
 
 from streamgauge import registry
 from streamgauge.engines import flink, kafka_streams
-from streamgauge.engines.programs import java_workloads, nothing_to_customise, one_implementation
+from streamgauge.engines.programs import built_in_only_limit, java_workloads, stateless_limit
 from streamgauge.errors import Unsupported
 from streamgauge.studies import scenario as scenarios
 
@@ -35,7 +35,7 @@ def test_a_workload_is_found_by_the_name_of_its_class(tmp_path: Path) -> None:
     assert java_workloads(tmp_path, "a") == frozenset()
 
 
-def test_dashes_are_left_out_of_a_class_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_dashes_are_omitted_from_a_class_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registry, "names", lambda kind: ("own-family/word-count",))
     write(tmp_path / "a" / "ownfamily" / "Wordcount.java")
     assert java_workloads(tmp_path, "a") == {"own-family/word-count"}
@@ -59,15 +59,15 @@ def test_every_program_belongs_to_a_workload(engine: str) -> None:
     assert len(programs) == len(registry.engine(engine).traits.workloads) + len(STATEFUL), sorted(programs)
 
 
-def test_only_what_keeps_state_can_be_customised() -> None:
-    limit = nothing_to_customise(["traffic/ingest", "traffic/join", "streambench/sink", "streambench/wordcount"])
+def test_only_stateful_workloads_can_be_customised() -> None:
+    limit = stateless_limit(["traffic/ingest", "traffic/join", "streambench/sink", "streambench/wordcount"])
     assert limit.workloads == {"traffic/ingest", "streambench/sink"}
     assert limit.applies("traffic/ingest", {"implementation": "customised"})
     assert not limit.applies("traffic/ingest", {"implementation": "built-in"})
 
 
-def test_state_without_a_customised_program_is_a_limit() -> None:
-    limit = one_implementation(["traffic/ingest", "traffic/join", "streambench/wordcount"], {"traffic/join"})
+def test_a_stateful_workload_without_a_customised_program_is_a_limit() -> None:
+    limit = built_in_only_limit(["traffic/ingest", "traffic/join", "streambench/wordcount"], {"traffic/join"})
     assert limit.workloads == {"streambench/wordcount"}
 
 
@@ -80,8 +80,10 @@ def test_customised_is_refused_where_there_is_no_such_program(engine: str) -> No
 
 
 @pytest.mark.parametrize("engine", FOLDERS)
-@pytest.mark.parametrize(("program", "reason"), [("grep", "keeps no state"), ("wordcount", "one implementation")])
-def test_the_refusal_has_its_reason(engine: str, program: str, reason: str) -> None:
+@pytest.mark.parametrize(
+    ("program", "reason"), [("grep", "stateless"), ("wordcount", "only a built-in implementation")]
+)
+def test_the_refusal_names_the_reason(engine: str, program: str, reason: str) -> None:
     with pytest.raises(Unsupported, match=reason):
         scenarios.resolve(
             "streambench/performance", engine=engine, changes={"program": program, "implementation": "customised"}

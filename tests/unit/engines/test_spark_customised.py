@@ -1,4 +1,4 @@
-"""The stateful processor in pyspark's own tester: state and timers as Spark would keep them, without a JVM."""
+"""The stateful processor in pyspark's test harness: state and timers as in Spark, without a JVM."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_a_timer_publishes_an_incomplete_second() -> None:
     assert spark.peekValueState("point", "p") is None and timers(spark) == []
 
 
-def test_one_timer_per_point_moved_forward_when_something_is_due_earlier() -> None:
+def test_a_point_has_one_timer_that_moves_to_an_earlier_due_time() -> None:
     spark = in_spark(())
     assert published(spark.test("p", pair("lane1", 100) + pair("lane2", 110))) == [("p", 1000, 2)]
     assert timers(spark) == [1000 + BOUND_MS + IDLE_MS]
@@ -59,7 +59,7 @@ def test_one_timer_per_point_moved_forward_when_something_is_due_earlier() -> No
     assert published(spark.setWatermark(1000 + BOUND_MS)) == [("p", 1000, 3)]
 
 
-def test_a_silent_point_is_forgotten() -> None:
+def test_the_state_of_a_silent_point_is_dropped() -> None:
     spark = in_spark((1, 2))
     spark.test("p", pair("lane1", 100) + pair("lane2", 110))
     assert spark.peekValueState("point", "p") is not None
@@ -67,7 +67,7 @@ def test_a_silent_point_is_forgotten() -> None:
     assert spark.peekValueState("point", "p") is None and timers(spark) == []
 
 
-def test_a_timer_that_goes_off_early_is_set_again() -> None:
+def test_a_timer_that_fires_early_is_set_again() -> None:
     spark = in_spark(())
     spark.test("p", pair("lane1", 100))
     spark.test("p", pair("lane2", 200))  # complete, but the timer stays

@@ -39,7 +39,7 @@ def test_options_become_settings(options: dict[str, Any], setting: str, value: s
     assert settings(**options)[f"spark.sql.streaming.{setting}"].endswith(value)
 
 
-def test_what_is_tuned_stands_in_every_scenario_file_and_can_be_changed() -> None:
+def test_tuned_settings_are_in_every_scenario_file_and_can_be_changed() -> None:
     tuned = {"serializer", "locality_wait_ms", "gc", "checkpoint_log", "constraint_propagation", "retained_batches"}
     for name in scenarios.names():
         assert tuned <= set(scenarios.describe(name).common.engines["spark"])
@@ -50,11 +50,11 @@ def test_what_is_tuned_stands_in_every_scenario_file_and_can_be_changed() -> Non
 
 
 @pytest.mark.parametrize("options", [{"state_store": "memory"}, {"realtime": True}])
-def test_where_the_newer_format_of_a_joins_state_does_not_work(options: dict[str, Any]) -> None:
+def test_the_newer_join_state_format_is_not_used_where_it_fails(options: dict[str, Any]) -> None:
     assert "spark.sql.streaming.join.stateFormatVersion" not in settings(**options)
 
 
-def test_a_users_script_gets_spark_as_it_is() -> None:
+def test_a_script_gets_sparks_defaults() -> None:
     ours, theirs = settings(), settings(script={"copy": "script.py", "path": "my.py"})
     assert set(ours) - set(theirs) == {
         "spark.sql.constraintPropagation.enabled",
@@ -62,27 +62,29 @@ def test_a_users_script_gets_spark_as_it_is() -> None:
     }
 
 
-def test_a_setting_of_the_user_wins() -> None:
+def test_user_settings_take_precedence() -> None:
     assert settings(**{"spark.sql.streaming.minBatchesToRetain": 5})["spark.sql.streaming.minBatchesToRetain"] == "5"
 
 
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
-        ({"stage": "parse", "implementation": "customised"}, "keeps no state"),
+        ({"stage": "parse", "implementation": "customised"}, "stateless"),
         ({"stage": "tumbling", "realtime": "true"}, "ALLOWLIST"),
         ({"stage": "join", "realtime": "true", "implementation": "customised"}, "STDS_FAILED"),
         ({"stage": "sliding", "output_mode": "update"}, "correctness"),
         ({"stage": "join", "implementation": "customised", "state_store": "memory"}, "STORE_BACKEND"),
     ],
 )
-def test_what_spark_refuses_is_refused_before_anything_is_started(changes: dict[str, str], reason: str) -> None:
+def test_combinations_that_spark_refuses_are_refused_before_anything_starts(
+    changes: dict[str, str], reason: str
+) -> None:
     with pytest.raises(Unsupported, match=reason):
         scenarios.resolve("ospbench/latency", engine="spark", changes=changes)
 
 
 @pytest.mark.parametrize("changes", [{"output_mode": "update"}, {"implementation": "customised"}])
-def test_what_spark_takes_is_taken(changes: dict[str, str]) -> None:
+def test_combinations_that_spark_accepts_are_accepted(changes: dict[str, str]) -> None:
     resolved = scenarios.resolve("ospbench/latency", engine="spark", changes={"stage": "tumbling", **changes})
     assert changes.items() <= dict(resolved.engine_options).items()
 
@@ -93,22 +95,22 @@ def test_what_spark_takes_is_taken(changes: dict[str, str]) -> None:
     [
         ({"output_mode": "append"}, "STREAMING_OUTPUT_MODE.UNSUPPORTED_OPERATION"),
         ({"realtime": True}, "ALLOWLIST"),
-        ({"implementation": "customised"}, "one implementation"),
+        ({"implementation": "customised"}, "only a built-in implementation"),
     ],
 )
-def test_what_spark_refuses_of_running_results(workload: str, options: dict[str, Any], reason: str) -> None:
+def test_limits_of_running_results(workload: str, options: dict[str, Any], reason: str) -> None:
     (refused,) = refusals(f"streambench/{workload}", options)
     assert reason in refused
 
 
 @pytest.mark.parametrize("workload", ["identity", "sample", "projection", "grep", "sink"])
-def test_what_spark_refuses_of_results_without_state(workload: str) -> None:
+def test_limits_of_stateless_workloads(workload: str) -> None:
     assert (
         refusals(f"streambench/{workload}", {}) == refusals(f"streambench/{workload}", {"output_mode": "update"}) == []
     )
     assert len(refusals(f"streambench/{workload}", {"realtime": True})) == (workload == "sink")
     (reason,) = refusals(f"streambench/{workload}", {"implementation": "customised"})
-    assert "keeps no state" in reason
+    assert "stateless" in reason
 
 
 def refusals(workload: str, options: dict[str, Any]) -> list[str]:
@@ -147,7 +149,7 @@ def test_a_script_gets_the_output_mode_of_a_final_result() -> None:
         ({"output": "o"}, {"format": "kafka", "topic": "o", "kafka.bootstrap.servers": "127.0.0.1:9"}),
     ],
 )
-def test_results_go_to_the_output_or_nowhere(outputs: dict[str, str], expected: dict[str, str]) -> None:
+def test_results_are_published_or_discarded(outputs: dict[str, str], expected: dict[str, str]) -> None:
     made: dict[str, Any] = {}
 
     class Writer:
@@ -208,15 +210,15 @@ def test_micro_batches_are_declared(options: dict[str, Any], interval_s: float, 
     ("ends", "expected"),
     [
         (['{"flow":{"0":3,"1":4}}', {"speed": {"0": 5}}], 12),
-        # A query that joins its source with itself reads it twice: what both readers have is taken.
+        # A self-join reads its source twice: a record counts once both readers have it.
         ([{"flow": {"0": 3}, "speed": {"0": 9}}, {"flow": {"0": 7}, "speed": {"0": 2}}], 5),
-        # Besides, it may read something of its own.
+        # It may also read other sources.
         ([{"flow": {"0": 3}}, 17, {"logOffset": 3}, {"another": {"0": 50}}, None], 3),
         ([None], None),
         ([], None),
     ],
 )
-def test_consumed_is_what_every_source_has_of_our_topics(ends: list[Any], expected: int | None) -> None:
+def test_consumed_counts_records_that_every_source_has_read(ends: list[Any], expected: int | None) -> None:
     query: Any = SimpleNamespace(lastProgress={"sources": [{"endOffset": end} for end in ends]})
     assert consumed(query, ["flow", "speed"]) == expected
     assert consumed(SimpleNamespace(lastProgress=None), ["flow"]) is None  # type: ignore[arg-type]
@@ -226,5 +228,5 @@ def test_consumed_is_what_every_source_has_of_our_topics(ends: list[Any], expect
     ("master", "here"),
     [("", True), ("local[4]", True), ("spark://127.0.0.1:7077", False), ("yarn", False), ("k8s://h:1", False)],
 )
-def test_what_the_executors_of_a_cluster_use_is_not_seen(master: str, here: bool) -> None:
+def test_only_a_local_master_runs_here(master: str, here: bool) -> None:
     assert registry.engine("spark").runs_here({"master": master}) is here

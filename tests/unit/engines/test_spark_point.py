@@ -1,4 +1,4 @@
-"""The customised stages, message by message, and against what the definitions say of the whole."""
+"""The customised stages, message by message and against their definition."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def pair(timestamp: str, lane: str, cars: int, kmh: int, at_ms: int) -> list[Mes
 
 
 def batch(point: Point, messages: Sequence[Message] = (), watermark_ms: int = 0) -> list[Result]:
-    """One batch, the state written and read again after it."""
+    """One batch, followed by a round trip of the state."""
     results = [joined for message in messages if (joined := point.take(message))]
     results += point.settle(watermark_ms)
     again = Point.load(point.id, point.stage, point.dump())
@@ -43,14 +43,14 @@ def test_join_publishes_at_once_whichever_comes_first() -> None:
     assert point.empty and point.due_ms() is None
 
 
-def test_join_takes_what_is_within_the_bound_and_nothing_else() -> None:
+def test_join_matches_messages_within_the_bound_only() -> None:
     point = Point("p", Stage(BOUND_MS))
     assert len(batch(point, [flow("t", "lane1", 3, 0), speed("t", "lane1", 80, BOUND_MS)])) == 1
     assert batch(point, [flow("u", "lane1", 3, 0), speed("u", "lane1", 80, BOUND_MS + 1)]) == []
     assert batch(point, [flow("v", "lane1", 3, 0), speed("v", "lane2", 80, 0), speed("w", "lane1", 80, 0)]) == []
 
 
-def test_a_message_waits_as_long_as_its_other_half_may_come() -> None:
+def test_a_message_waits_as_long_as_its_counterpart_may_arrive() -> None:
     point = Point("p", Stage(BOUND_MS))
     assert batch(point, [flow("t", "lane1", 3, 100)], watermark_ms=100 + BOUND_MS) == []
     assert not point.empty
@@ -67,7 +67,7 @@ def test_a_second_is_published_when_all_lanes_are_in_it() -> None:
     assert batch(point, watermark_ms=1000 + BOUND_MS) == []
 
 
-def test_a_second_is_published_once_more_when_records_came_since() -> None:
+def test_a_second_is_published_again_if_records_were_added_since() -> None:
     point = Point("p", Stage(BOUND_MS, ()))
     batch(point, pair("t", "lane1", 3, 80, 200) + pair("t", "lane2", 4, 90, 210))
     assert batch(point, pair("u", "lane1", 5, 70, 900), watermark_ms=400) == []
@@ -83,7 +83,7 @@ def test_an_incomplete_second_is_published_at_the_watermark() -> None:
     assert [result["n"] for result in batch(point, watermark_ms=1000 + BOUND_MS)] == [1]
 
 
-def test_changes_against_the_seconds_before() -> None:
+def test_changes_against_earlier_seconds() -> None:
     point = Point("p", Stage(BOUND_MS, (1, 2)))
     for second, (cars, kmh) in enumerate([(4, 50), (0, 40), (6, 100)]):
         published = batch(
@@ -105,7 +105,7 @@ def test_changes_against_the_seconds_before() -> None:
     ]
 
 
-def test_a_change_is_published_once_more_when_the_second_before_changed() -> None:
+def test_a_change_is_published_again_when_the_earlier_second_changed() -> None:
     point = Point("p", Stage(BOUND_MS, (1, 2)))
     batch(point, pair("t", "lane1", 3, 80, 900) + pair("t", "lane2", 3, 80, 910))
     batch(point, pair("u", "lane1", 6, 80, 1900) + pair("u", "lane2", 6, 80, 1910))
@@ -117,7 +117,7 @@ def test_a_change_is_published_once_more_when_the_second_before_changed() -> Non
     ]
 
 
-def test_state_does_not_grow_and_goes_when_the_point_is_silent() -> None:
+def test_state_is_bounded_and_dropped_when_the_point_is_silent() -> None:
     point = Point("p", Stage(BOUND_MS, (4, 9)))
     most = 0
     for second in range(100):
@@ -137,7 +137,7 @@ PAIRS = st.lists(
 
 
 @given(pairs=PAIRS, batch_ms=st.integers(100, 3_000), lookbacks_s=st.sampled_from([(), (1, 2), (4, 9)]))
-def test_the_last_word_is_what_the_definition_says(
+def test_the_last_result_matches_the_definition(
     pairs: list[tuple[int, int, int, int]], batch_ms: int, lookbacks_s: tuple[int, ...]
 ) -> None:
     messages = [

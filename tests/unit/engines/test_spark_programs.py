@@ -1,4 +1,4 @@
-"""Which programs Spark has, found by the names of workloads."""
+"""Spark's programs, found by workload name."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_a_program_is_found_by_name(workload: str, program: object) -> None:
 
 
 @pytest.mark.parametrize("name", ["streambench/read", "traffic/_customised", "traffic/STATEFUL", "traffic/", "sliding"])
-def test_what_else_a_module_has_is_no_program(name: str) -> None:
+def test_helpers_and_imports_are_not_programs(name: str) -> None:
     with pytest.raises(UsageError, match="unknown workload"):
         programs.find(name)
 
@@ -84,7 +84,7 @@ def with_games(tmp_path: Path) -> Callable[[str], None]:
 
 
 def test_other_packages_add_programs(with_games: Callable[[str], None]) -> None:
-    """Seen by the traits, with neither pyspark nor the program imported; a program without its workload is not."""
+    """The traits list them without importing pyspark or the program; a program without a workload is ignored."""
     with_games("""
 from streamgauge.engines.spark import Spark, programs
 assert "board-games/tally-up" in Spark.traits.workloads
@@ -96,8 +96,8 @@ assert programs.find("board-games/tally-up")(None, {}) == "the program"
 """)
 
 
-def test_engines_keep_their_contract_when_another_package_adds_a_workload(with_games: Callable[[str], None]) -> None:
-    """One that no scenario has, and of which most engines know nothing."""
+def test_engines_pass_the_checks_when_another_package_adds_a_workload(with_games: Callable[[str], None]) -> None:
+    """A workload without a scenario that most engines do not support."""
     with_games("""
 from streamgauge import registry
 from streamgauge.conformance import checks
@@ -121,6 +121,6 @@ def test_a_program_that_cannot_be_loaded_is_named(monkeypatch: pytest.MonkeyPatc
     assert value in problem.value.message()
 
 
-def test_other_packages_do_not_replace_our_programs(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_packages_cannot_replace_built_in_programs(monkeypatch: pytest.MonkeyPatch) -> None:
     entry_point(monkeypatch, "traffic/ingest", "json:loads")
     assert programs.find("traffic/ingest") is traffic.ingest

@@ -243,5 +243,5 @@ def test_a_jvm_that_does_not_come_up(tmp_path: Path, content: bytes | None) -> N
     file = tmp_path / "connection"
     if content is not None:
         file.write_bytes(content)
-    with pytest.raises(EnvironmentProblem, match=r"did not come up within 0\.1 s"):
+    with pytest.raises(EnvironmentProblem, match=r"did not start within 0\.1 s"):
         connect(file, timeout_s=0.1)

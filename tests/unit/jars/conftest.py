@@ -11,7 +11,7 @@ from streamgauge.jars import Lock, download
 
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The directory that jars are cached in, empty."""
+    """An empty cache directory for jars."""
     monkeypatch.setenv("STREAMGAUGE_CACHE", str(tmp_path / "cache"))
     return tmp_path / "cache" / "jars"
 
@@ -28,7 +28,7 @@ def repository(cache: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Reposit
 
 @pytest.fixture
 def lock(repository: Repository) -> Lock:
-    """Two groups that share one jar; every jar is longer than one piece of a download."""
+    """Two groups that share one jar; every jar is larger than one chunk of a download."""
     one, two, three, four = (
         repository.add(f"org.example:jar-{n}:1.{n}", bytes([n]) * 200_000 + b"end") for n in range(4)
     )

@@ -22,11 +22,11 @@ def send_whole(handler: BaseHTTPRequestHandler, body: bytes) -> None:
 
 class _Server(ThreadingHTTPServer):
     def handle_error(self, *_: object) -> None:
-        """A client that hangs up early is part of the tests; other failures show at the client."""
+        """Clients that disconnect early are part of the tests; other failures show up in the client."""
 
 
 class Repository:
-    """``answers`` replaces what is sent for a path; ``requested`` lists the paths that were asked for."""
+    """``answers`` overrides the response for a path; ``requested`` lists the requested paths."""
 
     def __init__(self) -> None:
         self.bodies: dict[str, bytes] = {}

@@ -48,7 +48,7 @@ def start_fetch(lock: Lock) -> subprocess.Popen[str]:
 
 
 def half(handler: BaseHTTPRequestHandler, body: bytes) -> None:
-    """A connection that breaks in the middle of the body."""
+    """A connection that drops in the middle of the body."""
     handler.send_response(200)
     handler.send_header("Content-Length", str(len(body)))
     handler.end_headers()
@@ -94,7 +94,7 @@ def test_a_missing_jar_names_the_next_command(lock: Lock, cache: Path) -> None:
     assert caught.value.exit_code == 5
 
 
-def test_nothing_is_asked_when_all_is_there(lock: Lock, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_request_is_made_when_nothing_is_missing(lock: Lock, monkeypatch: pytest.MonkeyPatch) -> None:
     jars.fetch(["first"], lock=lock)
     with socket.create_server(("127.0.0.1", 0)) as server:
         monkeypatch.setenv("STREAMGAUGE_MAVEN_REPOSITORY", f"http://127.0.0.1:{server.getsockname()[1]}")
@@ -104,7 +104,7 @@ def test_nothing_is_asked_when_all_is_there(lock: Lock, monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize("damage", [b"", b"\xff" * 200_003], ids=["emptied", "same size, other bytes"])
-def test_a_damaged_cached_jar_is_fetched_anew(repository: Repository, lock: Lock, damage: bytes) -> None:
+def test_a_damaged_cached_jar_is_fetched_again(repository: Repository, lock: Lock, damage: bytes) -> None:
     path = jars.fetch(["first"], lock=lock)[0]
     path.write_bytes(damage)
     assert bool(jars.missing(["first"], lock=lock)) == (damage == b"")
@@ -122,12 +122,12 @@ def test_wrong_bytes_are_refused(repository: Repository, lock: Lock, cache: Path
     assert artifact.coordinates in caught.value.what
     assert artifact.sha256 in str(caught.value.expected)
     assert "sha256" in str(caught.value.got)
-    assert repository.requested.count(artifact.repository_path) == 1, "no use in trying again"
+    assert repository.requested.count(artifact.repository_path) == 1, "retrying is pointless"
     assert artifact.filename not in files_in(cache)
     assert not list(cache.rglob(".*"))
 
 
-def test_a_longer_body_is_refused_before_its_end(repository: Repository, lock: Lock, cache: Path) -> None:
+def test_a_longer_body_is_refused_early(repository: Repository, lock: Lock, cache: Path) -> None:
     artifact, let_go = lock.group("first")[0], threading.Event()
 
     def endless(handler: BaseHTTPRequestHandler, body: bytes) -> None:
@@ -145,7 +145,7 @@ def test_a_longer_body_is_refused_before_its_end(repository: Repository, lock: L
 
 
 @pytest.mark.parametrize("answer", [half, half_that_looks_whole])
-def test_half_a_body_is_never_kept(repository: Repository, lock: Lock, cache: Path, answer: Answer) -> None:
+def test_an_incomplete_body_is_never_stored(repository: Repository, lock: Lock, cache: Path, answer: Answer) -> None:
     artifact = lock.group("first")[0]
     repository.answer(artifact, answer)
     with pytest.raises(EnvironmentProblem, match="could not be downloaded") as caught:
@@ -156,7 +156,7 @@ def test_half_a_body_is_never_kept(repository: Repository, lock: Lock, cache: Pa
     assert not list(cache.rglob(".*"))
 
 
-def test_a_passing_failure_is_tried_again(repository: Repository, lock: Lock) -> None:
+def test_a_transient_failure_is_retried(repository: Repository, lock: Lock) -> None:
     first, second = lock.group("first")
     answers = {first: [half, send_whole], second: [lambda handler, _: handler.send_error(503), send_whole]}
     for artifact, sequence in answers.items():
@@ -227,19 +227,19 @@ def test_a_disk_that_is_full_only_at_fsync(lock: Lock, cache: Path, monkeypatch:
 
 
 def check_full_disk(lock: Lock, folder: Path) -> None:
-    with pytest.raises(EnvironmentProblem, match="could not be kept") as caught:
+    with pytest.raises(EnvironmentProblem, match="could not be stored") as caught:
         jars.fetch(["first"], lock=lock)
     assert caught.value.got == os.strerror(errno.ENOSPC)
     assert "STREAMGAUGE_CACHE" in str(caught.value.hint)
     assert not list(folder.rglob("*.part"))
 
 
-def test_a_cache_that_cannot_be_made(lock: Lock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cache_that_cannot_be_created(lock: Lock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").touch()
     monkeypatch.setenv("STREAMGAUGE_CACHE", str(tmp_path / "file"))
-    with pytest.raises(EnvironmentProblem, match="could not be kept") as caught:
+    with pytest.raises(EnvironmentProblem, match="could not be stored") as caught:
         jars.fetch(["first"], lock=lock)
-    assert "may write to" in str(caught.value.hint)
+    assert "writable directory" in str(caught.value.hint)
 
 
 def test_two_processes_fetch_the_same_jars(repository: Repository, lock: Lock, cache: Path) -> None:
@@ -276,7 +276,7 @@ def test_ctrl_c_does_not_wait_for_a_silent_server(repository: Repository, lock: 
         begun = {process.stdout.readline() for _ in lock.group("first")}
         assert begun == {f"receiving {artifact.coordinates}\n" for artifact in lock.group("first")}
         process.send_signal(signal.SIGINT)
-        process.communicate(timeout=25)  # a download that is waited for takes 30 s to give up
+        process.communicate(timeout=25)  # a download takes 30 s to time out
     finally:
         let_go.set()
         process.kill()
@@ -285,7 +285,7 @@ def test_ctrl_c_does_not_wait_for_a_silent_server(repository: Repository, lock: 
     assert files_in(cache) == set()
 
 
-def test_what_a_killed_process_left_is_removed(lock: Lock, cache: Path) -> None:
+def test_files_of_a_killed_process_are_removed(lock: Lock, cache: Path) -> None:
     (cache / "org.example").mkdir(parents=True)
     abandoned = cache / "org.example" / ".jar-0-1.0.jar.abc.part"
     of_a_living_process = cache / "org.example" / ".jar-0-1.0.jar.def.part"

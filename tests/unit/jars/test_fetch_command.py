@@ -25,7 +25,7 @@ def command(lock: Lock, monkeypatch: pytest.MonkeyPatch) -> typer.Typer:
     return app
 
 
-def test_it_fetches_what_runs_need_and_says_so(command: typer.Typer, lock: Lock) -> None:
+def test_it_fetches_what_runs_need_and_reports_it(command: typer.Typer, lock: Lock) -> None:
     result = CliRunner().invoke(command, [])
     assert result.exit_code == 0, result.output
     assert result.stdout == ""
@@ -37,16 +37,14 @@ def test_it_fetches_what_runs_need_and_says_so(command: typer.Typer, lock: Lock)
     assert jars.missing(["second"], lock=lock) != []
 
 
-def test_of_an_engine_it_fetches_all_that_it_needs(
-    command: typer.Typer, lock: Lock, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_it_fetches_all_groups_of_an_engine(command: typer.Typer, lock: Lock, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Echo, "traits", replace(Echo.traits, jar_groups=("first", "second")))
     result = CliRunner().invoke(command, ["echo"])
     assert result.exit_code == 0, result.output
     assert jars.missing(["first", "second"], lock=lock) == []
 
 
-def test_jars_of_an_engine_that_is_not_installed_are_left_out(
+def test_jars_of_an_engine_that_is_not_installed_are_skipped(
     command: typer.Typer, lock: Lock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(jars, "ON_REQUEST", frozenset())
@@ -63,7 +61,7 @@ def test_jars_of_an_engine_that_is_not_installed_are_left_out(
     assert jars.missing(["first"], lock=lock) == []
 
 
-def test_jars_that_another_engine_needs_too_are_not_left_out(
+def test_jars_that_another_engine_needs_too_are_not_skipped(
     command: typer.Typer, lock: Lock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Echo, "traits", replace(Echo.traits, jar_groups=("first",), extras={"no-such-package": "echo"}))
@@ -72,7 +70,7 @@ def test_jars_that_another_engine_needs_too_are_not_left_out(
     assert jars.missing(["first"], lock=lock) == []
 
 
-def test_the_bar_of_a_terminal(command: typer.Typer, lock: Lock, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_terminal_gets_a_progress_bar(command: typer.Typer, lock: Lock, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FORCE_COLOR", "1")
     result = CliRunner().invoke(command, ["second"])
     assert result.exit_code == 0, result.output

@@ -13,7 +13,7 @@ JAR = Artifact("org.example.deep:thing_2.13:1.2", "ab" * 32, 7)
 NATIVE = Artifact("org.example:native:1.0:linux-x86_64", "cd" * 32, 8)
 
 
-def test_coordinates_give_names_and_places() -> None:
+def test_coordinates_give_names_and_paths() -> None:
     assert (JAR.group_id, JAR.artifact_id, JAR.version) == ("org.example.deep", "thing_2.13", "1.2")
     assert JAR.filename == "thing_2.13-1.2.jar"
     assert JAR.repository_path == "org/example/deep/thing_2.13/1.2/thing_2.13-1.2.jar"
@@ -21,7 +21,7 @@ def test_coordinates_give_names_and_places() -> None:
     assert NATIVE.filename == "native-1.0-linux-x86_64.jar"
 
 
-def test_a_lock_survives_being_written_and_read() -> None:
+def test_a_lock_survives_a_round_trip() -> None:
     lock = Lock({"b": (NATIVE, JAR), "a": (JAR,)})
     again = Lock.loads(lock.dumps())
     assert again.groups == {"a": (JAR,), "b": (JAR, NATIVE)}
@@ -34,7 +34,7 @@ def test_an_unknown_group_is_a_usage_error() -> None:
     assert "kafka" in str(caught.value)
 
 
-def test_the_shipped_lock_is_what_its_roots_ask_for() -> None:
+def test_the_shipped_lock_matches_its_roots() -> None:
     assert jars.groups() == ("flink", "java", "kafka", "kafka-streams", "kafka-tools", "spark")
     assert {a.coordinates for a in jars.locked("spark")} == {
         "org.apache.spark:spark-sql-kafka-0-10_2.13:4.2.0",
@@ -43,7 +43,7 @@ def test_the_shipped_lock_is_what_its_roots_ask_for() -> None:
         "org.apache.commons:commons-pool2:2.12.1",
     }
     broker = jars.versions("kafka")
-    assert broker["scala-logging_2.13"], "a bundle, which resolvers that look for type jar leave out"
+    assert broker["scala-logging_2.13"], "a bundle, which resolvers that only accept type jar miss"
     assert broker["slf4j-simple"] == broker["slf4j-api"], "another back end would log nothing"
     assert broker["kafka-clients"] == broker["kafka_2.13"] == jars.versions("kafka-tools")["kafka-tools"]
     streams = jars.versions("kafka-streams")
@@ -51,7 +51,7 @@ def test_the_shipped_lock_is_what_its_roots_ask_for() -> None:
     assert streams["jackson-core"] == jars.versions("java")["jackson-core"], "one of them is on the class path"
 
 
-def test_the_shipped_lock_holds_sums_and_no_addresses() -> None:
+def test_the_shipped_lock_has_checksums_and_no_addresses() -> None:
     text = files("streamgauge.jars").joinpath("lock.toml").read_text()
     assert "//" not in text
     assert Lock.loads(text).dumps() == text

@@ -31,7 +31,7 @@ def dependency(artifact: str, extra: str = "") -> str:
 
 @pytest.fixture
 def published(repository: Repository, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Repository:
-    """``app`` needs ``lib``, a bundle, which needs ``native``; ``checks`` and ``more`` are left out."""
+    """``app`` needs ``lib``, a bundle, which needs ``native``; ``checks`` and ``more`` are not needed."""
     monkeypatch.setenv("M2_REPO", str(tmp_path / "m2"))
     needs = {
         "app": [
@@ -64,7 +64,7 @@ def test_a_group_holds_what_its_roots_need_at_run_time(published: Repository, tm
     ]
     assert [artifact.coordinates for artifact in lock.group("alone")] == ["org.example:app:1.0"]
     assert lock.group("alone") == (published.add("org.example:app:1.0", b"app" * 1000),)
-    assert not (tmp_path / "m2").exists(), "the user's Maven cache is left alone"
+    assert not (tmp_path / "m2").exists(), "the user's Maven cache is not touched"
 
 
 def test_the_same_roots_give_the_same_file(published: Repository, tmp_path: Path) -> None:
@@ -81,14 +81,14 @@ def test_a_released_jar_that_changed_is_refused(published: Repository) -> None:
         resolve(ROOTS, before)
 
 
-def test_a_jar_that_differs_from_its_published_sum_is_refused(published: Repository) -> None:
+def test_a_jar_that_differs_from_its_published_checksum_is_refused(published: Repository) -> None:
     published.bodies[repository_path("org.example:app:1.0")] = b"tampered"
-    with pytest.raises(EnvironmentProblem, match="differs from its published sum"):
+    with pytest.raises(EnvironmentProblem, match="differs from its published checksum"):
         resolve(ROOTS, Lock({}))
 
 
-@pytest.mark.filterwarnings("ignore::ResourceWarning")  # jgo leaves the answer 404 open
-def test_a_missing_pom_is_named_not_taken_for_empty(published: Repository) -> None:
+@pytest.mark.filterwarnings("ignore::ResourceWarning")  # jgo does not close a 404 response
+def test_a_missing_pom_is_an_error(published: Repository) -> None:
     del published.bodies["org/example/lib/1.0/lib-1.0.pom"]
     with pytest.raises(EnvironmentProblem, match="could not be resolved: no usable POM") as caught:
         resolve(ROOTS, Lock({}))

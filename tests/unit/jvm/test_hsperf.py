@@ -1,4 +1,4 @@
-"""The parser of a JVM's counter file, on files made by hand in both byte orders."""
+"""The parser of a JVM's counter file, on handmade files in both byte orders."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_heap_and_collections_are_added_up():
 
 
 @pytest.mark.parametrize("missing", ["sun.os.hrt.frequency", "used"])
-def test_jvm_without_these_counters_shows_none(missing):
+def test_jvm_without_these_counters_has_no_figures(missing):
     assert hsperf.summarise({name: value for name, value in COUNTERS.items() if not name.endswith(missing)}) is None
 
 
@@ -94,5 +94,5 @@ def test_file_that_a_dead_jvm_left_behind_is_not_read(own_file):
     assert hsperf.heap_and_gc(os.getpid()) is None
 
 
-def test_process_that_is_no_jvm():
+def test_process_that_is_not_a_jvm():
     assert hsperf.heap_and_gc(os.getpid()) is None

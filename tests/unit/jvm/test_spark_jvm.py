@@ -7,20 +7,20 @@ from streamgauge.jvm.spark import check_master, jvm_argv, jvm_env
 
 
 @pytest.mark.parametrize("master", ["local", "local[*]", "local[2]", "spark://host:7077", "yarn", "k8s://https://host"])
-def test_addresses_of_a_spark(master: str) -> None:
+def test_valid_masters(master: str) -> None:
     check_master(master)
 
 
 @pytest.mark.parametrize("master", ["", "bogus", "host:7077", "spark://", "local["])
-def test_what_is_none(master: str) -> None:
-    with pytest.raises(UsageError, match="no address of a Spark"):
+def test_invalid_masters(master: str) -> None:
+    with pytest.raises(UsageError, match="invalid Spark master"):
         check_master(master)
 
 
 @pytest.mark.parametrize(
     ("master", "loopback"), [("local[2]", True), ("spark://127.0.0.1:7077", True), ("spark://elsewhere:7077", False)]
 )
-def test_only_a_driver_of_this_machine_stays_on_loopback(master: str, loopback: bool, tmp_path: Path) -> None:
+def test_only_a_local_driver_uses_loopback(master: str, loopback: bool, tmp_path: Path) -> None:
     argv = jvm_argv(Path("java"), master=master, conf={}, heap_mb=512, work_dir=tmp_path)
     assert ("spark.driver.host=127.0.0.1" in argv) == loopback
     assert ("spark.driver.bindAddress=127.0.0.1" in argv) == loopback

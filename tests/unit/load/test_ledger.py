@@ -1,4 +1,4 @@
-"""The ledger: one row per slice, in order, with what became of it."""
+"""The ledger: one row per slice, in order, with its outcome."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_order_of_acknowledgements_does_not_change_the_order_of_rows(
     assert rows_of(path) == [(n, 1, n, n, 1, 0) for n in range(30)]
 
 
-def test_long_runs_are_written_as_they_go(tmp_path: Path) -> None:
+def test_rows_are_written_during_the_run(tmp_path: Path) -> None:
     path = tmp_path / "worker-0.parquet"
     ledger = Ledger(path, now_ns=lambda: 1)
     most = 0
@@ -65,7 +65,7 @@ def test_long_runs_are_written_as_they_go(tmp_path: Path) -> None:
     assert [row[0] for row in rows_of(path)] == list(range(20_000))
 
 
-def test_the_file_appears_when_it_is_whole(tmp_path: Path) -> None:
+def test_the_file_appears_when_it_is_complete(tmp_path: Path) -> None:
     path = tmp_path / "worker-0.parquet"
     ledger = Ledger(path, now_ns=lambda: 1)
     ledger.add(range(1), 1).settle(0)
@@ -81,5 +81,5 @@ def test_an_empty_ledger_has_its_columns(tmp_path: Path) -> None:
 
 
 def test_a_ledger_that_cannot_be_written_is_a_clear_error(tmp_path: Path) -> None:
-    with pytest.raises(EnvironmentProblem, match="ledger cannot be written"):
+    with pytest.raises(EnvironmentProblem, match="cannot write the ledger"):
         Ledger(tmp_path / "missing" / "worker-0.parquet", now_ns=lambda: 1)

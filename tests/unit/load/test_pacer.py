@@ -1,4 +1,4 @@
-"""The pacer: no record missing, none twice, none early, and debt kept after a stall."""
+"""The pacer: every record once, none early, and all late ones caught up after a stall."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ START_NS = 1_700_000_000 * NS_PER_S
 
 
 class Clock:
-    """Moves only when it is told to."""
+    """Advances only when set."""
 
     def __init__(self, now_ns: int) -> None:
         self.now_ns = now_ns
@@ -63,7 +63,7 @@ def test_every_record_leaves_once_in_order_and_none_early(plan: LoadPlan, delays
 
 @settings(deadline=None)
 @given(plans, delays)
-def test_after_a_stall_all_that_is_owed_leaves_before_any_further_wait(plan: LoadPlan, delays_ns: list[int]) -> None:
+def test_after_a_stall_all_late_records_are_sent_before_any_wait(plan: LoadPlan, delays_ns: list[int]) -> None:
     clock = Clock(START_NS)
     pacer = Pacer(alone(plan), START_NS, clock)
     stalls = iter(delays_ns)
@@ -86,13 +86,13 @@ def test_without_a_stall_records_wait_at_most_one_slice(plan: LoadPlan) -> None:
         assert after_ns - before_ns <= max(SLICE_NS, START_NS + plan.offset_ns(slice_[0]) - before_ns)
 
 
-def test_oversleeping_a_little_does_not_push_the_grid_away() -> None:
+def test_oversleeping_does_not_shift_the_grid() -> None:
     clock = Clock(START_NS)
     slices = walk(Pacer(alone(plan_of(100_000, 1.0)), START_NS, clock), clock, [60_000] * 5_000)
     assert len(slices) >= 999
 
 
-def test_a_rare_record_leaves_at_its_moment() -> None:
+def test_a_rare_record_leaves_when_it_is_due() -> None:
     clock = Clock(START_NS)
     plan = plan_of(400, 1.0)
     for now_ns, slice_ in walk(Pacer(alone(plan), START_NS, clock), clock, []):
@@ -118,7 +118,7 @@ def test_a_caller_may_take_less_than_is_due() -> None:
 
 @settings(deadline=None)
 @given(plans, st.integers(-NS_PER_S, NS_PER_S), st.integers(0, 300))
-def test_a_plan_that_is_cut_off_leaves_out_what_is_due_later(plan: LoadPlan, end_ns: int, already_taken: int) -> None:
+def test_a_plan_that_is_cut_off_drops_the_later_records(plan: LoadPlan, end_ns: int, already_taken: int) -> None:
     clock = Clock(START_NS + NS_PER_S)
     pacer = Pacer(alone(plan), START_NS, clock)
     already = len(pacer.take(limit=already_taken))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from streamgauge.load.buffer import RecordBuffer
 from streamgauge.load.share import Share
-from streamgauge.load.stock import Stock
 from streamgauge.model import NS_PER_S, LoadPlan
 from streamgauge.workloads.traffic.data import Traffic
 
@@ -22,7 +22,7 @@ def test_no_record_is_missing_and_none_is_sent_twice(records: int, of: int, bloc
 
 @settings(deadline=None)
 @given(of=st.integers(1, 5), block=st.integers(1, 50), elapsed_ns=st.integers(-10, 2 * NS_PER_S))
-def test_what_is_due_is_the_sum_of_what_is_due_for_each(of: int, block: int, elapsed_ns: int) -> None:
+def test_the_due_records_of_all_workers_add_up(of: int, block: int, elapsed_ns: int) -> None:
     plan = LoadPlan(333, 0.0, 2.0, 0.0)
     shares = [Share(plan, index, of, block) for index in range(of)]
     due = [share.count_before(elapsed_ns) for share in shares]
@@ -36,13 +36,13 @@ def test_each_worker_builds_its_own_blocks_only() -> None:
     dataset, built = Traffic(1, 5), []
     for index in range(3):
         share = Share(plan, index, 3, 60)
-        stock = Stock(dataset, share)
+        buffer = RecordBuffer(dataset, share)
         own = 0
         while own < share.records:
             first = share.n_seq(own)
-            reach = stock.reach(first)
+            reach = buffer.reach(first)
             assert 0 < reach <= 60
-            for part in stock.cut(first + reach).values():
+            for part in buffer.cut(first + reach).values():
                 built += list(zip(*part[:3], strict=True))
             own += reach
     whole = [record for part in dataset.build(0, 1_000).values() for record in zip(*part[:3], strict=True)]

@@ -1,4 +1,4 @@
-"""The load worker as a process: what it says when it cannot go on, and how it ends."""
+"""The load worker as a process: its error messages, and how it ends."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def failure(*arguments: object) -> str:
     return message
 
 
-def test_a_broker_that_nobody_runs(settings_file: Callable[..., Path], tmp_path: Path) -> None:
+def test_a_broker_that_is_not_running(settings_file: Callable[..., Path], tmp_path: Path) -> None:
     message = failure(settings_file())
     assert "the Kafka broker did not answer within" in message
     assert "where: 127.0.0.1:1" in message
@@ -83,15 +83,15 @@ def test_a_broker_that_never_answers(settings_file: Callable[..., Path], silent_
         ({"plan": {"rate": 1}}, "unexpected keyword argument 'rate'"),
         ({"workload": {"name": "trafic/ingest", "seed": 1, "parameters": {}}}, "did you mean 'traffic/ingest'?"),
         ({"transport": {"name": "kafak", "bootstrap": "x"}}, "did you mean 'kafka'?"),
-        ({"worker": {"index": 2, "of": 2}}, "there is no such load worker"),
+        ({"worker": {"index": 2, "of": 2}}, "invalid load worker index"),
     ],
 )
 def test_wrong_settings(settings_file: Callable[..., Path], changes: dict[str, Any], message: str) -> None:
     assert message in failure(settings_file(**changes))
 
 
-def test_settings_that_are_not_there(tmp_path: Path) -> None:
-    assert "the settings cannot be read" in failure(tmp_path / "none.json")
+def test_missing_settings(tmp_path: Path) -> None:
+    assert "cannot read the settings" in failure(tmp_path / "none.json")
     assert "takes one argument" in failure()
     (tmp_path / "half.json").write_text('{"plan"')
-    assert "the settings are wrong" in failure(tmp_path / "half.json")
+    assert "invalid settings" in failure(tmp_path / "half.json")

@@ -1,4 +1,4 @@
-"""Floor and ceiling from runs with known outcomes, and where they are kept."""
+"""Floor and ceiling from runs with known outcomes, and how they are stored."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Machine:
-    """Answers as a machine that keeps up to ``most_per_s``; ``stalls`` runs are INVALID before that."""
+    """Simulates a machine that sustains ``most_per_s``; the first ``stalls`` runs are INVALID."""
 
     def __init__(self, most_per_s: int, *, beyond: dict[str, Any] | None = None, stalls: int = 0) -> None:
         self.most_per_s = most_per_s
@@ -59,7 +59,7 @@ def test_floor_and_ceiling(echo: Scenario) -> None:
     assert result.ceiling_because == "16,000/s: not sustained"
 
 
-def test_a_stall_is_no_ceiling_but_two_are(echo: Scenario) -> None:
+def test_one_stall_is_not_a_ceiling_but_two_are(echo: Scenario) -> None:
     machine = Machine(3000, beyond={"verdict": "INVALID", "reasons": ["late"]}, stalls=1)
     result = calibration.calibrate(echo, machine.run)
     assert machine.asked == [echo.load.rate_per_s] * 2 + [2000, 4000, 4000]
@@ -97,7 +97,7 @@ def kept(ceiling_per_s: float) -> Calibration:
     return Calibration.model_validate(content)
 
 
-def test_kept_per_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stored_per_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     assert calibration.read() is None
     calibration.write(kept(1.0))
     with monkeypatch.context() as elsewhere:
@@ -108,7 +108,7 @@ def test_kept_per_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     assert calibration.read() == kept(1.0)
 
 
-def test_the_file_of_another_version_is_no_calibration() -> None:
+def test_a_file_of_another_version_is_ignored() -> None:
     calibration.path().parent.mkdir()
     calibration.path().write_text('{"format": 2, "machines": {}}')
     assert calibration.read() is None

@@ -1,4 +1,4 @@
-"""The clock reading brackets the real time between two monotonic readings."""
+"""A clock reading brackets the real time between two monotonic readings."""
 
 from __future__ import annotations
 

@@ -22,11 +22,11 @@ def test_describes_this_machine():
     assert description.load_at_start >= 0
 
 
-def test_available_memory_is_part_of_all():
+def test_available_memory_is_less_than_total():
     assert 0 < machine.available_memory_mb() <= machine.memory_mb()
 
 
-def test_free_disk_of_a_path_that_is_still_to_be_made(tmp_path):
+def test_free_disk_of_a_path_that_does_not_exist_yet(tmp_path):
     assert machine.free_disk_mb(tmp_path / "runs" / "next") > 0
     assert machine.free_disk_mb(tmp_path / "a") == pytest.approx(
         psutil.disk_usage(str(tmp_path)).free // 2**20, abs=500
@@ -35,7 +35,7 @@ def test_free_disk_of_a_path_that_is_still_to_be_made(tmp_path):
 
 @pytest.fixture
 def container(tmp_path, monkeypatch):
-    """A group with limits inside one with none, as files."""
+    """Files of a control group with limits inside one without."""
     inner = tmp_path / "inner"
     inner.mkdir()
     (tmp_path / "cpu.max").write_text("max 100000\n")

@@ -1,4 +1,4 @@
-"""Where a run comes from, and that nothing of it can fail."""
+"""Provenance, which never fails."""
 
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ def test_commit_and_changes_of_the_checkout(checkout: Path) -> None:
     assert provenance.git_state(checkout) == clean.with_changes(dirty=True)
 
 
-def test_an_installed_package_has_no_commit_of_the_repository_around_it(checkout: Path) -> None:
+def test_an_installed_package_does_not_report_the_commit_of_a_surrounding_repository(checkout: Path) -> None:
     installed = checkout.parent / ".venv" / "package"
     installed.mkdir(parents=True)
     (installed / "__init__.py").write_text("")
     assert provenance.git_state(installed) is None
 
 
-def test_the_users_own_repository_is_not_asked(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_git_variables_of_another_repository_are_ignored(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GIT_DIR", "/nonsense")
     assert provenance.git_state(checkout) is not None
 
 
-def test_without_git_there_is_none(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_git_there_is_no_commit(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(checkout))
     assert provenance.git_state(checkout) is None
 

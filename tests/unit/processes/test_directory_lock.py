@@ -1,4 +1,4 @@
-"""One command at a time uses a directory; a killed one frees it."""
+"""One command at a time uses a directory; a killed one releases it."""
 
 from __future__ import annotations
 
@@ -74,8 +74,8 @@ def test_the_lock_of_a_killed_command_is_removed(tmp_path, state):
     assert list((state / "locks").iterdir()) == []
 
 
-def test_a_lock_that_its_holder_removed_is_not_taken_for_held(tmp_path, state, monkeypatch):
-    """Between opening and locking the file its last holder removes it: the next one has to be locked instead."""
+def test_a_lock_file_that_its_holder_removed_is_not_held(tmp_path, state, monkeypatch):
+    """The last holder removes the file after it was opened and before it is locked: the new file must be locked."""
     locked = []
     real = directory_lock.fcntl.flock
 

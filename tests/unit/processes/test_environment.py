@@ -1,4 +1,4 @@
-"""The environment of children: what would change a measurement is left out, and named."""
+"""The environment of children: variables that would change a measurement are removed and reported."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ CHANGING = {
 KEPT = {"PATH": "/bin", "JAVA_HOME": "/java", "PYTHONPATH": "src", "HOME": "/home/me", "SPARKLE": "1", "MY_TOKEN": "x"}
 
 
-def test_only_what_changes_a_measurement_is_removed() -> None:
+def test_only_variables_that_change_a_measurement_are_removed() -> None:
     assert environment.removed({**CHANGING, **KEPT}) == sorted(CHANGING)
     passed_on = environment.chosen({**CHANGING, **KEPT})
     assert {name: value for name, value in passed_on.items() if name != "LC_ALL"} == KEPT
 
 
 @pytest.mark.parametrize("keeps", [False, True])
-def test_a_child_gets_the_chosen_environment_and_a_program_of_the_user_its_own(supervisor, monkeypatch, keeps) -> None:
+def test_a_child_gets_the_cleaned_environment_unless_it_keeps_its_own(supervisor, monkeypatch, keeps) -> None:
     for name, value in CHANGING.items():
         if not name.startswith("PYTHON"):  # would change the child itself
             monkeypatch.setenv(name, value)
@@ -65,7 +65,7 @@ def test_java_is_probed_without_the_options(monkeypatch) -> None:
     assert find_java() == java
 
 
-def test_one_warning_names_what_was_removed_and_no_value(tmp_path) -> None:
+def test_one_warning_names_the_removed_variables_without_their_values(tmp_path) -> None:
     run = write_run(tmp_path / "run", 100.0, changes={"environment": {"removed": ["SPARK_HOME", "_JAVA_OPTIONS"]}})
     summary = evaluate_without_spark(run)
     (warning,) = [text for text in summary.warnings if "environment" in text]
@@ -73,7 +73,7 @@ def test_one_warning_names_what_was_removed_and_no_value(tmp_path) -> None:
     assert "environment" not in json.dumps(evaluate_without_spark(write_run(tmp_path / "clean", 100.0)).warnings)
 
 
-def test_the_live_view_names_them_at_the_start(monkeypatch, capsys) -> None:
+def test_the_live_view_reports_them_at_the_start(monkeypatch, capsys) -> None:
     from streamgauge.cli.live import LiveView
 
     monkeypatch.setenv("_JAVA_OPTIONS", "-Dsecret=1")

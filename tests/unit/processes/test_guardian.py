@@ -1,4 +1,4 @@
-"""A command line that is killed or interrupted leaves nothing behind; ``clean`` does what the guardian could not."""
+"""A killed or interrupted command leaves nothing behind; ``clean`` does what the guardian could not."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_killed_command_line_leaves_nothing_behind(start):
     await_true(lambda: all_gone([cli.guardian]))
 
 
-def test_guardian_minds_no_signal(start):
+def test_guardian_ignores_signals(start):
     cli = start()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         os.kill(cli.guardian.pid, number)
@@ -107,7 +107,7 @@ def test_guardian_minds_no_signal(start):
 
 
 def test_death_right_after_a_start_that_was_not_journalled(start):
-    """The token alone finds everything: the journal knows no session."""
+    """The token alone finds everything: the journal has no session."""
     cli = start()
     lines = cli.journal.read_text().splitlines(keepends=True)
     cli.journal.write_text("".join(line for line in lines if '"started"' not in line))
@@ -131,7 +131,7 @@ def test_interrupted_again_while_it_stops(start):
     cli.process.send_signal(signal.SIGINT)
     assert cli.process.stdout.readline() == "asked\n"
     cli.process.send_signal(signal.SIGINT)
-    # The stubborn one has a minute to follow SIGTERM: only the second signal ends it earlier.
+    # The stubborn process has a grace period of a minute: only the second signal ends it earlier.
     assert cli.process.wait(DEADLINE_S / 2) == 130
     assert cli.left_behind() == []
 
@@ -145,12 +145,12 @@ def test_clean_after_the_guardian_was_killed_too(start):
     assert cli.left_behind()
     output = run_clean()
     assert cli.left_behind() == []
-    # One of the five ended by itself when its standard input did, unless it was found before that.
+    # One of the five exits when its standard input closes, unless it was found before that.
     assert re.fullmatch(rf"cleaned: killed-run: ended [45] processes, removed {cli.work_dir}\n", output)
     assert run_clean() == "nothing to clean\n"
 
 
-def test_clean_leaves_a_living_run_alone(start):
+def test_clean_does_not_touch_an_active_run(start):
     cli = start()
     assert run_clean() == f"left alone: killed-run is running (process {cli.process.pid})\n"
     assert cli.process.poll() is None
@@ -158,8 +158,8 @@ def test_clean_leaves_a_living_run_alone(start):
     assert cli.work_dir.exists()
 
 
-def test_clean_after_a_restart_of_the_machine_kills_nobody(tmp_path, monkeypatch):
-    """The numbers in a journal of an earlier boot belong to strangers now."""
+def test_clean_after_a_reboot_kills_nothing(tmp_path, monkeypatch):
+    """The pids in a journal of an earlier boot may have been reused."""
     stranger = subprocess.Popen([sys.executable, "-c", PREAMBLE + "time.sleep(600)"], start_new_session=True)
     try:
         with monkeypatch.context() as earlier:
@@ -173,7 +173,7 @@ def test_clean_after_a_restart_of_the_machine_kills_nobody(tmp_path, monkeypatch
         stranger.wait()
 
 
-def test_clean_leaves_journals_of_another_machine_alone(tmp_path, monkeypatch):
+def test_clean_does_not_touch_journals_of_another_machine(tmp_path, monkeypatch):
     with monkeypatch.context() as elsewhere:
         elsewhere.setattr("platform.node", lambda: "elsewhere")
         write_journal(tmp_path, leader=None)

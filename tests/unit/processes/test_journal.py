@@ -1,4 +1,4 @@
-"""What the journal writes can be read again, also after a torn write."""
+"""A journal can be read back, even after a torn write."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def journal(tmp_path):
     journal.close()
 
 
-def test_what_is_written_is_read(journal):
+def test_a_journal_survives_a_round_trip(journal):
     record = read_journal(journal.path)
     assert record.run == "run"
     assert record.cli == proctable.identity(os.getpid())
@@ -38,7 +38,7 @@ def test_only_the_user_may_read_it(journal):
     assert stat.S_IMODE(journal.path.stat().st_mode) == 0o600
 
 
-def test_torn_last_line_is_left_out(journal):
+def test_torn_last_line_is_skipped(journal):
     whole = journal.path.read_bytes()
     start_of_last = whole.rstrip().rindex(b"\n") + 1
     for cut in range(start_of_last, len(whole.rstrip())):
@@ -55,14 +55,14 @@ def test_line_after_a_torn_one_is_read(journal):
     assert read_journal(journal.path).tokens == {"token-1", "token-2"}
 
 
-def test_lines_that_are_no_objects_are_left_out(journal):
+def test_lines_that_are_not_objects_are_skipped(journal):
     with journal.path.open("ab") as file:
         file.write(b'5\n["intent"]\n\xff\xfe\n{}\n')
     assert read_journal(journal.path).tokens == {"token-1"}
 
 
 @pytest.mark.parametrize("content", [b"", b"\n", b'{"run": "r"}\n', b"nonsense", b"[1]\n"])
-def test_no_header_is_no_journal(tmp_path, content):
+def test_a_file_without_a_header_is_not_a_journal(tmp_path, content):
     path = tmp_path / "run.jsonl"
     path.write_bytes(content)
     assert read_journal(path) is None

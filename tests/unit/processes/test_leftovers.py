@@ -1,4 +1,4 @@
-"""What a run finds of other runs before it measures: killed ones are cleaned up, the rest is named."""
+"""Other runs before a measurement: killed ones are cleaned up, the others are reported."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def state(tmp_path, monkeypatch):
 
 @pytest.fixture
 def sleeper():
-    """A process that a run started, in a session of its own."""
+    """A process that a run started, in its own session."""
     child = subprocess.Popen([sys.executable, "-c", PREAMBLE + "time.sleep(600)"], start_new_session=True)
     yield proctable.identity(child.pid)
     child.kill()
@@ -37,7 +37,7 @@ def sleeper():
 
 @pytest.fixture
 def write(monkeypatch):
-    """Write the journal of a run, as another process would have."""
+    """Write the journal of a run, as another process would."""
 
     def write(run: str, cli: Identity, guardian: Identity = DEAD, leader: Identity | None = None) -> None:
         with monkeypatch.context() as elsewhere:
@@ -77,7 +77,7 @@ def test_a_killed_run_is_cleaned_up(write, sleeper):
     assert leftovers.interference() == {}
 
 
-def test_an_active_run_is_not_touched_and_named(write, sleeper):
+def test_an_active_run_is_not_touched_but_reported(write, sleeper):
     active = proctable.identity(os.getppid())
     write("other", active, leader=sleeper)
     write("other-evaluator", active)
@@ -89,8 +89,8 @@ def test_an_active_run_is_not_touched_and_named(write, sleeper):
     assert leftovers.interference() == {active: sentence}
 
 
-def test_what_this_command_runs_itself_is_no_other_run(write, sleeper):
-    """A campaign keeps an evaluator with a journal of its own."""
+def test_journals_of_this_command_are_ignored(write, sleeper):
+    """A campaign keeps an evaluator with its own journal."""
     write("own-evaluator", own(), leader=sleeper)
     assert leftovers.survey() == []
     Heard().clear()
@@ -98,16 +98,16 @@ def test_what_this_command_runs_itself_is_no_other_run(write, sleeper):
     assert leftovers.interference() == {}
 
 
-def test_what_cannot_be_ended_is_named(write, sleeper, monkeypatch):
+def test_processes_that_cannot_be_ended_are_reported(write, sleeper, monkeypatch):
     monkeypatch.setattr(leftovers, "clean_up", lambda path, record: CleanedUp(1, [], [sleeper.pid]))
     write("stuck", DEAD, leader=sleeper)
     heard = Heard()
     heard.clear()
-    assert heard.warned == [f"not clean: stuck: processes {sleeper.pid} do not end; try again later"]
+    assert heard.warned == [f"not clean: stuck: cannot end processes {sleeper.pid}; try again later"]
     assert str(sleeper.pid) in leftovers.interference()[DEAD]
 
 
-def test_what_is_not_ours_to_judge_is_named_once(write, monkeypatch):
+def test_unreadable_and_foreign_journals_are_reported_once(write, monkeypatch):
     with monkeypatch.context() as elsewhere:
         elsewhere.setattr("platform.node", lambda: "elsewhere")
         write("far", DEAD)
@@ -117,14 +117,14 @@ def test_what_is_not_ours_to_judge_is_named_once(write, monkeypatch):
     heard.clear()
     assert heard.messages == [
         "not touched: far belongs to the machine elsewhere",
-        f"not touched: {journal_dir() / 'nonsense.jsonl'} is no journal of this version",
+        f"not touched: {journal_dir() / 'nonsense.jsonl'} is not a journal that this version can read",
     ]
     assert leftovers.interference() == {}
     assert len(journals()) == 2
 
 
-def test_a_run_in_another_container_is_not_taken_for_dead(write, sleeper, monkeypatch):
-    """It may share the state directory and the name of the machine, but not the process numbers."""
+def test_a_run_in_another_container_is_not_considered_dead(write, sleeper, monkeypatch):
+    """It may share the state directory and the host name, but not the PID namespace."""
     with monkeypatch.context() as elsewhere:
         elsewhere.setattr(proctable, "namespace", lambda: "pid:[1]")
         write("contained", DEAD, leader=sleeper)
@@ -137,7 +137,7 @@ def test_a_run_in_another_container_is_not_taken_for_dead(write, sleeper, monkey
 
 
 def test_a_guardian_at_work_is_waited_for(write, sleeper, monkeypatch):
-    """Here it ends without having cleaned up, so that the rest is left to us."""
+    """Here it exits without cleaning up, so this run has to."""
     guardian = subprocess.Popen(
         [sys.executable, "-c", PREAMBLE + "say('ready'); sys.stdin.read()"], stdin=subprocess.PIPE
     )
@@ -194,7 +194,7 @@ def test_a_guardian_that_cannot_be_replaced_is_reported_once(logs, tmp_path, mon
     assert "streamgauge clean" in only
 
 
-def test_a_run_that_began_meanwhile_is_a_newcomer(write, sleeper):
+def test_a_run_that_started_meanwhile_is_reported(write, sleeper):
     active = proctable.identity(os.getppid())
     write("other", active)
     heard: list[str] = []

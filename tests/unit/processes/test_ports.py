@@ -1,4 +1,4 @@
-"""Whether a process did not start because its port was taken, by the words of Kafka and Flink."""
+"""Detects from the logs of Kafka and Flink that a process did not start because its port was in use."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_a_refused_port_is_named(tmp_path, line):
 
 
 @pytest.mark.parametrize("ports", [(), (4461,), (1234,)])
-def test_a_port_that_nobody_chose_for_it_is_not_an_excuse(tmp_path, ports):
+def test_other_ports_do_not_count(tmp_path, ports):
     log = tmp_path / "engine.log"
     log.write_text(KAFKA)
     assert refused_port([log], ports) is None

@@ -1,4 +1,4 @@
-"""Signals that wait until cleaning is done, and signals that act like Ctrl-C."""
+"""Signals that are deferred until cleanup is done, and signals that act like Ctrl-C."""
 
 from __future__ import annotations
 

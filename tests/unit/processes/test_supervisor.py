@@ -71,7 +71,7 @@ def test_returns_when_usable(kind, supervisor, tmp_path):
     ],
     ids=lambda ready: ready.kind,
 )
-def test_timeout_says_what_was_waited_for(ready, supervisor):
+def test_timeout_names_what_was_awaited(ready, supervisor):
     with pytest.raises(EnvironmentProblem) as caught:
         supervisor.start(python("time.sleep(600)", role="broker", group="broker", ready=ready))
     assert "broker timed out before it was usable" in caught.value.what
@@ -115,7 +115,7 @@ def test_failed_event_fails_the_start_with_its_message(supervisor):
 def test_missing_executable(supervisor):
     with pytest.raises(EnvironmentProblem) as caught:
         supervisor.start(ProcessSpec("broker", "broker", ["/nonexistent/java"]))
-    assert caught.value.what == "broker cannot be started"
+    assert caught.value.what == "cannot start broker"
     assert caught.value.where == "/nonexistent/java"
     assert caught.value.got == "No such file or directory"
 
@@ -128,7 +128,7 @@ def test_not_executable(supervisor, tmp_path):
     assert caught.value.got == "Permission denied"
 
 
-def test_failed_start_leaves_no_family(supervisor):
+def test_failed_start_leaves_no_descendants(supervisor):
     seen = []
     code = FAMILY + "say('failed', message='x'); time.sleep(600)"
     spec = python(code, ready=Ready("event", "never", DEADLINE_S))
@@ -147,7 +147,7 @@ def test_once_waits_for_the_end(supervisor, tmp_path):
     supervisor.check()
 
 
-def test_once_must_end_well(supervisor):
+def test_once_must_exit_with_code_0(supervisor):
     with pytest.raises(EngineFailed) as caught:
         supervisor.start(python("sys.exit('bad cluster id')", role="format", once=True))
     assert (caught.value.got, caught.value.log_tail) == ("exit code 1", "bad cluster id")
@@ -172,7 +172,7 @@ def test_files_are_private_and_gone_afterwards(logs, tmp_path):
     assert (logs / "engine.log").read_text() == "the job\n"
 
 
-def test_logs_that_nobody_keeps_go_with_the_work_directory(logs, tmp_path):
+def test_logs_without_a_log_directory_are_removed_with_the_work_directory(logs, tmp_path):
     with Supervisor("test-run", temp_root=tmp_path) as supervisor:
         supervisor.start(python("print('here', flush=True); say('ready'); time.sleep(600)"))
         assert (supervisor.work_dir / "logs" / "engine.log").read_text() == "here\n"
@@ -212,7 +212,7 @@ def test_last_event_of_a_process_that_ends_is_not_lost(supervisor):
     assert supervisor.wait_event("engine", "stopped", DEADLINE_S)["sent"] == 5
 
 
-def test_wait_event_passes_on_a_failure(supervisor):
+def test_wait_event_raises_a_reported_failure(supervisor):
     code = "say('ready'); sys.stdin.readline(); say('failed', message='no space'); time.sleep(600)"
     supervisor.start(python(code, role="evaluate", group="evaluate"))
     supervisor.send("evaluate", "go")
@@ -220,7 +220,7 @@ def test_wait_event_passes_on_a_failure(supervisor):
         supervisor.wait_event("evaluate", "evaluated", DEADLINE_S)
 
 
-def test_wait_event_times_out_with_what_was_waited_for(supervisor):
+def test_wait_event_times_out_with_what_was_awaited(supervisor):
     supervisor.start(python("print('busy'); say('ready'); time.sleep(600)"))
     with pytest.raises(EngineFailed, match=r"the event 'evaluated' within 0\.2 s") as caught:
         supervisor.wait_event("engine", "evaluated", 0.2)
@@ -230,7 +230,7 @@ def test_wait_event_times_out_with_what_was_waited_for(supervisor):
 def test_command_to_a_dead_process(supervisor):
     supervisor.start(python("say('ready'); sys.exit(4)"))
     await_true(lambda: bool(supervisor.ended()))
-    with pytest.raises(EngineFailed, match="takes no commands any more"):
+    with pytest.raises(EngineFailed, match="no longer accepts commands"):
         supervisor.send("engine", "go")
 
 
@@ -246,7 +246,7 @@ def test_check_finds_a_process_that_was_killed(group, error, supervisor):
     expected = [{"role": "engine", "group": group, "exit_code": 137, "message": None, "log_tail": "last words"}]
     assert [end.as_json() for end in supervisor.ended()] == expected
     supervisor.stop_all()
-    assert [end.as_json() for end in supervisor.ended()] == expected, "stopping the rest does not make it forgotten"
+    assert [end.as_json() for end in supervisor.ended()] == expected, "stopping the rest does not clear it"
 
 
 def test_engine_that_ends_with_code_0_has_failed(supervisor):
@@ -260,7 +260,7 @@ def test_load_worker_that_is_done_may_end(supervisor):
     ended = threading.Event()
 
     def dawdle(role, event):
-        """Its last word is read after its end only."""
+        """Delays reading of the last event until after its end."""
         if event["event"] == "ready":
             ended.wait(DEADLINE_S)
             time.sleep(0.2)
@@ -292,7 +292,7 @@ def test_full_disk_costs_log_lines_only(supervisor, logs):
     assert supervisor.ended()[0].exit_code == 0
 
 
-def test_failing_callback_is_told_and_reading_goes_on(supervisor):
+def test_failing_callback_is_raised_and_reading_continues(supervisor):
     def callback(role, event):
         raise RuntimeError("callback is broken")
 
@@ -302,7 +302,7 @@ def test_failing_callback_is_told_and_reading_goes_on(supervisor):
         supervisor.check()
 
 
-def test_lines_that_are_no_events_are_log(supervisor, logs):
+def test_lines_that_are_not_events_are_logged(supervisor, logs):
     lines = ['{"no": "event"}', '{"event": 5}', "{broken", '["event"]', "[" * 100_000]
     code = f"[print(line) for line in {lines!r}]; say('ready'); time.sleep(600)"
     supervisor.start(python(code))
@@ -328,8 +328,8 @@ def test_ports_differ():
     assert len(set(ports)) == 50
 
 
-def test_stop_is_quick_when_all_follow(supervisor):
-    """A stop that waited out its grace would take a minute here."""
+def test_stop_is_quick_when_all_processes_exit(supervisor):
+    """Waiting for the whole grace period would take a minute here."""
     supervisor.start_all([python(UNTIL_STDIN_ENDS, role=f"r{n}") for n in range(3)])
     before = time.monotonic()
     supervisor.stop_all()
@@ -337,14 +337,14 @@ def test_stop_is_quick_when_all_follow(supervisor):
 
 
 def test_a_dead_companion_is_noticed_while_waiting(supervisor):
-    """A program waits in vain for a JVM that is gone."""
+    """A program would wait forever for a dead JVM."""
     supervisor.start(python("say('ready'); print('no such master'); sys.exit(5)", role="jvm"))
-    with pytest.raises(EngineFailed, match="jvm ended although") as caught:
+    with pytest.raises(EngineFailed, match="jvm exited unexpectedly") as caught:
         supervisor.start(python("time.sleep(600)", role="program"))
     assert caught.value.log_tail == "no such master"
 
 
-def test_a_failure_is_forgotten_with_the_next_request(supervisor):
+def test_a_failure_is_cleared_by_the_next_request(supervisor):
     answers = "say('ready')\nfor line in sys.stdin: say('failed', message='no') if line == 'bad\\n' else say('good')"
     supervisor.start(python(answers, role="server"))
     supervisor.send("server", "bad")

@@ -47,14 +47,14 @@ def test_stops_by_closing_stdin(supervisor):
     assert running.exit_code == 0
 
 
-def test_kills_what_does_not_follow(supervisor):
+def test_kills_processes_that_do_not_exit(supervisor):
     running = supervisor.start(python(IGNORES_SIGTERM, stop=Stop("terminate", 0.2)))
     supervisor.stop("engine")
     assert running.exit_code == 137
     supervisor.check()
 
 
-# The interrupt comes wherever the main thread is, even between the opening of a file and its ``with``.
+# The interrupt may hit the main thread anywhere, even between opening a file and its ``with``.
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_interrupt_while_a_group_stops_kills_everything(supervisor):
     def interrupt(role, event):
@@ -68,9 +68,9 @@ def test_interrupt_while_a_group_stops_kills_everything(supervisor):
     assert (patient.exit_code, stubborn.exit_code) == (137, 137)
 
 
-def test_killed_role_is_no_failure_and_can_start_again(supervisor):
+def test_killed_role_is_not_a_failure_and_can_start_again(supervisor):
     first = supervisor.start(python(UNTIL_STDIN_ENDS))
-    with pytest.raises(ValueError, match="taken"):
+    with pytest.raises(ValueError, match="already running"):
         supervisor.start(python(UNTIL_STDIN_ENDS))
     supervisor.kill("engine")
     assert first.exit_code == 137
@@ -79,7 +79,7 @@ def test_killed_role_is_no_failure_and_can_start_again(supervisor):
     assert supervisor.processes() == [second]
 
 
-def test_paused_process_stops_well(supervisor):
+def test_paused_process_stops_cleanly(supervisor):
     code = "signal.signal(signal.SIGTERM, lambda *_: sys.exit(0)); say('ready'); time.sleep(600)"
     running = supervisor.start(python(code))
     supervisor.pause("engine")
@@ -88,7 +88,7 @@ def test_paused_process_stops_well(supervisor):
 
 
 @pytest.mark.parametrize("how", ["stop", "kill", "close"])
-def test_whole_family_ends(how, logs, tmp_path):
+def test_all_descendants_end(how, logs, tmp_path):
     with Supervisor("test-run", logs, temp_root=tmp_path) as supervisor:
         supervisor.start(python(FAMILY + "time.sleep(600)", stop=Stop("terminate", 0.2)))
         family = identities(supervisor.wait_event("engine", "ready", DEADLINE_S)["pids"])
@@ -98,7 +98,7 @@ def test_whole_family_ends(how, logs, tmp_path):
     assert all_gone(family)
 
 
-def test_family_of_a_leader_that_died_first_ends(supervisor):
+def test_descendants_of_a_dead_leader_end(supervisor):
     supervisor.start(python(FAMILY + "os._exit(1)"))
     family = identities(supervisor.wait_event("engine", "ready", DEADLINE_S)["pids"])
     await_true(lambda: bool(supervisor.ended()))
@@ -115,7 +115,7 @@ def test_session_member_without_the_token_ends(supervisor):
     assert all_gone([bare])
 
 
-def test_stranger_with_a_used_again_number_is_spared(supervisor):
+def test_another_process_with_a_reused_pid_is_not_killed(supervisor):
     running = supervisor.start(python(UNTIL_STDIN_ENDS))
     former = Identity(running.pid, running.identity.started - 100)
     assert reaping.find([former], set()) == set()

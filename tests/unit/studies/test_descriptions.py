@@ -1,4 +1,4 @@
-"""What the studies ran and printed, as their papers have it."""
+"""The studies' experiments and numbers match their papers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def study(name: str) -> Study:
     return registry.study_description(name)
 
 
-def test_the_exhibits_in_the_order_of_the_papers() -> None:
+def test_exhibits_are_in_the_order_of_the_papers() -> None:
     assert [exhibit.name for exhibit in study("ospbench").exhibits] == [
         "Table 1",
         "Table 2",
@@ -94,12 +94,12 @@ def test_what_each_stage_adds_in_stage_latency() -> None:
     medians = {mark.dimensions["stage"]: mark.value for mark in marks if mark.metric == "latency.average.p50"}
     assert added == {"parse": 172, "join": 835, "tumbling": 558, "sliding": 488}
     assert medians == {"ingest": 292, "parse": 464, "join": 1298, "sliding": 2344}
-    # The paper rounds each number on its own.
+    # The paper rounds each number separately.
     assert medians["ingest"] + sum(added.values()) == pytest.approx(medians["sliding"], abs=2)
 
 
 @pytest.mark.parametrize("name", ["ospbench", "stage-latency"])
-def test_the_papers_systems_are_engines_of_ours(name: str) -> None:
+def test_the_papers_systems_map_to_engines(name: str) -> None:
     described = study(name)
     systems = {mark.system for exhibit in described.exhibits for mark in exhibit.marks}
     assert set(described.engines) <= systems
@@ -130,7 +130,7 @@ def test_two_experiments_of_one_name_are_refused() -> None:
         Study("t", "s", "total", (exhibit(same), exhibit(other)))
 
 
-def test_what_reads_the_studies_does_not_load_what_draws_them() -> None:
+def test_reading_the_studies_does_not_import_the_drawing_code() -> None:
     """`list` and `plan` read every study."""
     heavy = "{'pyspark', 'plotly', 'pyarrow', 'jinja2', 'numpy'}"
     read = "from streamgauge import registry; [registry.study_description(name) for name in registry.names('studies')]"

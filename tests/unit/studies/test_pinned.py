@@ -1,4 +1,4 @@
-"""A run's own command gives the same scenario again, whatever becomes of the defaults."""
+"""The command of a run recreates its scenario, even if defaults change."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def every_scenario() -> list[tuple[str, str, str]]:
 
 
 @pytest.mark.parametrize(("name", "profile", "engine"), every_scenario())
-def test_the_command_of_every_scenario_gives_it_again(name: str, profile: str, engine: str) -> None:
+def test_the_command_of_every_scenario_recreates_it(name: str, profile: str, engine: str) -> None:
     described = scenarios.describe(name)
     for chosen, workload in described.workloads.items():
         changes = {described.choice: chosen, "seed": "7"}
@@ -60,7 +60,7 @@ def test_the_command_of_every_scenario_gives_it_again(name: str, profile: str, e
         ("command", {"delivery": "exactly-once", "ready_timeout_s": "12.5"}),
     ],
 )
-def test_odd_values_come_back_as_they_were(engine: str, changes: dict[str, str]) -> None:
+def test_unusual_values_survive_a_round_trip(engine: str, changes: dict[str, str]) -> None:
     resolved = scenarios.resolve("ospbench/latency", engine=engine, changes=changes, slo=["latency.p99 < 2s"])
     resolved = replace(resolved, faults=(parse_fault("kill load at 50%"),))
     request = Request(resolved, OUT, program=("cat", "two words", "--out") if engine == "command" else ())

@@ -87,28 +87,28 @@ def test_a_parameter_belongs_to_the_workloads_that_have_it() -> None:
     [
         ({"shape": "ramp"}, "shape ramp needs to_per_s"),
         ({"shape": "periodic-burst", "burst_records": "5"}, "shape periodic-burst needs burst_every_s, burst_s"),
-        ({"burst_s": "1"}, "shape constant does not use burst_s (without: --set burst_s=0)"),
+        ({"burst_s": "1"}, "shape constant does not use burst_s (to remove: --set burst_s=0)"),
         (
             {"shape": "periodic-burst", "burst_records": "5", "burst_s": "2", "burst_every_s": "1"},
             "burst_s must be shorter than burst_every_s",
         ),
         (
             {"shape": "single-burst", "burst_records": "5", "burst_s": "71"},
-            "burst_s must not be longer than warm-up and measured interval together (70 s)",
+            "burst_s must not exceed warm-up plus measured interval (70 s)",
         ),
         (
             {"shape": "periodic-burst", "burst_records": "5", "burst_s": "2", "burst_every_s": "71"},
-            "burst_every_s must not be longer than warm-up and measured interval together (70 s)",
+            "burst_every_s must not exceed warm-up plus measured interval (70 s)",
         ),
         ({"conf": "a", "spark.ui.enabled": "true"}, "conf"),
-        ({"shape": "unlimited", "arrivals": "poisson"}, "shape unlimited has no arrivals to spread"),
-        ({"shape": "unlimited", "rising_warmup": "true"}, "shape unlimited has no warm-up that could rise"),
+        ({"shape": "unlimited", "arrivals": "poisson"}, "shape unlimited has no schedule, so arrivals must be even"),
+        ({"shape": "unlimited", "rising_warmup": "true"}, "shape unlimited does not support rising_warmup"),
         ({"shape": "saw"}, "shape: "),
         ({"shape": "preloaded"}, "shape preloaded needs records"),
         ({"shape": "preloaded", "records": "5"}, "shape preloaded does not use measured_s, rate_per_s, warmup_s"),
     ],
 )
-def test_a_shape_has_the_values_that_it_needs_and_no_others(changes: dict[str, str], message: str) -> None:
+def test_a_shape_requires_its_values_and_refuses_others(changes: dict[str, str], message: str) -> None:
     with pytest.raises(UsageError) as problem:
         scenarios.resolve("ospbench/latency", changes=changes)
     assert message in problem.value.message()
@@ -150,7 +150,7 @@ def test_all_problems_in_one_message() -> None:
         ({"name": "ospbench/latency", "changes": {"warmup_s": "-1"}}, "greater than or equal to 0"),
     ],
 )
-def test_mistakes_are_named(arguments: dict[str, object], says: str) -> None:
+def test_mistakes_are_reported(arguments: dict[str, object], says: str) -> None:
     with pytest.raises(UsageError, match=says):
         scenarios.resolve(**arguments)  # type: ignore[arg-type]
 
@@ -158,7 +158,7 @@ def test_mistakes_are_named(arguments: dict[str, object], says: str) -> None:
 def test_a_scenario_file_is_strict() -> None:
     with pytest.raises(UsageError, match=r"unknown key 'titel'.*title"):
         scenarios.parse_file('titel = "x"', where="x.toml")
-    with pytest.raises(UsageError, match="no TOML"):
+    with pytest.raises(UsageError, match="not valid TOML"):
         scenarios.parse_file("title = ", where="x.toml")
 
 

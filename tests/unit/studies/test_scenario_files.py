@@ -1,4 +1,4 @@
-"""The scenario files: the papers' values, and what the data set makes of bursts."""
+"""The scenario files: the papers' values, and the data of bursts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from streamgauge.studies import scenario as scenarios
 
 
 def resolved(name: str, profile: str) -> Scenario:
-    """With a stage that needs nothing but the scenario file."""
+    """With a stage that needs only the scenario file."""
     return scenarios.resolve(f"ospbench/{name}", profile=profile, changes={"stage": "ingest"}, engine="echo")
 
 
@@ -29,7 +29,7 @@ def test_every_stage_of_every_scenario_runs_on_spark(name: str, profile: str) ->
         assert scenarios.resolve(name, profile=profile, changes={described.choice: chosen}).engine == "spark"
 
 
-def test_the_papers_spark_is_that_of_its_table() -> None:
+def test_the_papers_spark_settings_match_its_table() -> None:
     options = scenarios.resolve("ospbench/throughput", profile="paper").engine_options
     assert (options["cores"], options["shuffle_partitions"], options["trigger_ms"], options["heap_mb"]) == (
         20,
@@ -52,7 +52,7 @@ def paper_table(name: str, engine: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("name", WORKLOADS)
-def test_the_papers_flink_is_that_of_its_table(name: str) -> None:
+def test_the_papers_flink_settings_match_its_table(name: str) -> None:
     expected = {
         "taskmanagers": 5,
         "slots": 4,
@@ -68,7 +68,7 @@ def test_the_papers_flink_is_that_of_its_table(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", WORKLOADS)
-def test_the_papers_kafka_streams_is_that_of_its_table(name: str) -> None:
+def test_the_papers_kafka_streams_settings_match_its_table(name: str) -> None:
     expected: dict[str, Any] = {
         "instances": 5,
         "threads": 4,
@@ -87,7 +87,7 @@ def test_the_papers_kafka_streams_is_that_of_its_table(name: str) -> None:
 
 @pytest.mark.parametrize("name", WORKLOADS)
 def test_the_laptop_waits_and_commits_as_the_paper_does(name: str) -> None:
-    """It has fewer cores; what decides how long a record waits is the paper's."""
+    """It has fewer cores; settings that determine how long a record waits are the paper's."""
     laptop, paper = (getattr(scenarios.describe(f"ospbench/{name}"), profile).engines for profile in scenarios.PROFILES)
     assert all(laptop["flink"][key] == paper["flink"][key] for key in ("checkpoint_ms", "buffer_timeout_ms"))
     for key in ("commit_ms", "linger_ms", "cache_mb", "emit"):
@@ -101,7 +101,7 @@ def test_stage_latency_has_the_papers_flink() -> None:
 
 @pytest.mark.parametrize("profile", scenarios.PROFILES)
 @pytest.mark.parametrize("name", scenarios.names())
-def test_every_engine_of_a_table_takes_its_options(name: str, profile: str) -> None:
+def test_every_engine_of_a_table_accepts_its_options(name: str, profile: str) -> None:
     tables = getattr(scenarios.describe(name), profile).engines
     assert set(tables) == {"spark", "flink", "kafka-streams"}
     for engine in set(tables) & set(registry.names("engines")):
@@ -156,7 +156,7 @@ def test_the_papers_periodic_bursts() -> None:
 
 @pytest.mark.parametrize("name", ["single-burst", "periodic-burst"])
 def test_a_point_and_second_has_317_messages_in_a_burst_and_between_two(name: str) -> None:
-    """What the paper gives as the inputs behind a result of the tumbling window."""
+    """The paper's number of inputs per result of the tumbling window."""
     scenario = resolved(name, "laptop")
     load = scenario.load
     dataset = registry.workload(scenario.workload).dataset(scenario.parameters, scenario.seed, load)

@@ -1,4 +1,4 @@
-"""A user's script in the place of a workload."""
+"""A user's script instead of a workload."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from streamgauge.studies import scenario as scenarios
 SCRIPT = Script("/home/user/my.py", "0" * 64, ("id",), settles_s=7.0)
 
 
-def test_the_load_goes_on_until_the_scripts_results_are_out() -> None:
+def test_the_load_continues_until_the_scripts_results_are_published() -> None:
     with_script = scenarios.resolve("ospbench/latency", changes={"trigger_ms": "1000"}, script=SCRIPT)
     assert with_script.script == SCRIPT
     assert with_script.load.tail_s == 7.0 + 2 * 1.0
@@ -20,18 +20,18 @@ def test_the_load_goes_on_until_the_scripts_results_are_out() -> None:
     assert quick.load == ours.load
 
 
-def test_only_engines_that_take_a_script_are_given_one() -> None:
-    with pytest.raises(UsageError, match="engine echo takes no script"):
+def test_only_some_engines_support_scripts() -> None:
+    with pytest.raises(UsageError, match="engine echo does not support scripts"):
         scenarios.resolve("ospbench/latency", engine="echo", script=SCRIPT)
 
 
-def test_what_the_engine_cannot_do_with_the_stage_is_not_asked_of_the_script() -> None:
+def test_limits_of_the_stage_do_not_apply_to_the_script() -> None:
     changes = {"stage": "tumbling", "realtime": "true"}
     with pytest.raises(UsageError, match="does not run traffic/tumbling"):
         scenarios.resolve("ospbench/latency", changes=changes)
     assert scenarios.resolve("ospbench/latency", changes=changes, script=SCRIPT).chosen == "tumbling"
 
 
-def test_a_workload_without_outputs_takes_no_script() -> None:
+def test_a_workload_without_outputs_does_not_support_scripts() -> None:
     with pytest.raises(UsageError, match="streambench/sink has no output"):
         scenarios.resolve("streambench/performance", changes={"program": "sink"}, script=SCRIPT)

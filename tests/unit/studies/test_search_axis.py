@@ -33,15 +33,15 @@ def test_the_direction_is_declared_with_the_value(name: str, stage: str, harder:
 
 
 @pytest.mark.parametrize("name", ["seed", "broker_port", "generators", "warmup_s", "stage", "realtime", "nothing"])
-def test_what_is_no_axis(name: str) -> None:
-    with pytest.raises(UsageError, match="whole number to search over"):
+def test_values_that_cannot_be_searched(name: str) -> None:
+    with pytest.raises(UsageError, match="value to search over"):
         axis_of(name, resolved())
 
 
 @pytest.mark.parametrize(
     ("name", "stage"), [("rate_per_s", "join"), ("join_bound_ms", "join"), ("partitions", "parse"), ("cores", "parse")]
 )
-def test_a_value_is_set_as_the_command_line_sets_it(name: str, stage: str) -> None:
+def test_a_value_is_set_as_on_the_command_line(name: str, stage: str) -> None:
     scenario = resolved(stage=stage)
     axis = axis_of(name, scenario)
     changed = with_value(axis, scenario, 7)
@@ -64,5 +64,5 @@ def test_a_value_out_of_bounds_is_refused() -> None:
         ({"over": "out_of_order_ms", "harder": "more"}, "more"),
     ],
 )
-def test_a_file_says_which_way_or_is_an_early_one(content: dict[str, Any], harder: str) -> None:
+def test_the_direction_comes_from_the_file_or_an_early_default(content: dict[str, Any], harder: str) -> None:
     assert SearchAxis.of_settings(content).harder == harder

@@ -1,4 +1,4 @@
-"""The scenario of StreamBench's performance suite: every program, on input that is there before the engine starts."""
+"""The scenario of StreamBench's performance suite: every program, on preloaded input."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def test_the_programs_are_the_choice() -> None:
 
 
 @pytest.mark.parametrize(("profile", "records"), [("laptop", 2_000_000), ("paper", 5_000_000)])
-def test_all_records_are_there_before_the_engine_starts(profile: str, records: int) -> None:
+def test_all_records_are_preloaded(profile: str, records: int) -> None:
     values = scenarios.profile_values(NAME, profile)
     assert values.pop("program") == "identity"
     checked = scenarios.Values.model_validate(values)

@@ -79,7 +79,7 @@ def medians(context: Context) -> list[Panel]:
 
 @pytest.fixture
 def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """The name of a study whose package lies on the path with its metadata, as an installer leaves it."""
+    """The name of a study whose package is on the path with its metadata, as if installed."""
     site = tmp_path / "site"
     package, metadata = site / "warm_rooms", site / "warm_rooms-1.0.dist-info"
     package.mkdir(parents=True)
@@ -100,7 +100,7 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 
 
 class Scripted:
-    """Carries out nothing; each run has this median."""
+    """Runs nothing; each run has the given median."""
 
     def __init__(self, *medians_ms: float) -> None:
         self._medians_ms = list(medians_ms)
@@ -139,7 +139,7 @@ def test_its_experiments_are_planned_with_their_settings_and_faults(installed: s
         plan(ReproductionRequest(installed, tmp_path, ("echo",), changes={"rate_per_s": "1"}))
 
 
-def test_its_search_goes_along_its_own_axis(installed: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_its_search_uses_its_own_axis(installed: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     searched: list[CapacitySearch] = []
 
     def find_capacity(search: CapacitySearch, reporter: Reporter) -> Capacity:
@@ -172,5 +172,5 @@ def test_it_is_drawn_with_its_own_figure(installed: str, tmp_path: Path) -> None
     assert "No result: echo · damp: not run. engine echo has no option humidity" in page
     written = (campaign.out / NAME).read_bytes()
     reproduce(campaign, Watching(), Scripted())
-    assert (campaign.out / NAME).read_bytes() == written, "nothing was left to do"
+    assert (campaign.out / NAME).read_bytes() == written, "everything was done"
     assert report.write_study(campaign.out, campaign.described()).read_text() == page

@@ -1,4 +1,4 @@
-"""The transport's own rules; brokers are in tests/integration."""
+"""The transport without a broker."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from streamgauge.transports.kafka import Kafka
 
 
 def test_a_client_that_never_answers_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A broker that is killed may leave the futures of its client open for ever."""
+    """The futures of a client whose broker was killed may never complete."""
     transport = Kafka("127.0.0.1:9", own=False)
     never: Any = SimpleNamespace(list_offsets=lambda wanted, **_: {where: Future[Any]() for where in wanted})
     monkeypatch.setattr(transport, "_admin", lambda: never)
     monkeypatch.setattr(kafka, "_LIVE_ANSWER_S", 0.01)
-    with pytest.raises(EnvironmentProblem, match="the end of topic t is unknown"):
+    with pytest.raises(EnvironmentProblem, match="end offsets of topic t"):
         transport.positions([Stream("flow", "t", 1, "input")])

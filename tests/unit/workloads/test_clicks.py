@@ -1,4 +1,4 @@
-"""Clicks: records as a function of their number, out of order and late as asked for."""
+"""Clicks: records as a function of their number, out of order and late as configured."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def clicks(seed: int = 1, load: LoadPlan = LOAD, **changes: int) -> Clicks:
 
 
 def behind_ms(records: Records) -> list[int]:
-    """By how much each record's event time is behind the plan's."""
+    """How far each record's event time is behind the plan."""
     codec = registry.workload("clicks/windowed").codec
     assert codec.event_ms is not None
     messages = [Message(key, value) for key, value in zip(records.keys, records.values, strict=True)]
@@ -40,7 +40,7 @@ def test_a_record_is_a_function_of_its_number() -> None:
     assert mean == pytest.approx(Clicks.record_bytes, rel=0.2)
 
 
-def test_some_are_out_of_order_and_the_asked_share_is_late() -> None:
+def test_some_are_out_of_order_and_the_configured_share_is_late() -> None:
     late_ms, in_time_ms = 9000, []
     late = 0
     for n, behind in enumerate(behind_ms(clicks(late_percent=10, late_ms=late_ms).build(0, RECORDS)["clicks"])):

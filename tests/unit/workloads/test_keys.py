@@ -1,4 +1,4 @@
-"""Spreads of keys, and the data set under them."""
+"""Distributions of keys, and the data set with them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def shares(name: str, keys: int) -> np.ndarray:
     return np.bincount(spread(name, keys)(EVENLY), minlength=keys) / len(EVENLY)
 
 
-def test_hand_worked_spreads() -> None:
+def test_hand_worked_distributions() -> None:
     assert shares("uniform", 4) == pytest.approx([0.25] * 4)
     assert shares("one", 4) == pytest.approx([1, 0, 0, 0])
     # 1 : 1/2 : 1/3 : 1/4, of 25/12 in all.
@@ -30,13 +30,13 @@ def test_hand_worked_spreads() -> None:
     assert normal[2] / normal[4] == pytest.approx(np.exp(-128 / 81), abs=1e-3)
 
 
-def test_an_unknown_spread_names_the_known_ones() -> None:
+def test_an_unknown_distribution_names_the_known_ones() -> None:
     with pytest.raises(UsageError, match="zipf"):
         Traffic.for_rate(1, 400, "zpif")
 
 
 @pytest.mark.parametrize("keys", ["uniform", "normal", "zipf", "one"])
-def test_records_stay_a_function_of_their_number_and_keys_follow_the_message(keys: str) -> None:
+def test_records_are_a_function_of_their_number_and_keys_match_the_message(keys: str) -> None:
     dataset = Traffic(7, 40, keys)
     whole = dataset.build(0, 600)
     for stream, part in whole.items():

@@ -1,4 +1,4 @@
-"""A user's script, as far as it can be judged without running it."""
+"""What can be checked of a user's script without running it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def file(tmp_path: Path) -> Path:
     return tmp_path / "my.py"
 
 
-def test_what_a_file_says_of_itself(file: Path) -> None:
+def test_a_script_is_inspected(file: Path) -> None:
     file.write_text(CHECKED + "key = ['id', 'window_end_ms']\nsettles_s = 2\n")
     inspected = inspect(file)
     assert (inspected.key, inspected.settles_s, inspected.name) == (("id", "window_end_ms"), 2.0, "my.py")
@@ -44,7 +44,7 @@ def test_it_is_not_run(file: Path) -> None:
         "def build(spark, source, depth=3): ...",
     ],
 )
-def test_every_way_to_have_a_build(file: Path, text: str) -> None:
+def test_every_way_to_define_build(file: Path, text: str) -> None:
     file.write_text(text)
     assert inspect(file).key == ()
 
@@ -52,8 +52,8 @@ def test_every_way_to_have_a_build(file: Path, text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("def bild(spark, source): ...", "has no build"),
-        ("def outer():\n    def build(spark, source): ...", "has no build"),
+        ("def bild(spark, source): ...", "does not define build"),
+        ("def outer():\n    def build(spark, source): ...", "does not define build"),
         ("x = 1\ndef build(spark, source)\n    pass", "my.py:2: syntax error"),
         ("x = 1\x00", "my.py: syntax error"),
         ("async def build(spark, source): ...", "must be an ordinary function"),
@@ -61,18 +61,18 @@ def test_every_way_to_have_a_build(file: Path, text: str) -> None:
         ("def build(source): ...", "def build(spark, source)"),
         ("def build(spark, source, third): ...", "def build(spark, source)"),
         ("def build(spark, source, *, depth): ...", "def build(spark, source)"),
-        (CHECKED, "a reference but no key"),
-        (BUILD + "key = ['id']", "a key but no reference"),
+        (CHECKED, "defines reference but not key"),
+        (BUILD + "key = ['id']", "defines key but not reference"),
         (CHECKED + "key = 'id'", "line 5"),
-        (CHECKED + "key = []", "does not name columns"),
-        (CHECKED + "key = {['id']}", "known only when the file runs"),
-        (CHECKED + "key = ['id', 'id']", "does not name columns"),
-        (CHECKED + "key = ['id', 7]", "does not name columns"),
-        (CHECKED + "key = list('ab')", "known only when the file runs"),
+        (CHECKED + "key = []", "invalid key"),
+        (CHECKED + "key = {['id']}", "not a literal"),
+        (CHECKED + "key = ['id', 'id']", "invalid key"),
+        (CHECKED + "key = ['id', 7]", "invalid key"),
+        (CHECKED + "key = list('ab')", "not a literal"),
         (BUILD + "def reference(): ...\nkey = ['id']", "def reference(inputs)"),
-        (BUILD + "settles_s = '2s'", "a number of seconds from 0"),
-        (BUILD + "settles_s = -1", "a number of seconds from 0"),
-        (BUILD + "settles_s = True", "a number of seconds from 0"),
+        (BUILD + "settles_s = '2s'", "a literal number of seconds from 0"),
+        (BUILD + "settles_s = -1", "a literal number of seconds from 0"),
+        (BUILD + "settles_s = True", "a literal number of seconds from 0"),
     ],
 )
 def test_mistakes_are_found_before_anything_runs(file: Path, text: str, says: str) -> None:

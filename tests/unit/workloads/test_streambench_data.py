@@ -1,4 +1,4 @@
-"""StreamBench's data sets: seeded records of the right size and shape, replayed in order; or the user's own file."""
+"""StreamBench's data sets: seeded records of the right size and shape, or a user's file, replayed in order."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_the_seed_alone_decides(dataset: type[SearchLog]) -> None:
 
 
 @pytest.mark.parametrize(("dataset", "digest"), [(SearchLog, "438031049dc48789"), (Packets, "ee4198525f32aec1")])
-def test_a_seed_has_the_same_records_with_every_version(dataset: type[SearchLog], digest: str) -> None:
+def test_a_seed_gives_the_same_records_in_every_version(dataset: type[SearchLog], digest: str) -> None:
     """Otherwise runs of two versions of streamgauge, or of numpy, could not be compared."""
     content = b"\n".join(generated(dataset).values)
     assert hashlib.sha256(content).hexdigest()[:16] == digest
@@ -172,7 +172,7 @@ def write(path: Path, *lines: str, end: str = "\n") -> str:
 
 
 @pytest.mark.parametrize("end", ["\n", ""])
-def test_a_seed_file_is_replayed_as_it_is(tmp_path: Path, end: str) -> None:
+def test_a_seed_file_is_replayed_unchanged(tmp_path: Path, end: str) -> None:
     lines = [SEARCH, '8\tquote " and \\ and ü\t\t1\thttp://x', "\t\t\t\t"]
     records = SearchLog(1, write(tmp_path / "searches", *lines, end=end))
     assert [value.decode() for _, _, value in flat(records, 1, 4)] == [*lines[1:], *lines[:2]]
@@ -195,7 +195,7 @@ BAD_FILES = {
 
 
 @pytest.mark.parametrize("case", BAD_FILES)
-def test_a_seed_file_that_cannot_be_used_is_named_with_its_line(tmp_path: Path, case: str) -> None:
+def test_an_unusable_seed_file_is_reported_with_its_line(tmp_path: Path, case: str) -> None:
     content, what, where, got, expected = BAD_FILES[case]
     path = tmp_path / "bad"
     path.write_bytes(content)
@@ -243,7 +243,7 @@ def test_packets_are_separated_by_single_spaces(tmp_path: Path, separator: str) 
 
 
 @pytest.mark.parametrize("text", ["1.5", "1234567890123456789"])
-def test_a_field_of_which_no_exact_sum_can_be_made_is_refused(tmp_path: Path, text: str) -> None:
+def test_a_field_without_an_exact_sum_is_refused(tmp_path: Path, text: str) -> None:
     packets = Packets(1, write(tmp_path / "packets", PACKET, PACKET.replace(" 4 ", f" {text} ")))
     packets.check_sum(3, 10)
     with pytest.raises(UsageError, match="statistics cannot use field 4") as caught:

@@ -1,4 +1,4 @@
-"""What StreamBench's programs say of themselves, and what can be set of them."""
+"""The declarations and parameters of StreamBench's programs."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SEARCH = "7\ttwo words\t2006-03-01 00:00:01\t\t\n"
 
 
 def parameters(program: str, **changes: object) -> dict[str, Any]:
-    """As the scenario's resolution makes them."""
+    """Resolved as in a scenario."""
     return PROGRAMS[program][0].parameters.model_validate(changes).model_dump()
 
 
@@ -74,7 +74,7 @@ def test_every_program_describes_itself(program: str) -> None:
         ("sink", {"seed_file": None}),
     ],
 )
-def test_what_no_program_could_use_is_refused(program: str, changes: dict[str, object]) -> None:
+def test_unusable_parameters_are_refused(program: str, changes: dict[str, object]) -> None:
     with pytest.raises(ValidationError):
         parameters(program, **changes)
 
@@ -101,7 +101,7 @@ def test_about_one_record_in_twenty_contains_the_default_pattern(seed: int) -> N
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
-def test_every_program_takes_a_seed_file_and_names_the_problem_of_a_bad_one(tmp_path: Path, program: str) -> None:
+def test_every_program_accepts_a_seed_file_and_reports_a_bad_one(tmp_path: Path, program: str) -> None:
     workload, _, dataset, _ = PROGRAMS[program]
     path = tmp_path / "mine.txt"
     path.write_text(f"{SEARCH}1\tbunlir\t\t\t\n" if dataset == "searchlog" else "1 " * 16 + "1\n")

@@ -19,7 +19,7 @@ FIELDS = ["n_seq", "id", "lane", "lanes", "timestamp", "value", "period", "accur
 
 
 def flat(dataset: Traffic, first: int, count: int) -> list[tuple[int, str, bytes, bytes]]:
-    """All records in the order in which they leave."""
+    """All records in the order in which they are sent."""
     built = dataset.build(first, count)
     return sorted(
         (n_seq, stream, key, value)
@@ -130,7 +130,7 @@ def test_seeds_differ_in_points_and_in_values() -> None:
     assert values[0] != values[1]
 
 
-def test_a_point_has_three_point_one_seven_messages_a_round() -> None:
+def test_a_point_has_three_point_one_seven_messages_per_round() -> None:
     dataset = Traffic(6, 100_000)
     assert 2 * dataset.lanes / dataset.points == pytest.approx(3.17, abs=0.02)
 
@@ -142,7 +142,7 @@ def test_a_round_takes_about_a_second(rate_per_s: int) -> None:
     assert dataset.points >= 1
 
 
-def test_the_end_of_the_data_is_an_error_and_not_a_wider_message() -> None:
+def test_the_end_of_the_data_is_an_error() -> None:
     with pytest.raises(UsageError, match="no more records"):
         Traffic(1, 1000).build(MAX_RECORDS - 1, 2)
     with pytest.raises(UsageError, match="measurement point"):

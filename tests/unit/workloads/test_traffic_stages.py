@@ -1,4 +1,4 @@
-"""What the stages say of themselves."""
+"""The declarations of the stages."""
 
 from __future__ import annotations
 
@@ -36,5 +36,5 @@ def test_a_window_settles_after_its_second_and_the_join_bound(stage: str, settle
     assert registry.workload(f"traffic/{stage}").settles_s(parameters) == settles_s
 
 
-def test_a_program_of_your_own_may_run_every_workload() -> None:
+def test_a_users_program_may_run_every_workload() -> None:
     assert registry.engine("command").traits.workloads == set(registry.names("workloads"))

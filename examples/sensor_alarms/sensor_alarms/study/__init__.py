@@ -1,4 +1,4 @@
-"""Shows a study: experiments on the scenarios beside this file, and the exhibits that show their results."""
+"""Shows a study: experiments with the scenarios next to this file, and exhibits of their results."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ EXPERIMENTS = tuple(
 )
 
 STUDY = Study(
-    title="Sensor alarms: does latency depend on how many there are?",
-    source="the example of streamgauge",
+    title="Sensor alarms: does latency depend on their number?",
+    source="streamgauge example",
     latency="total",
     exhibits=(Exhibit("Fig. 1", "Latency by the number of alarms", latency_by_alarms, EXPERIMENTS),),
 )

@@ -1,6 +1,6 @@
-"""Shows an exhibit with a figure of its own: traces for plotly.js, in the look of streamgauge's pages.
+"""Shows an exhibit with a custom figure: traces for plotly.js, in the style of streamgauge's pages.
 
-``draw`` runs again after every experiment, with whatever has been measured until then.
+``draw`` is called after every experiment, with the results so far.
 """
 
 from __future__ import annotations
@@ -10,15 +10,15 @@ from streamgauge.report.exhibit import Context, Panel, Plot, Row, Table, verdict
 from streamgauge.report.text import number
 
 MEDIAN, ALARMS = "latency.total.p50", "rate.output"
-"""Figures of a run: the names that ``--slo`` knows, or keys of summary.json."""
+"""Figures of a run: metric names as for ``--slo``, or keys of summary.json."""
 
 
 def latency_by_alarms(context: Context) -> list[Panel]:
-    """Median latency against alarms per second, a line for each engine, and a table of all runs."""
+    """Median latency against alarms per second, one line per engine, and a table of all runs."""
     traces, rows = [], []
     for engine in context.reproduction.engines:
         measured = [one for one in context.results if one.engine == engine and one.has_result]
-        # INVALID and FAILED runs have numbers that must not be used: they are in the table, in grey.
+        # Numbers of INVALID and FAILED runs must not be used: they only appear in the table, in grey.
         points = [(one.value(ALARMS), one.value(MEDIAN)) for one in measured if one.usable]
         if known := sorted((x, y) for x, y in points if x is not None and y is not None):
             x, y = zip(*known, strict=True)
@@ -39,6 +39,6 @@ def latency_by_alarms(context: Context) -> list[Panel]:
     table = Table("Alarms", ["alarms", "engine", "verdict", "alarms/s", "p50, ms"], rows, frozenset({3, 4}))
     if not traces:
         return [Panel(tables=[table])]
-    drawn = figure(traces, linear("alarms per second"), linear("total latency, p50 (ms)"))
+    drawn = figure(traces, linear("alarms per second"), linear("end-to-end latency, p50 (ms)"))
     title, caption = "Median latency by alarms per second", "Each point is a VALID run; the table has its numbers."
     return [Panel(plots=[Plot(f"{context.id}-alarms", title, drawn, caption)], tables=[table])]

@@ -1,4 +1,4 @@
-"""Any program that speaks the protocol, in any language: docs/howto/own-command.md."""
+"""Any program, in any language, that implements the protocol (docs/howto/own-command.md)."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ from streamgauge.model import Delivery, Job, ProcessSpec, Ready, Stop, Traits
 class CommandOptions(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
-    delivery: Delivery = Field("at-least-once", description="the guarantee that the program claims")
+    delivery: Delivery = Field("at-least-once", description="delivery guarantee of the program")
     recounts_after_failure: bool = Field(
         False,
-        description="whether an input that is read again after a failure may be counted twice (at-least-once only)",
+        description="whether inputs replayed after a failure may be counted twice (at-least-once only)",
     )
-    ready_timeout_s: Annotated[float, Field(gt=0)] = Field(60.0, description="how long its start may take")
-    stop_timeout_s: Annotated[float, Field(gt=0)] = Field(15.0, description="how long its end may take")
+    ready_timeout_s: Annotated[float, Field(gt=0)] = Field(60.0, description="time limit for startup, s")
+    stop_timeout_s: Annotated[float, Field(gt=0)] = Field(15.0, description="time limit for shutdown, s")
 
 
 class Command(Engine):
     name: ClassVar[str] = "command"
     title: ClassVar[str] = "Your own program, given after --"
     traits: ClassVar[Traits] = Traits(
-        # Which ones the program runs is up to its author.
+        # Which of them the program implements is up to its author.
         workloads=frozenset(registry.names("workloads")),
         delivery="at-least-once",
-        # What is declared. Whether it is so is seen in the output, which is watched in either case.
+        # As declared; the output is watched for transactions either way.
         transactional=True,
         needs_java=False,
         needs_program=True,
@@ -49,14 +49,14 @@ class Command(Engine):
     def plan(self, job: Job) -> Sequence[ProcessSpec]:
         if not job.program:
             raise UsageError(
-                "the engine `command` needs a program",
+                "engine command needs a program",
                 expected="your program after --; its last argument is the path of job.json, which names the workload",
                 hint="streamgauge run ospbench/latency --engine command -- python my_engine.py",
             )
         program, *arguments = job.program
         executable = shutil.which(program)
         if executable is None:
-            raise UsageError("the program was not found", got=program, expected="a file that can be executed")
+            raise UsageError("program not found", got=program, expected="an executable file")
         return (
             ProcessSpec(
                 role="engine",

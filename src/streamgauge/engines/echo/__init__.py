@@ -1,4 +1,4 @@
-"""A consumer–producer without a JVM, with known behaviour: it keeps the measurement itself honest."""
+"""A consumer–producer without a JVM and with known behaviour, for checking the measurement itself."""
 
 from __future__ import annotations
 
@@ -20,28 +20,26 @@ Every = Annotated[int, Field(ge=0)]
 class EchoOptions(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
-    delay_ms: Annotated[float, Field(ge=0, le=60_000)] = Field(0.0, description="how long each record is held back")
+    delay_ms: Annotated[float, Field(ge=0, le=60_000)] = Field(0.0, description="delay of each record, ms")
     delay: Literal["fixed", "bimodal", "lognormal"] = Field(
         "fixed",
-        description="fixed: delay_ms; bimodal: delay_ms, and 230 ms more for one record in five; lognormal: median "
-        "delay_ms, sigma 0.5 (delay_ms 0 counts as 20 for the last two)",
+        description="distribution of the delay; bimodal: 230 ms more for one record in five; lognormal: median "
+        "delay_ms, sigma 0.5; both treat delay_ms 0 as 20",
     )
-    delay_seed: Annotated[int, Field(ge=0)] = Field(1, description="which records get which delay")
-    cap_per_s: Annotated[int, Field(ge=0)] = Field(
-        0, description="records per second that are taken from the broker at most; 0: as many as there are"
-    )
-    drop_every: Every = Field(0, description="leave out every n-th record by n_seq; 0: none")
-    duplicate_every: Every = Field(0, description="publish every n-th record twice")
-    alter_every: Every = Field(0, description="change the last digit of every n-th record, or its last character")
+    delay_seed: Annotated[int, Field(ge=0)] = Field(1, description="seed of the random delays")
+    cap_per_s: Annotated[int, Field(ge=0)] = Field(0, description="maximum records read per second; 0 = unlimited")
+    drop_every: Every = Field(0, description="drop every n-th record (by n_seq); 0 = none")
+    duplicate_every: Every = Field(0, description="publish every n-th record twice; 0 = none")
+    alter_every: Every = Field(0, description="alter the last digit (or character) of every n-th record; 0 = none")
 
 
 class Echo(Engine):
     name: ClassVar[str] = "echo"
-    title: ClassVar[str] = "Echo (a known delay, for checking the measurement)"
+    title: ClassVar[str] = "Echo (known delay, for checking the measurement)"
     traits: ClassVar[Traits] = Traits(
         workloads=WORKLOADS,
         gaps=GAPS,
-        # It keeps no state and is never restarted: what it is not told to break arrives once.
+        # It keeps no state and never restarts: unless told to drop or duplicate, it publishes each record once.
         delivery="exactly-once",
         needs_java=False,
         memory_mb=150,

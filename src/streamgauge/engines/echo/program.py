@@ -1,6 +1,6 @@
-"""Reads the input topics, holds each record back for a known time, and publishes it unless told to break it.
+"""Reads the input topics, delays each record by a known time, and publishes it, altered if the options say so.
 
-For a workload without an output, all of that but the publishing.
+For a workload without an output, nothing is published.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ LEAST_MEDIAN_MS = 20.0
 
 MOST_AT_ONCE = 2000
 CREDIT_S = 0.1
-"""How long what was not taken may be made up for: the client needs so long to fetch what a topic already has."""
+"""How far the pace may catch up after a gap: the client needs about this long to fetch existing records."""
 PACE_S = 0.002
-"""Under a cap records are taken that far apart, several at a time, so that waiting does not cost a core."""
+"""Under a cap, records are read in small groups this far apart, so that waiting does not keep a core busy."""
 LOOK_S = 0.05
 PROGRESS_EVERY_S = 0.2
 
@@ -40,7 +40,7 @@ _LAST_DIGIT = re.compile(rb"\d(?=\D*$)")
 
 
 def delay_of(options: Mapping[str, Any]) -> Callable[[bytes], float]:
-    """Seconds to hold a record back, as a function of its bytes: the same record always gets the same delay."""
+    """The delay of a record in seconds, as a function of its bytes: the same record always gets the same delay."""
     fixed_ms = float(options["delay_ms"])
     if options["delay"] == "fixed":
         return lambda _: fixed_ms / 1000
@@ -57,7 +57,7 @@ def delay_of(options: Mapping[str, Any]) -> Callable[[bytes], float]:
 
 
 def broken_copies(options: Mapping[str, Any], n_seq: Place) -> Callable[[Message], list[bytes | None]]:
-    """Values to publish for a record: none, an altered one, its own twice or once; the first that applies."""
+    """The values to publish for a record: none (dropped), an altered one, the original twice (duplicated) or once."""
     drop, alter, duplicate = (int(options[f"{what}_every"]) for what in ("drop", "alter", "duplicate"))
     if not (drop or alter or duplicate):
         return lambda message: [message.value]
@@ -77,7 +77,7 @@ def broken_copies(options: Mapping[str, Any], n_seq: Place) -> Callable[[Message
 
 
 def altered(value: bytes) -> bytes:
-    """With another last digit; where there is none, with another last character."""
+    """The value with its last digit changed or, if it has none, its last character."""
     changed, digits = _LAST_DIGIT.subn(lambda digit: b"%d" % ((int(digit[0]) + 1) % 10), value)
     if digits:
         return changed
@@ -86,9 +86,9 @@ def altered(value: bytes) -> bytes:
 
 
 class Pace:
-    """How many records may be taken by now: evenly on an absolute schedule while there are any to take.
+    """Limits the read rate, evenly on an absolute schedule.
 
-    What nobody had to take expires: a quiet spell earns no burst.
+    Unused allowance expires: an idle period is not followed by a burst.
     """
 
     def __init__(self, cap_per_s: int, now_s: float) -> None:
@@ -102,13 +102,13 @@ class Pace:
         return min(int((now_s - self._since_s) * self._cap_per_s) - self._taken, MOST_AT_ONCE)
 
     def wait_s(self, now_s: float) -> float:
-        """Until the next record may be taken."""
+        """Time until the next record may be read."""
         if not self._cap_per_s:
             return 0.0
         return max(self._since_s + (self._taken + 1) / self._cap_per_s - now_s, 0.0)
 
     def took(self, count: int, allowed: int, now_s: float) -> None:
-        """``count`` of the ``allowed`` records were there."""
+        """``count`` of the ``allowed`` records were read."""
         self._taken += count
         if self._cap_per_s and count < allowed:
             unused_s = (now_s - self._since_s) - self._taken / self._cap_per_s
@@ -145,8 +145,8 @@ def run(job: Mapping[str, Any]) -> None:
     emit("ready")
 
     waiting: list[tuple[float, int, Message]] = []
-    consumed, last_word = 0, time.monotonic()
-    pace = Pace(int(job["options"]["cap_per_s"]), last_word)
+    consumed, last_progress_s = 0, time.monotonic()
+    pace = Pace(int(job["options"]["cap_per_s"]), last_progress_s)
     while not (asked_to_stop.is_set() and not waiting):
         now = time.monotonic()
         idle_s = min(max(waiting[0][0] - now, 0.0), LOOK_S) if waiting else LOOK_S
@@ -173,9 +173,9 @@ def run(job: Mapping[str, Any]) -> None:
                     _publish(producer, output, message.key, value)
         producer.poll(0)
         if failures:
-            raise RuntimeError(f"a result could not be published: {failures[0]}")
-        if now - last_word > PROGRESS_EVERY_S:
-            last_word = now
+            raise RuntimeError(f"cannot publish a result: {failures[0]}")
+        if now - last_progress_s > PROGRESS_EVERY_S:
+            last_progress_s = now
             emit("progress", consumed=consumed)
     producer.flush(10)
     consumer.close()
@@ -183,7 +183,7 @@ def run(job: Mapping[str, Any]) -> None:
 
 
 def _publish(producer: Producer, topic: str, key: bytes | None, value: bytes | None) -> None:
-    """Waits while the queue is full: of input that was there before, more may be read than the broker takes."""
+    """Waits while the queue is full: preloaded input can be read faster than results can be published."""
     while True:
         try:
             producer.produce(topic, value=value, key=key)
@@ -194,7 +194,7 @@ def _publish(producer: Producer, topic: str, key: bytes | None, value: bytes | N
 
 
 def _more(consumer: Consumer, count: int) -> list[Any]:
-    """What is there without waiting."""
+    """The records that are available without waiting."""
     return list(consumer.consume(count, timeout=0)) if count else []
 
 

@@ -1,4 +1,4 @@
-"""Apache Flink: a standalone cluster of its own for each run, in application mode."""
+"""Apache Flink: a standalone cluster for each run, in application mode."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from streamgauge.contracts import Engine
 from streamgauge.engines import java
 from streamgauge.engines.flink import cluster
 from streamgauge.engines.flink.options import FlinkOptions
-from streamgauge.engines.programs import java_workloads, nothing_to_customise, one_implementation
+from streamgauge.engines.programs import built_in_only_limit, java_workloads, stateless_limit
 from streamgauge.model import Job, ProcessSpec, Ready, Stop, Traits
 
 SOURCES = Path(__file__).parent / "java"
@@ -29,7 +29,7 @@ class Flink(Engine):
     traits: ClassVar[Traits] = Traits(
         workloads=_WORKLOADS,
         delivery="at-least-once",
-        limits=(nothing_to_customise(_WORKLOADS), one_implementation(_WORKLOADS, _CUSTOMISED)),
+        limits=(stateless_limit(_WORKLOADS), built_in_only_limit(_WORKLOADS, _CUSTOMISED)),
         jar_groups=("java", "flink"),
         extras={cluster.PACKAGE: "flink"},
         ports=2,
@@ -71,6 +71,6 @@ class Flink(Engine):
                 stop=Stop("terminate", grace_s=10),
                 watches=True,
             ),
-            # After the job has taken its slots: which TaskManager is the spare one is then certain.
+            # Started after the job has taken its slots, so that these TaskManagers stay spare.
             *(cluster.task_manager(job, classes, f"spare-{number}", awaited=True) for number in spare),
         )

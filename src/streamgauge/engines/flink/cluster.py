@@ -1,6 +1,6 @@
-"""The JVMs of a Flink cluster in application mode: what they are started with, and the settings that they read.
+"""The JVMs of a Flink cluster in application mode: their command lines and their configuration.
 
-Nothing of the distribution's shell scripts is used: each process is one JVM, known by its role.
+The distribution's shell scripts are not used: each process is one JVM with its own role.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ _ENTRY_POINT = "org.apache.flink.container.entrypoint.StandaloneApplicationClust
 _TASK_MANAGER = "org.apache.flink.runtime.taskexecutor.TaskManagerRunner"
 _REGISTERED = "Successful registration at resource manager"
 
-# The DataStream API needs these alone: no planner, no table API.
+# All that the DataStream API needs: no planner, no Table API.
 _NEEDED = ("flink-dist-", "log4j-api-", "log4j-core-", "log4j-slf4j-impl-")
 
-# As Flink's own scripts open them on Java 17: its serialisers and its network stack look inside.
+# As Flink's own scripts open them on Java 17, for its serialisers and its network stack.
 _OPENED = (
     "java.lang",
     "java.lang.reflect",
@@ -50,9 +50,9 @@ _OPENED = (
 
 _SIGTERM_CODE = 143
 _CLOSED_CODE = 1445 % 256
-"""Of a JobManager that comes to its own end (status UNKNOWN, closed from outside) before the signal ends it."""
+"""Exit code of a JobManager that shuts down (status UNKNOWN) before the signal ends it."""
 _FATAL_CODE = 239
-"""Of a TaskManager whose connection to the JobManager ends while it stops, which it takes for an error now and then."""
+"""Exit code of a TaskManager that treats losing the JobManager during shutdown as a fatal error, as some do."""
 _FRAMEWORK_MB = 64
 _TASK_OFF_HEAP_MB = 32
 _NETWORK_MB_PER_SLOT = 64
@@ -68,23 +68,23 @@ rootLogger.appenderRef.out.ref = out
 appender.out.name = out
 appender.out.type = CONSOLE
 appender.out.layout.type = PatternLayout
-# The root of a failure first, and not much of its trace: the last lines of the log have to say what happened.
+# The root cause first, with a short trace: the last lines of the log must show what happened.
 appender.out.layout.pattern = %d{{HH:mm:ss,SSS}} %-5p %c{{1}} - %m%n%notEmpty{{%rEx{{{_TRACE_LINES}}}%n}}
 appender.out.layout.alwaysWriteExceptions = false
-# Says when it is registered: "{_REGISTERED}".
+# Logs the registration: "{_REGISTERED}".
 logger.registration.name = org.apache.flink.runtime.taskexecutor.TaskExecutor
 logger.registration.level = INFO
-# Once a checkpoint: two parts of the sink count what is pending under one name.
+# It warns at every checkpoint: two parts of the sink register a metric under the same name.
 logger.metrics.name = org.apache.flink.metrics.MetricGroup
 logger.metrics.level = ERROR
-# Once a client: the connector's copy of the Kafka client does not know its version.
+# It warns for every client: the connector's copy of the Kafka client does not know its version.
 logger.version.name = org.apache.flink.kafka.shaded.org.apache.kafka.common.utils.AppInfoParser
 logger.version.level = ERROR
 """
 
 
 def home() -> Path:
-    """Where the wheel of Flink's jars lies. It is never imported: it has no Python of its own."""
+    """The directory of the wheel with Flink's jars. It is never imported: it contains no Python."""
     try:
         return Path(str(distribution(PACKAGE).locate_file("pyflink")))
     except PackageNotFoundError:
@@ -96,7 +96,7 @@ def home() -> Path:
 
 
 def libraries() -> list[Path]:
-    """The class path without our own classes."""
+    """The class path without streamgauge's classes."""
     own_jars = sorted(jar for jar in (home() / "lib").glob("*.jar") if jar.name.startswith(_NEEDED))
     return [*own_jars, *jars.locations("flink"), *java.libraries()]
 
@@ -106,7 +106,7 @@ def rest_address(job: Job) -> str:
 
 
 def job_manager(job: Job, classes: Path) -> ProcessSpec:
-    """Runs our ``Main``, which builds the job, and then the job's coordination."""
+    """The JobManager: it runs streamgauge's ``Main``, which builds the job, and then coordinates it."""
     conf_dir = _conf_dir(job)
     config = "".join(f"{json.dumps(key)}: {json.dumps(value)}\n" for key, value in settings(job).items())
     return ProcessSpec(
@@ -117,7 +117,7 @@ def job_manager(job: Job, classes: Path) -> ProcessSpec:
             f"-Xms{_JOB_MANAGER_HEAP_MB}m",
             f"-Xmx{_JOB_MANAGER_HEAP_MB}m",
             "-XX:MaxMetaspaceSize=256m",
-            # No record passes through it: the second compiler would only take from the others' cores.
+            # No record passes through it: C2 compilation would only take CPU from the TaskManagers.
             "-XX:TieredStopAtLevel=1",
             _ENTRY_POINT,
             "--configDir",
@@ -156,7 +156,7 @@ def task_manager(job: Job, classes: Path, role: str, *, awaited: bool = False) -
 
 
 def settings(job: Job) -> dict[str, str]:
-    """``config.yaml``: what every process of the cluster reads; what the user set wins."""
+    """The ``config.yaml`` of every process in the cluster; user settings take precedence."""
     options = job.options
     rest, rpc = job.ports
     slots = options["slots"]
@@ -170,40 +170,40 @@ def settings(job: Job) -> dict[str, str]:
         "rest.bind-address": LOOPBACK,
         "rest.port": rest,
         "rest.bind-port": rest,
-        # To submit a job is to run code, and every user of the machine can reach a loopback port.
+        # Submitting a job runs code, and every user of the machine can reach a loopback port.
         "web.submit.enable": False,
-        # What REST says is otherwise up to 3 s (jobs) or 10 s (metrics) old.
+        # By default REST answers are up to 3 s (jobs) or 10 s (metrics) old.
         "web.refresh-interval": 200,
         "metrics.fetcher.update-interval": 200,
-        # A job that has failed is still to be asked why.
+        # Keep the cluster up after a failure, so that its cause can be read.
         "execution.shutdown-on-application-finish": False,
         "io.tmp.dirs": job.work_dir / "tmp",
         "blob.storage.directory": job.work_dir / "blob",
         "parallelism.default": options["parallelism"] or options["taskmanagers"] * slots,
         "pipeline.object-reuse": options["object_reuse"],
-        # Flink refuses a job that would fall back to Kryo.
+        # Reject a job that would fall back to Kryo.
         "pipeline.generic-types": False,
         "execution.buffer-timeout.interval": f"{options['buffer_timeout_ms']} ms",
         "execution.checkpointing.interval": f"{options['checkpoint_ms']} ms",
-        # Of the state, whatever the sink promises: at least once would count records twice after a restart.
+        # For the state, independent of the sink: at-least-once would count records twice after a restart.
         "execution.checkpointing.mode": "EXACTLY_ONCE",
         "execution.checkpointing.dir": job.checkpoint_dir.absolute().as_uri(),
         "state.backend.type": options["state_backend"],
         "restart-strategy.type": "fixed-delay",
-        # Until a lost TaskManager is known to be lost, restarts go back to it: several for one loss.
+        # Restarts use a lost TaskManager until its loss is noticed, so one loss causes several restarts.
         "restart-strategy.fixed-delay.attempts": 100,
         "restart-strategy.fixed-delay.delay": "100 ms",
-        # A killed one is noticed by two heartbeats that cannot be delivered, a paused one by the timeout.
+        # A killed TaskManager is noticed after two undeliverable heartbeats, a paused one after the timeout.
         "heartbeat.interval": "500 ms",
         "heartbeat.timeout": "10 s",
-        # The processes start at once; a TaskManager that is first asks again this soon (Flink's own: 10 s).
+        # All processes start together; a TaskManager that is up first retries this soon (default: 10 s).
         "cluster.registration.error-delay": "300 ms",
         "cluster.registration.initial-timeout": "300 ms",
         "cluster.registration.refused-registration-delay": "500 ms",
-        # Tasks on all TaskManagers instead of as many as fit on the first.
+        # Spread tasks over all TaskManagers instead of filling the first.
         "taskmanager.load-balance.mode": "SLOTS",
         "taskmanager.numberOfTaskSlots": slots,
-        # Flink's scripts would compute these; without them each has to be said.
+        # Flink's scripts would compute these; without them each must be set.
         "taskmanager.cpu.cores": slots,
         "taskmanager.memory.framework.heap.size": f"{_FRAMEWORK_MB}m",
         "taskmanager.memory.framework.off-heap.size": f"{_FRAMEWORK_MB}m",
@@ -220,7 +220,7 @@ def settings(job: Job) -> dict[str, str]:
 
 
 def outside_heap_mb(options: Mapping[str, Any]) -> int:
-    """What a TaskManager may take besides its heap."""
+    """Memory of a TaskManager outside its heap."""
     direct_mb = _network_mb(options) + _FRAMEWORK_MB + _TASK_OFF_HEAP_MB
     return direct_mb + _managed_mb(options) + _METASPACE_MB + _OVERHEAD_MB
 
@@ -230,7 +230,7 @@ def _network_mb(options: Mapping[str, Any]) -> int:
 
 
 def _managed_mb(options: Mapping[str, Any]) -> int:
-    """Only RocksDB takes any."""
+    """Managed memory, which only RocksDB uses."""
     return _ROCKSDB_MB_PER_SLOT * int(options["slots"]) if options["state_backend"] == "rocksdb" else 0
 
 
@@ -247,12 +247,12 @@ def _java(job: Job, classes: Path) -> list[str]:
 
 
 def _env(job: Job) -> dict[str, str]:
-    """A Flink of the user's own has no say."""
+    """Hides a Flink installation that the user's environment points to."""
     return {
         "FLINK_HOME": str(home()),
         "FLINK_CONF_DIR": str(_conf_dir(job)),
         "FLINK_LIB_DIR": str(home() / "lib"),
-        "FLINK_PLUGINS_DIR": str(_conf_dir(job)),  # it has no directories, and a plugin is one
+        "FLINK_PLUGINS_DIR": str(_conf_dir(job)),  # without subdirectories, so no plugins
     }
 
 

@@ -1,4 +1,4 @@
-"""What can be set of the Flink engine."""
+"""Options of the Flink engine."""
 
 from __future__ import annotations
 
@@ -13,34 +13,34 @@ class FlinkOptions(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
     implementation: Literal["built-in", "customised"] = Field(
-        "built-in", description="of workloads with state: Flink's own joins and windows, or one process function"
+        "built-in", description="for stateful workloads: Flink's joins and windows, or a single process function"
     )
     delivery: Literal["at-least-once", "exactly-once"] = Field(
-        "at-least-once", description="of the sink; exactly-once results become visible with the next checkpoint"
+        "at-least-once", description="guarantee of the sink; exactly-once results become visible at the next checkpoint"
     )
-    checkpoint_ms: Annotated[int, Field(ge=10)] = Field(1000, description="interval of the checkpoints")
+    checkpoint_ms: Annotated[int, Field(ge=10)] = Field(1000, description="checkpoint interval, ms")
     buffer_timeout_ms: Annotated[int, Field(ge=0)] = Field(
-        100, description="how long a record may wait for others on its way to another task; 0: not at all"
+        100, description="maximum wait for a network buffer to fill, ms; 0 = flush after every record"
     )
-    object_reuse: bool = Field(True, description="hand records on within a task without copying them")
+    object_reuse: bool = Field(True, description="pass records between chained operators without copying")
     parallelism: Annotated[int, Field(ge=0)] = Field(
-        0, description="of every operator; 0: as many as there are slots, the spare ones not counted"
+        0, description="parallelism of every operator; 0 = all slots except spare ones"
     )
-    taskmanagers: Annotated[int, Field(ge=1)] = Field(2, description="TaskManagers, a process each")
-    slots: Annotated[int, Field(ge=1)] = Field(1, description="slots of each TaskManager")
+    taskmanagers: Annotated[int, Field(ge=1)] = Field(2, description="number of TaskManager processes")
+    slots: Annotated[int, Field(ge=1)] = Field(1, description="task slots per TaskManager")
     spare: Annotated[int, Field(ge=0)] = Field(
-        0, description="TaskManagers that stand by, so that the job can go on when another one is lost"
+        0, description="additional standby TaskManagers, used when another one is lost"
     )
-    state_backend: Literal["hashmap", "rocksdb"] = Field("hashmap", description="where a task keeps its state")
-    heap_mb: Annotated[int, Field(ge=256)] = Field(512, description="heap of each TaskManager")
-    linger_ms: Annotated[int, Field(ge=0)] = Field(0, description="how long the producer waits for a fuller batch")
+    state_backend: Literal["hashmap", "rocksdb"] = Field("hashmap", description="where tasks keep their state")
+    heap_mb: Annotated[int, Field(ge=256)] = Field(512, description="heap per TaskManager, MB")
+    linger_ms: Annotated[int, Field(ge=0)] = Field(0, description="time the producer waits to fill a batch, ms")
     transaction_timeout_ms: Annotated[int, Field(ge=1000, le=900_000)] = Field(
-        60_000, description="after which the broker ends a transaction that an exactly-once sink left open"
+        60_000, description="time until the broker aborts an open transaction of an exactly-once sink, ms"
     )
     idle_ms: Annotated[int, Field(ge=1)] = Field(
-        15_000, description="after which a partition without records no longer holds the watermark back"
+        15_000, description="time until a partition without records no longer holds back the watermark, ms"
     )
-    conf: dict[str, str] = Field(default_factory=dict, description="any setting of Flink, by its own name")
+    conf: dict[str, str] = Field(default_factory=dict, description="any Flink setting, by its own name")
 
     @model_validator(mode="before")
     @classmethod
@@ -52,8 +52,8 @@ class FlinkOptions(BaseModel):
         slots = self.taskmanagers * self.slots
         if self.parallelism > slots:
             raise ValueError(
-                f"parallelism {self.parallelism} needs as many slots; "
-                f"taskmanagers {self.taskmanagers} × slots {self.slots} are {slots}"
+                f"parallelism {self.parallelism} exceeds the number of slots: "
+                f"taskmanagers {self.taskmanagers} × slots {self.slots} = {slots}"
             )
         return self
 
@@ -61,8 +61,8 @@ class FlinkOptions(BaseModel):
     def _checkpoints_come_in_time(self) -> Self:
         if self.delivery == "exactly-once" and 2 * self.checkpoint_ms > self.transaction_timeout_ms:
             raise ValueError(
-                f"checkpoint_ms {self.checkpoint_ms} needs a transaction_timeout_ms of twice as much at least, not "
-                f"{self.transaction_timeout_ms}: results become visible with a checkpoint, if the broker has not ended "
-                "their transaction by then"
+                f"transaction_timeout_ms {self.transaction_timeout_ms} must be at least twice checkpoint_ms "
+                f"{self.checkpoint_ms}: results become visible at a checkpoint, unless the broker has aborted their "
+                "transaction by then"
             )
         return self

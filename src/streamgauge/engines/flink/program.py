@@ -1,4 +1,4 @@
-"""Watches the cluster from outside, by its REST API, and speaks the protocol for it."""
+"""Watches the cluster through its REST API and reports its events in streamgauge's protocol."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ _LOOK_S = 1.0
 _ANSWER_S = 5.0
 _MOST_CHARS = 1000
 _METRICS_AT_ONCE = 20
-"""Their names are long, and Flink takes 4096 characters in the first line of a question."""
+"""Metric names are long, and Flink accepts request lines of up to 4096 characters."""
 
 _PARTITION = re.compile(r"\.topic\.(.+)\.partition\.(\d+)\.currentOffset$")
 
 
 Readers = dict[tuple[str, ...], tuple[str, str]]
-"""By topic and partition: the path to ask, and the name of the metric."""
+"""By topic and partition: the path to query and the name of the metric."""
 
 
 class Failed(Exception):
-    """The job cannot go on."""
+    """The job cannot continue."""
 
 
 @dataclass(frozen=True)
-class Seen:
-    """What the cluster says of its one job."""
+class JobStatus:
+    """What the cluster reports about its one job."""
 
     id: str
     state: str
@@ -55,8 +55,8 @@ class Cluster:
         self._address = address
 
     def get(self, path: str) -> Any:
-        """Raises OSError when nobody listens or answers, HTTPException when the answer is none yet."""
-        # Not urllib.request: it would send a request to the loopback interface through the environment's proxy.
+        """Raises OSError when there is no answer, HTTPException for an answer other than 200."""
+        # Not urllib.request, which would use the environment's proxy even for the loopback interface.
         with contextlib.closing(http.client.HTTPConnection(self._address, timeout=_ANSWER_S)) as connection:
             connection.request("GET", path)
             answer = connection.getresponse()
@@ -65,20 +65,20 @@ class Cluster:
             raise http.client.HTTPException(f"{path}: {answer.status}")
         return json.loads(content)
 
-    def job(self) -> Seen | None:
-        """None while it has none."""
+    def job(self) -> JobStatus | None:
+        """None before the job is submitted."""
         jobs = self.get("/jobs/overview")["jobs"]
         if not jobs:
             return None
         job = jobs[0]
-        return Seen(job["jid"], job["state"], job["tasks"]["running"], job["tasks"]["total"])
+        return JobStatus(job["jid"], job["state"], job["tasks"]["running"], job["tasks"]["total"])
 
     def task_managers(self) -> int:
-        """Those that have registered their slots; they are counted a little earlier elsewhere."""
+        """The number of TaskManagers that have registered their slots. Flink's own count includes them earlier."""
         return sum(1 for one in self.get("/taskmanagers")["taskmanagers"] if one["slotsNumber"])
 
     def readers(self, job: str) -> Readers:
-        """What tells how far the partitions of the inputs have been read, one metric for each that a task was given."""
+        """The offset metric of each input partition that is assigned to a task."""
         readers: Readers = {}
         for vertex in self.get(f"/jobs/{job}")["vertices"]:
             metrics = f"/jobs/{job}/vertices/{vertex['id']}/metrics"
@@ -88,7 +88,7 @@ class Cluster:
         return readers
 
     def consumed(self, readers: Readers) -> int | None:
-        """Records read of all these partitions; None while one of them is not known."""
+        """Records read from all these partitions; None while an offset is unknown."""
         offsets: dict[str, int] = {}
         for metrics in {metrics for metrics, _ in readers.values()}:
             names = [name for where, name in readers.values() if where == metrics]
@@ -101,21 +101,21 @@ class Cluster:
         return sum(offset + 1 for offset in offsets.values()) if len(offsets) == len(readers) else None
 
     def last_exception(self, job: str) -> tuple[int, str] | None:
-        """When the latest failure was, and its root."""
+        """Time and root cause of the latest failure."""
         entries = self.get(f"/jobs/{job}/exceptions")["exceptionHistory"]["entries"]
         return (entries[0]["timestamp"], root_of(entries[0]["stacktrace"])) if entries else None
 
 
 def root_of(stacktrace: str) -> str:
-    """The message of the innermost exception, which says what happened; those around it say where."""
+    """The message of the innermost exception."""
     causes = re.split(r"^Caused by: ", stacktrace, flags=re.MULTILINE)
     return re.split(r"\n\s+(?:at |\.\.\. )", causes[-1])[0].strip()[:_MOST_CHARS]
 
 
 def await_ready(cluster: Cluster, job: Mapping[str, Any], asked_to_stop: threading.Event) -> bool:
-    """Return when every task runs, on as many TaskManagers as planned, and every partition is read by one.
+    """Return when all TaskManagers are registered, every task runs, and every partition is assigned.
 
-    False when asked to stop before. Raises Failed when the job fails before it has begun: it would do so again.
+    False when asked to stop before that. Raises Failed when the job fails during startup: a restart would fail too.
     """
     task_managers = int(job["options"]["taskmanagers"])
     partitions = _partitions(job)
@@ -130,12 +130,12 @@ def await_ready(cluster: Cluster, job: Mapping[str, Any], asked_to_stop: threadi
             registered = cluster.task_managers()
             held = len(cluster.readers(flink_job.id)) if flink_job.all_run else 0
         except (OSError, http.client.HTTPException):
-            continue  # it is not up yet; should it have ended, the lab knows
+            continue  # not up yet; the lab notices if it has ended
         if flink_job.all_run and registered >= task_managers and held >= partitions:
             return True
         state = (
-            f"job {flink_job.state}: {flink_job.running} of {flink_job.tasks} tasks run, "
-            f"{held} of {partitions} partitions are read, {registered} of {task_managers} TaskManagers are registered"
+            f"job {flink_job.state}: {flink_job.running} of {flink_job.tasks} tasks running, "
+            f"{held} of {partitions} partitions assigned, {registered} of {task_managers} TaskManagers registered"
         )
         if state != last_state:
             last_state = state
@@ -144,14 +144,14 @@ def await_ready(cluster: Cluster, job: Mapping[str, Any], asked_to_stop: threadi
 
 
 def _partitions(job: Mapping[str, Any]) -> int:
-    """Of all inputs."""
+    """The number of partitions of all inputs."""
     return len(job["inputs"]) * int(job["partitions"])
 
 
 def watch(cluster: Cluster, job: Mapping[str, Any], asked_to_stop: threading.Event) -> None:
-    """Look at the job until asked to stop; say what it has read, and when it is interrupted.
+    """Report consumed records and interruptions until asked to stop. Raises Failed when the job ends.
 
-    What it commits says so only once a checkpoint. Raises Failed when the job is over.
+    Committed offsets would show progress only once per checkpoint.
     """
     known, interrupted = 0, False
     readers: Readers = {}
@@ -160,9 +160,9 @@ def watch(cluster: Cluster, job: Mapping[str, Any], asked_to_stop: threading.Eve
             flink_job = cluster.job()
             failure = cluster.last_exception(flink_job.id) if flink_job else None
         except ConnectionError:
-            raise Failed("the JobManager is gone: nobody listens on its REST port") from None
+            raise Failed("the JobManager is gone: connection refused on its REST port") from None
         except (OSError, http.client.HTTPException):
-            continue  # it may be paused, and go on
+            continue  # it may be paused and resume later
         if flink_job is None or flink_job.state in ("FAILED", "FINISHED", "CANCELED", "SUSPENDED"):
             reason = f": {failure[1]}" if failure else ""
             raise Failed(f"the job is {flink_job.state if flink_job else 'gone'}{reason}")
@@ -170,7 +170,7 @@ def watch(cluster: Cluster, job: Mapping[str, Any], asked_to_stop: threading.Eve
             if not interrupted:
                 emit("warning", message=f"the job was interrupted: {failure[1]}")
             known, interrupted = failure[0], True
-            readers = {}  # after it the partitions may be with other tasks
+            readers = {}  # partitions may have moved to other tasks
         elif flink_job.all_run:
             interrupted = False
             with contextlib.suppress(OSError, http.client.HTTPException):

@@ -1,7 +1,7 @@
-"""What engines written in Java share: classes for the job, the protocol and the workloads, and the way to compile them.
+"""Shared by engines written in Java: classes for the job, the protocol and the workloads, and their compilation.
 
-Sources are part of the package and are compiled once per user, by a compiler that is a jar itself: a Java runtime is
-enough. What was compiled is found by a hash of everything that went into it.
+Sources are part of the package and are compiled once per user. The compiler is itself a jar, so a Java runtime is
+enough. Compiled classes are cached under a hash of all inputs of the compilation.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ _OUTPUT_LINES = 60
 
 
 def libraries() -> list[Path]:
-    """The jars that the shared classes need on a class path."""
+    """The jars that the shared classes need on the class path."""
     return [path for path in jars.locations("java") if not path.name.startswith(f"{_COMPILER}-")]
 
 
 def classes(engine: str, sources: Path, class_path: Sequence[Path]) -> Path:
-    """Where the compiled classes of an engine are, or will be; the shared ones are with them."""
+    """The directory for the compiled classes of an engine, including the shared ones; it may not exist yet."""
     digest = hashlib.sha256(f"{_compiler().name} {_WARNINGS}\n".encode())
     for root in (SHARED, sources):
         for file in _java_files(root):
@@ -45,15 +45,15 @@ def classes(engine: str, sources: Path, class_path: Sequence[Path]) -> Path:
 
 
 def compile_java(engine: str, sources: Path, class_path: Sequence[Path], say: Callable[[str], None]) -> Path:
-    """Make sure that the classes are there; returns where. What has the name is whole, whoever compiles at once.
+    """Compile the classes unless they are cached; returns their directory. Safe to call concurrently.
 
-    Raises EnvironmentProblem with what the compiler says when it refuses, also for a mere warning.
+    Raises EnvironmentProblem with the compiler's output if it reports an error or a warning.
     """
     target = classes(engine, sources, class_path)
     if target.is_dir():
         return target
-    say(f"compiling the Java of {engine} (once)")
-    jars.paths("java")  # raises when the compiler is not there
+    say(f"compiling the Java sources of {engine} (once)")
+    jars.paths("java")  # raises if the compiler is missing
     java = find_java().path
     try:
         target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -69,7 +69,7 @@ def compile_java(engine: str, sources: Path, class_path: Sequence[Path], say: Ca
 
 
 def _compile(engine: str, sources: Path, compiler: Sequence[Path | str], class_path: Sequence[Path], out: Path) -> None:
-    # Not --release: that needs the tables of a development kit, which a mere runtime has not got.
+    # Not --release, which needs data that only a JDK has.
     argv = [
         *compiler,
         f"-{OLDEST_MAJOR}",
@@ -89,9 +89,9 @@ def _compile(engine: str, sources: Path, compiler: Sequence[Path | str], class_p
     if done.returncode != 0:
         output_lines = (done.stdout + done.stderr).strip().splitlines()
         raise EnvironmentProblem(
-            f"the Java of engine {engine} does not compile",
+            f"cannot compile the Java sources of engine {engine}",
             where=sources,
-            got=f"{_compiler().stem} ended with code {done.returncode}",
+            got=f"{_compiler().stem} exited with code {done.returncode}",
             log_tail="\n".join(output_lines[-_OUTPUT_LINES:]),
         )
 
@@ -100,7 +100,7 @@ def _rename(part: Path, target: Path) -> None:
     try:
         part.rename(target)
     except OSError as error:
-        if not target.is_dir():  # else another process was faster, with the same classes
+        if not target.is_dir():  # otherwise another process has compiled the same classes
             raise _disk_problem(target, error) from error
 
 
@@ -113,4 +113,4 @@ def _java_files(root: Path) -> list[Path]:
 
 
 def _disk_problem(target: Path, error: OSError) -> EnvironmentProblem:
-    return EnvironmentProblem("compiled classes could not be kept", where=target, got=error.strerror)
+    return EnvironmentProblem("cannot write the compiled classes", where=target, got=error.strerror)

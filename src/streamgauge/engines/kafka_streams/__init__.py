@@ -1,4 +1,4 @@
-"""Kafka Streams: N instances of one application, each a process of its own that holds some of the partitions."""
+"""Kafka Streams: N instances of one application, each a process that owns some of the partitions."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from streamgauge import jars
 from streamgauge.contracts import Engine
 from streamgauge.engines.java import classes, compile_java
 from streamgauge.engines.job_file import job_file
-from streamgauge.engines.programs import java_workloads, nothing_to_customise, one_implementation
+from streamgauge.engines.programs import built_in_only_limit, java_workloads, stateless_limit
 from streamgauge.engines.settings import gather_conf, has_dot
 from streamgauge.jvm.java import find_java
 from streamgauge.model import Job, ProcessSpec, Ready, Stop, Traits
 
 OUTSIDE_HEAP_MB = 200
-"""What an instance needs besides its heap."""
+"""Memory of an instance outside its heap."""
 
 _SOURCES = Path(__file__).parent / "java"
 _PACKAGE = "streamgauge.kafkastreams"
 _WORKLOADS = java_workloads(_SOURCES, _PACKAGE)
 _CUSTOMISED = java_workloads(_SOURCES, _PACKAGE, "Customised")
 
-# The log back end of the jar group is slf4j-simple: standard error, set by system properties.
+# The jar group logs through slf4j-simple: to standard error, configured by system properties.
 _LOGGING = (
     "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
     "-Dorg.slf4j.simpleLogger.showDateTime=true",
@@ -33,45 +33,48 @@ _LOGGING = (
 )
 
 
-_NOT_BY_THEIR_OWN_NAMES = {
-    "application.id": "the run has one of its own",
+_RESERVED_SETTINGS = {
+    "application.id": "each run sets its own",
     "bootstrap.servers": "--bootstrap",
-    "state.dir": "the run has one of its own",
+    "state.dir": "each run sets its own",
     "processing.guarantee": "--set delivery=exactly-once",
 }
-"""Settings that the measurement has to know of, with what to do instead."""
+"""Settings that the measurement depends on, and what to use instead."""
 
 
 class KafkaStreamsOptions(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
     implementation: Literal["built-in", "customised"] = Field(
-        "built-in", description="of workloads with state: the DSL's join and windows, or the Processor API"
+        "built-in", description="for stateful workloads: joins and windows of the DSL, or the Processor API"
     )
     delivery: Literal["at-least-once", "exactly-once"] = Field(
-        "at-least-once", description="exactly-once: results become visible when their transaction commits"
+        "at-least-once",
+        description="delivery guarantee; exactly-once results become visible when their transaction commits",
     )
     emit: Literal["close", "update"] = Field(
-        "close", description="of the built-in windows: one result when a window closes, or one for every change of it"
+        "close", description="for built-in windows: one result when a window closes, or one per update"
     )
-    instances: Annotated[int, Field(ge=1)] = Field(2, description="processes that share the partitions")
-    threads: Annotated[int, Field(ge=1)] = Field(1, description="stream threads of each instance")
-    heap_mb: Annotated[int, Field(ge=64)] = Field(512, description="heap of each instance")
-    commit_ms: Annotated[int, Field(ge=1, le=300_000)] = Field(1000, description="how often an instance commits")
-    linger_ms: Annotated[int, Field(ge=0)] = Field(0, description="how long a result waits for others to be sent with")
+    instances: Annotated[int, Field(ge=1)] = Field(2, description="number of processes that share the partitions")
+    threads: Annotated[int, Field(ge=1)] = Field(1, description="stream threads per instance")
+    heap_mb: Annotated[int, Field(ge=64)] = Field(512, description="heap per instance, MB")
+    commit_ms: Annotated[int, Field(ge=1, le=300_000)] = Field(1000, description="commit interval, ms")
+    linger_ms: Annotated[int, Field(ge=0)] = Field(0, description="time the producer waits to fill a batch, ms")
     cache_mb: Annotated[int, Field(ge=0)] = Field(
-        0, description="cache of each instance, which holds changes of state back until the next commit; 0: none"
+        0, description="record cache per instance, MB; it holds back updates until the next commit; 0 = none"
     )
     session_timeout_ms: Annotated[int, Field(ge=1000)] = Field(
-        6000, description="how long the broker waits for a silent instance before others take over"
+        6000, description="time until the partitions of a silent instance are reassigned, ms"
     )
     idle_ms: Annotated[int, Field(ge=0)] = Field(
         1000,
-        description="of workloads with state: how long a task waits for the other topic",
+        description="for stateful workloads: maximum wait for records of the other topic, ms",
     )
-    standby_replicas: Annotated[int, Field(ge=0)] = Field(0, description="copies of the state on other instances")
+    standby_replicas: Annotated[int, Field(ge=0)] = Field(
+        0, description="standby copies of the state on other instances"
+    )
     conf: dict[str, str] = Field(
-        default_factory=dict, description="any Kafka Streams, consumer. or producer. setting, by its own name"
+        default_factory=dict, description="any Kafka Streams, consumer.* or producer.* setting, by its own name"
     )
 
     @model_validator(mode="before")
@@ -81,10 +84,10 @@ class KafkaStreamsOptions(BaseModel):
 
     @field_validator("conf")
     @classmethod
-    def _not_what_we_set(cls, conf: dict[str, str]) -> dict[str, str]:
-        for name, instead in _NOT_BY_THEIR_OWN_NAMES.items():
+    def _refuse_reserved(cls, conf: dict[str, str]) -> dict[str, str]:
+        for name, instead in _RESERVED_SETTINGS.items():
             if name in conf:
-                raise ValueError(f"{name} cannot be set by its own name: {instead}")
+                raise ValueError(f"{name} cannot be set directly: {instead}")
         return conf
 
 
@@ -94,13 +97,13 @@ class KafkaStreams(Engine):
     traits: ClassVar[Traits] = Traits(
         workloads=_WORKLOADS,
         delivery="at-least-once",
-        limits=(nothing_to_customise(_WORKLOADS), one_implementation(_WORKLOADS, _CUSTOMISED)),
+        limits=(stateless_limit(_WORKLOADS), built_in_only_limit(_WORKLOADS, _CUSTOMISED)),
         jar_groups=("java", "kafka-streams"),
         transactional=True,
-        # State goes to its changelog as it changes, offsets with the commit.
+        # State changes reach the changelog at once, offsets only with the commit.
         recounts_after_failure=True,
         commits_offsets=True,
-        memory_mb=0,  # all of it is the instances'
+        memory_mb=0,  # see memory_mb()
     )
     options: ClassVar[type[BaseModel]] = KafkaStreamsOptions
 
@@ -121,7 +124,7 @@ class KafkaStreams(Engine):
             f"-Xms{heap_mb}m",
             f"-Xmx{heap_mb}m",
             "-XX:+UseG1GC",
-            # RocksDB unpacks its library there; the directory vanishes with the run.
+            # RocksDB unpacks its library here; the directory is removed with the run.
             f"-Djava.io.tmpdir={job.work_dir}",
             *_LOGGING,
             "-cp",

@@ -32,45 +32,50 @@ _STATE_STORES = {
 class SparkOptions(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
-    trigger_ms: Annotated[int, Field(ge=0)] = Field(0, description="interval of the micro-batches; 0: back to back")
+    trigger_ms: Annotated[int, Field(ge=0)] = Field(0, description="micro-batch interval, ms; 0 = back to back")
     batch_records: Annotated[int, Field(ge=0)] = Field(
         0,
-        description="records that a micro-batch takes at most, of each source (maxOffsetsPerTrigger); 0: all there are",
+        description="maximum records per micro-batch and source (maxOffsetsPerTrigger); 0 = unlimited",
     )
-    realtime: bool = Field(False, description="real-time mode: each record on its own, no micro-batches")
+    realtime: bool = Field(
+        False, description="real-time mode: process each record as it arrives, without micro-batches"
+    )
     realtime_batch_ms: Annotated[int, Field(ge=5000)] = Field(
-        5000, description="how often real-time mode checkpoints; Spark refuses less than 5 s"
+        5000, description="checkpoint interval of real-time mode, ms; Spark requires at least 5000"
     )
     implementation: Literal["built-in", "customised"] = Field(
-        "built-in", description="of workloads with state: Spark's own operators, or transformWithState in Python"
+        "built-in", description="for stateful workloads: Spark's operators, or transformWithState in Python"
     )
     output_mode: Literal["auto", "append", "update"] = Field(
         "auto",
-        description="Spark's output mode; auto: update for running results, append for others; real-time mode always "
-        "updates",
+        description="output mode; auto = update for running results and in real-time mode, append otherwise",
     )
-    state_store: Literal["rocksdb", "memory"] = Field("rocksdb", description="where the state between batches is kept")
-    changelog: bool = Field(True, description="RocksDB writes down what a batch changed instead of whole snapshots")
+    state_store: Literal["rocksdb", "memory"] = Field("rocksdb", description="where state is kept between batches")
+    changelog: bool = Field(True, description="for RocksDB: write a changelog per batch instead of full snapshots")
     retained_batches: Annotated[int, Field(ge=1)] = Field(
-        2, description="batches whose logs and state are kept; Spark's own default is 100"
+        2, description="batches whose logs and state are kept; Spark's default is 100"
     )
     checkpoint_log: Literal["file-system", "file-context"] = Field(
         "file-system",
-        description="who writes the two log files of a batch; file-context is Spark's default, and 40 to 80 ms slower",
+        description="writer of the checkpoint logs; file-context is Spark's default, and 40 to 80 ms slower per batch",
     )
     constraint_propagation: bool = Field(
-        False, description="Spark's own; our join would parse each message four times. A script always has it"
+        False,
+        description="constraint propagation in the optimiser; with it, joins parse each message four times; always on "
+        "for scripts",
     )
     join_state_format: Annotated[int, Field(ge=1, le=3)] = Field(
-        3, description="of built-in joins in RocksDB; 3: one store instead of four. A script has Spark's own, 2"
+        3, description="state format of built-in joins in RocksDB; 3 = one store instead of four; always 2 for scripts"
     )
-    serializer: Literal["kryo", "java"] = Field("kryo", description="of Spark's own objects")
-    locality_wait_ms: Annotated[int, Field(ge=0)] = Field(100, description="how long a task waits for its place")
-    gc: Literal["G1", "Parallel", "Serial"] = Field("G1", description="garbage collector of the driver's JVM")
-    cores: Annotated[int, Field(ge=1)] = Field(2, description="task slots, where no master is set")
-    shuffle_partitions: Annotated[int, Field(ge=0)] = Field(0, description="0: as many as cores")
-    heap_mb: Annotated[int, Field(ge=256)] = Field(1024, description="heap of the driver's JVM")
-    master: str = Field("", description="another Spark to run on; empty: local[cores]")
+    serializer: Literal["kryo", "java"] = Field("kryo", description="serializer of Spark's internal objects")
+    locality_wait_ms: Annotated[int, Field(ge=0)] = Field(
+        100, description="time a task waits for a data-local slot, ms"
+    )
+    gc: Literal["G1", "Parallel", "Serial"] = Field("G1", description="garbage collector of the driver")
+    cores: Annotated[int, Field(ge=1)] = Field(2, description="task slots, if master is empty")
+    shuffle_partitions: Annotated[int, Field(ge=0)] = Field(0, description="shuffle partitions; 0 = one per core")
+    heap_mb: Annotated[int, Field(ge=256)] = Field(1024, description="heap of the driver, MB")
+    master: str = Field("", description="Spark master to connect to; empty = local[cores]")
     conf: dict[str, str] = Field(default_factory=dict, description="any spark.* setting, by its own name")
 
     @field_validator("master")
@@ -108,11 +113,11 @@ class Spark(Engine):
         return {"spark": version("pyspark")}
 
     def runs_here(self, options: Mapping[str, Any]) -> bool:
-        """The executors of a cluster are none of the run's processes, wherever they are."""
+        """The executors of a cluster are not processes of the run, even on this machine."""
         return not options["master"] or str(options["master"]).startswith("local")
 
     def batch_interval_s(self, options: Mapping[str, Any]) -> float:
-        """Real-time mode has none, whatever ``trigger_ms`` says."""
+        """0 in real-time mode, whatever ``trigger_ms`` is."""
         return 0.0 if options["realtime"] else float(options["trigger_ms"]) / 1000
 
     def micro_batches(self, options: Mapping[str, Any]) -> bool:
@@ -150,7 +155,7 @@ class Spark(Engine):
 
 
 def task_slots(job: Job) -> int:
-    """In real-time mode every partition of every input holds a slot for good; with fewer the query would hang."""
+    """In real-time mode every input partition occupies a slot permanently; with fewer slots the query would hang."""
     cores: int = job.options["cores"]
     return max(cores, len(job.inputs) * job.partitions) if job.options["realtime"] else cores
 
@@ -171,11 +176,11 @@ def _settings(job: Job) -> dict[str, str]:
 
 
 def _tuned(job: Job) -> dict[str, str]:
-    """What our own queries are faster with; a user's script gets Spark as it is."""
+    """Settings that make the built-in queries faster; a script gets Spark's defaults."""
     if job.script:
         return {}
     tuned = {"spark.sql.constraintPropagation.enabled": as_text(job.options["constraint_propagation"])}
     if job.options["state_store"] == "rocksdb" and not job.options["realtime"]:
-        # The other store knows no format but Spark's; with 3 real-time mode stumbles before it says what it refuses.
+        # The memory store has only the default format; with format 3, real-time mode fails with an unrelated error.
         tuned["spark.sql.streaming.join.stateFormatVersion"] = str(job.options["join_state_format"])
     return tuned

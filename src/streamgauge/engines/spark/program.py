@@ -1,4 +1,4 @@
-"""The Python side of the engine: builds the query, says when it is ready, stops it on SIGTERM."""
+"""The Python side of the engine: builds the query, reports when it is ready, stops it on SIGTERM."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
 _LOOK_S = 0.2
-"""For a workload whose backlog only the consumed records tell, a late look is a backlog that is not there."""
+"""Short, because a late progress report would look like a backlog in a workload without an output."""
 
 
 def build(spark: SparkSession, job: Mapping[str, Any]) -> DataFrame:
-    """Key and value of every result: of the workload's program, or of the script in its place."""
+    """Key and value of every result, from the workload's program or the script that replaces it."""
     return script.build(spark, job) if job.get("script") else programs.find(job["workload"])(spark, job)
 
 
@@ -34,7 +34,7 @@ def start_query(spark: SparkSession, job: Mapping[str, Any]) -> StreamingQuery:
 
 
 def await_running(query: StreamingQuery, asked_to_stop: threading.Event) -> None:
-    """Return when the query has its offsets and waits for data, or (real-time mode) runs its first batch."""
+    """Return when the query waits for data or (real-time mode) runs its first batch."""
     while not asked_to_stop.wait(0.05):
         status = query.status
         if query.exception() is not None:
@@ -44,9 +44,9 @@ def await_running(query: StreamingQuery, asked_to_stop: threading.Event) -> None
 
 
 def consumed(query: StreamingQuery, topics: Collection[str]) -> int | None:
-    """Records of these topics taken so far, from the query's own last progress.
+    """Records of these topics consumed so far, from the query's last progress report.
 
-    A user's query may read them more than once, and other things besides: a record is taken when every reader has it.
+    A script may read a topic several times: a record counts as consumed when every reader has read it.
     """
     offsets: dict[tuple[str, str], int] = {}
     for source in (query.lastProgress or {}).get("sources", ()):
@@ -57,7 +57,7 @@ def consumed(query: StreamingQuery, topics: Collection[str]) -> int | None:
 
 
 def _ends(end: Any) -> Mapping[str, Mapping[str, int]]:
-    """Of one source: JSON, or already read, by topic and partition; nothing of a source that is no Kafka topic."""
+    """The end offsets of one source (JSON text or parsed) by topic and partition; empty if it is not Kafka."""
     ends = json.loads(end) if isinstance(end, str) else end
     if not isinstance(ends, Mapping):
         return {}
@@ -65,7 +65,7 @@ def _ends(end: Any) -> Mapping[str, Mapping[str, int]]:
 
 
 def fail(problem: Exception) -> int:
-    """The first line is Spark's own sentence; the trace behind it goes to the log."""
+    """Report Spark's error message; the stack trace goes to the log only."""
     text = str(problem)
     sys.stderr.write(text + "\n")
     message = text.split("\n\tat ")[0].strip()[:1000]

@@ -1,4 +1,4 @@
-"""Finds the program of a workload: a function in this engine's folder, or in another package."""
+"""Finds the program of a workload: a function in this engine's folder or in another package."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 GROUP = "streamgauge.programs.spark"
-"""Entry points of other packages: the name is the workload's, the value the function."""
+"""Entry point group for other packages: workload name → function."""
 
 Program = Callable[["SparkSession", Mapping[str, Any]], "DataFrame"]
-"""Gives key and value of every result, from the session and the content of ``job.json``."""
+"""Returns key and value of every result, given the session and the content of ``job.json``."""
 
 
 @cache
 def families() -> Mapping[str, ModuleType]:
-    """The modules with this engine's own programs, by the family's name in Python."""
+    """The modules with the built-in programs, by family name."""
     return {name: import_module(f"{workloads.__name__}.{name}") for _, name, _ in iter_modules(workloads.__path__)}
 
 
 def available() -> frozenset[str]:
-    """The registered workloads that have a program. Imports none of other packages."""
+    """The registered workloads that have a program. Does not import other packages."""
     return _others() | frozenset(name for name in registry.names("workloads") if _own(name))
 
 
 def _others() -> frozenset[str]:
-    """Those whose program is of another package."""
+    """The workloads whose program comes from another package."""
     named = {point.name for point in entry_points(group=GROUP)}
     return frozenset(name for name in registry.names("workloads") if name in named and not _own(name))
 
@@ -47,7 +47,11 @@ def limits() -> tuple[Limit, ...]:
         return own
     return (
         *own,
-        Limit(others, {"implementation": "customised"}, "its program, of another package, has one implementation"),
+        Limit(
+            others,
+            {"implementation": "customised"},
+            "its program comes from another package and has one implementation",
+        ),
     )
 
 
@@ -56,18 +60,18 @@ def gaps() -> Mapping[str, str]:
 
 
 def find(workload: str) -> Program:
-    """The program of a workload; this engine's own goes first. Raises UsageError where there is none to be had."""
+    """The program of a workload; a built-in one takes precedence. Raises UsageError if there is none."""
     if own := _own(workload):
         return own
     for point in entry_points(group=GROUP, name=workload):
         program: Program = registry.load(point, f"the program for {workload}")
         return program
-    raise registry.unknown("workload of the engine spark", workload, available(), hint="streamgauge list")
+    raise registry.unknown("workload of engine spark", workload, available(), hint="streamgauge list")
 
 
 def _own(workload: str) -> Program | None:
     family, _, name = workload.replace("-", "_").partition("/")
     module = families().get(family)
     program: Program | None = getattr(module, name, None) if not name.startswith("_") else None
-    # What a module imports is no program.
+    # Imported functions are not programs.
     return program if module is not None and getattr(program, "__module__", None) == module.__name__ else None

@@ -1,4 +1,4 @@
-"""A user's script as the engine's query."""
+"""Runs a user's script as the engine's query."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 
 NOTHING_MEASURED = "fix the file and run again; nothing was measured"
 
-_for_good = ExitStack()
-"""The query needs what the script defines as long as this process lives."""
+_open_scripts = ExitStack()
+"""Never closed: the query needs the script's definitions as long as this process lives."""
 
 
 def build(spark: SparkSession, job: Mapping[str, Any]) -> DataFrame:
-    """What the script makes of the source, as key and value. Raises UsageError for any mistake in it."""
+    """Key and value of the script's results. Raises UsageError for any mistake in the script."""
     script = job["script"]
     try:
-        code = _for_good.enter_context(running(Path(script["copy"]), Path(script["path"]), spark))
+        code = _open_scripts.enter_context(running(Path(script["copy"]), Path(script["path"]), spark))
         return messages(code.call("build", spark, source(spark, job)), code.script.key, script["path"])
     except UsageError as problem:
         raise UsageError(
@@ -35,7 +35,7 @@ def build(spark: SparkSession, job: Mapping[str, Any]) -> DataFrame:
 
 
 def start(sink: DataStreamWriter, job: Mapping[str, Any]) -> StreamingQuery:
-    """Start the query. Raises UsageError with Spark's own sentence when it does not take the query."""
+    """Start the query. Raises UsageError with Spark's message if it rejects the query."""
     from pyspark.errors import PySparkException
 
     try:
@@ -46,7 +46,7 @@ def start(sink: DataStreamWriter, job: Mapping[str, Any]) -> StreamingQuery:
 
 def refused(problem: Exception, job: Mapping[str, Any]) -> UsageError:
     return UsageError(
-        "Spark does not take the query that build returned",
+        "Spark rejects the query that build returned",
         where=job["script"]["path"],
         got=one_line(problem),
         hint=NOTHING_MEASURED,
@@ -54,7 +54,7 @@ def refused(problem: Exception, job: Mapping[str, Any]) -> UsageError:
 
 
 def source(spark: SparkSession, job: Mapping[str, Any]) -> DataFrame:
-    """The records of all inputs: stream (its name), key and value as strings, timestamp (when it was appended)."""
+    """The records of all inputs: stream (its name), key and value as strings, timestamp (append time)."""
     from pyspark.sql import functions as f
 
     stream = f.lit(None).cast("string")
@@ -66,19 +66,21 @@ def source(spark: SparkSession, job: Mapping[str, Any]) -> DataFrame:
 
 
 def messages(result: Any, key: Sequence[str], path: str) -> DataFrame:
-    """The result as Kafka takes it. Raises UsageError for what is no streaming DataFrame or cannot be written.
+    """The result as Kafka messages. Raises UsageError if it is not a streaming DataFrame or cannot be written.
 
-    With no other columns than key and value it goes out as it is; any other columns become one JSON object, and those
-    that name the reference's rows the Kafka key.
+    A result with only the columns key and value is written unchanged. Otherwise all columns become one JSON object,
+    and the columns in ``key`` the Kafka key.
     """
     from pyspark.sql import DataFrame
     from pyspark.sql import functions as f
 
     expected = "a streaming DataFrame made from source"
     if not isinstance(result, DataFrame):
-        raise UsageError("build returned no DataFrame", where=path, got=type(result).__name__, expected=expected)
+        raise UsageError("build must return a DataFrame", where=path, got=type(result).__name__, expected=expected)
     if not result.isStreaming:
-        raise UsageError("build returned a batch DataFrame", where=path, expected=expected)
+        raise UsageError(
+            "build must return a streaming DataFrame", got="a batch DataFrame", where=path, expected=expected
+        )
     columns = result.columns
     if twice := sorted({name for name in columns if columns.count(name) > 1}):
         raise UsageError(f"build returned several columns named {', '.join(twice)}", where=path, got=", ".join(columns))
@@ -88,15 +90,15 @@ def messages(result: Any, key: Sequence[str], path: str) -> DataFrame:
         kinds = dict(result.dtypes)
         if unfit := [f"{name} is {kinds[name]}" for name in columns if kinds[name] not in ("string", "binary")]:
             raise UsageError(
-                "build returned columns that Kafka does not take",
+                "build returned columns that cannot be written to Kafka",
                 where=path,
                 got=", ".join(unfit),
-                expected="string or binary; under another name it is written as JSON",
+                expected="string or binary; columns with other names are written as JSON",
             )
         return result
     if lacking := [name for name in key if name not in columns]:
         raise UsageError(
-            f"build returned no column {', '.join(lacking)}, which key names",
+            f"key names a column that build did not return: {', '.join(lacking)}",
             where=path,
             got=f"columns {', '.join(columns)}",
         )
@@ -105,7 +107,7 @@ def messages(result: Any, key: Sequence[str], path: str) -> DataFrame:
 
 
 def _kafka_key(key: Sequence[str]) -> Column:
-    """Rows with the same key stay in order: they go to one partition."""
+    """Rows with the same key go to the same partition, so they stay in order."""
     from pyspark.sql import functions as f
 
     if not key:

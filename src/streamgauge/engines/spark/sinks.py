@@ -1,4 +1,4 @@
-"""Where the results of a query go, and when."""
+"""The sink, output mode and trigger of a query."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 
 def output_mode(job: Mapping[str, Any]) -> str:
-    """Spark's output mode: the chosen one, or the one that suits the kind of the workload's results."""
+    """Spark's output mode: the chosen one, or the default for the kind of results."""
     options = job["options"]
     if options["realtime"]:
-        # Spark takes no other there.
+        # Spark accepts no other mode here.
         return "update"
     if options["output_mode"] != "auto":
         return str(options["output_mode"])
@@ -26,7 +26,7 @@ def output_mode(job: Mapping[str, Any]) -> str:
 
 
 def write(results: DataFrame, job: Mapping[str, Any]) -> DataStreamWriter:
-    """The query, ready to start: to the job's output, or to nowhere for a workload that has none."""
+    """The query, ready to start. It writes to the job's output, or discards the rows if there is none."""
     options = job["options"]
     writer = results.writeStream.option("checkpointLocation", job["checkpoint_dir"]).outputMode(output_mode(job))
     if options["realtime"]:
@@ -34,7 +34,7 @@ def write(results: DataFrame, job: Mapping[str, Any]) -> DataStreamWriter:
     else:
         writer = writer.trigger(processingTime=f"{options['trigger_ms']} milliseconds")
     if not job["outputs"]:
-        # It computes every row, and throws it away.
+        # It computes every row, then discards it.
         return writer.format("noop")
     return (
         writer.format("kafka")

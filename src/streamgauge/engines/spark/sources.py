@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def read(spark: SparkSession, job: Mapping[str, Any], *streams: str) -> DataFrame:
-    """The records of these inputs of the job (all of them, if none is named) as Spark's Kafka source gives them."""
+    """The records of these inputs (all, if none is named), as returned by Spark's Kafka source."""
     topics = [job["inputs"][name] for name in streams or job["inputs"]]
     reader = (
         spark.readStream.format("kafka")

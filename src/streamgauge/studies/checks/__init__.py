@@ -1,9 +1,9 @@
-"""Not a published study: scenarios that show how a system treats what the studies leave out."""
+"""Not a published study: scenarios for behaviour that the studies do not cover."""
 
 from __future__ import annotations
 
 from streamgauge.study import Study
 
-title = "What the studies leave out"
+title = "Checks beyond the published studies"
 
 STUDY = Study(title=title, source="streamgauge", latency="latest", exhibits=())

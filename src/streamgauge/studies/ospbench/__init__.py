@@ -39,7 +39,7 @@ STUDY = Study(
             scores,
             experiments=_ALL,
             marks=numbers.TABLE_2,
-            note="The paper's scores compare its four systems with each other, ours those measured here.",
+            note="The paper's scores compare its four systems with each other, ours the systems measured here.",
             overview=True,
         ),
         Exhibit(
@@ -64,8 +64,8 @@ STUDY = Study(
             rate_sweep,
             experiments=(_THROUGHPUT,),
             marks=numbers.FIG_3,
-            note="The paper's rates were reached on 5 workers with 4 cores each. It calls a rate sustained only while "
-            "the mean CPU stays below 80 %.",
+            note="The paper's rates are for 5 workers with 4 cores each. It considers a rate sustained only while the "
+            "mean CPU usage stays below 80 %.",
         ),
         Exhibit(
             "Fig. 4",
@@ -73,7 +73,7 @@ STUDY = Study(
             single_burst,
             experiments=(_SINGLE_BURST,),
             marks=numbers.FIG_4,
-            note="The paper's burst has about 1.8 million records. Seconds count from the start of the engine.",
+            note="The paper's burst has about 1.8 million records. Times are in seconds since the engine started.",
         ),
         Exhibit(
             "Fig. 5",
@@ -81,7 +81,7 @@ STUDY = Study(
             periodic_burst,
             experiments=(_BURSTS,),
             marks=numbers.FIG_5,
-            note="The paper's bursts have about 38,000 records each. Its latencies are exact to 0.1 s here.",
+            note="The paper's bursts have about 38,000 records each. Its latencies here are rounded to 0.1 s.",
         ),
         Exhibit("Fig. 6", "Periodic bursts, join", periodic_burst, experiments=(_BURSTS_JOIN,), marks=numbers.FIG_6),
         Exhibit(
@@ -93,8 +93,8 @@ STUDY = Study(
         ),
     ),
     scale={
-        "duration": "the paper runs 30 minutes and leaves out the first 5; the laptop profile about a minute",
-        "runs": "the paper takes the median of five runs; the laptop profile makes one, unless more are asked for",
+        "duration": "the paper runs 30 minutes and discards the first 5; the laptop profile runs about a minute",
+        "runs": "the paper takes the median of five runs; the laptop profile makes one by default",
         "machines": "the paper has 5 workers with 4 cores each, a multi-broker Kafka and HDFS; the laptop has 2 cores "
         "for everything",
         "bursts": "the single burst and the periodic ones are smaller",

@@ -1,10 +1,11 @@
-"""The figures of bursts over time, engines side by side: a backlog to catch up with (single), and periodic ones."""
+"""The figures of bursts over time, engines side by side: a single burst to catch up with, and periodic bursts."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
 from streamgauge.model import NS_PER_S
+from streamgauge.model.latency import LATENCY_NAMES
 from streamgauge.model.summary import BurstFigures, OneBurst
 from streamgauge.report.draw import Figure, linear
 from streamgauge.report.draw import mark as moment
@@ -30,17 +31,17 @@ SINGLE_SHOWN_S = 180.0
 """The paper shows three minutes of a single burst and the last minute of periodic ones."""
 PERIODIC_SHOWN_S = 60.0
 LABEL_HEIGHT = 0.07
-"""Of the figure's."""
+"""As a share of the figure's height."""
 NO_FIGURES = BurstFigures(kind="single")
 
 
 def single_burst(context: Context) -> list[Panel]:
-    """Output per second, CPU and heap since each engine was started."""
+    """Output per second, CPU and heap since the start of each engine."""
     shown = [result for result in context.results if result.source is not None]
     timed = [result for result in shown if _knows_its_start(result.source)]
     times = context.marks(CAUGHT_UP)
     shown_s = max([SINGLE_SHOWN_S, *(1.05 * mark.value for mark in times)])
-    since = "seconds since the engine was started"
+    since = "seconds since the engine started"
     figures: Mapping[str, tuple[str, str, Series]] = {
         "output": ("Results per second", "results/s", {"": (_output_since_start, "solid")}),
         "cpu": ("CPU of the engine", "cores", {"": (lambda source: engine_cpu(source, _start_ns(source)), "solid")}),
@@ -55,14 +56,14 @@ def single_burst(context: Context) -> list[Panel]:
         wide = name == "output"
         if wide:
             traces += mark_traces(context, [(mark, mark.value, 0.0) for mark in times])
-            caption = f"{_single_words(timed)} Open symbols: when the paper's systems had caught up. {caption}"
+            caption = f"{_single_caption(timed)} Open symbols: when the paper's systems caught up. {caption}"
         drawn = over_seconds(traces, since, linear(unit), shapes, notes if wide else [])
         plots.append(Plot(f"{context.id}-{name}", title, drawn, caption, 21.0 if wide else 17.0, wide))
     together = [Panel(plots=plots, tables=[_single_table(shown)])] if shown else []
     return [*together, *unusable(shown), Panel(tables=marks_table(context.exhibit.marks))]
 
 
-def _single_words(shown: Sequence[ExperimentResult]) -> str:
+def _single_caption(shown: Sequence[ExperimentResult]) -> str:
     return " ".join(
         f"{result.engine}: first output {_seconds(_burst(result).first_output_s)}, caught up "
         f"{_seconds(_burst(result).caught_up_s)} after it was started, with "
@@ -72,9 +73,9 @@ def _single_words(shown: Sequence[ExperimentResult]) -> str:
 
 
 def _moments(context: Context, shown: Sequence[ExperimentResult]) -> tuple[list[Figure], list[Figure]]:
-    """Upright lines in each engine's colour: its first output, named at the foot, and when it had caught up.
+    """Vertical lines in each engine's colour: its first output, labelled at the bottom, and when it caught up.
 
-    The names lie one above another: engines that are about as fast would write over each other.
+    Labels are stacked, so that those of similarly fast engines do not overlap.
     """
     shapes: list[Figure] = []
     notes: list[Figure] = []
@@ -110,7 +111,7 @@ def _single_table(shown: Sequence[ExperimentResult]) -> Table:
 
 
 def periodic_burst(context: Context) -> list[Panel]:
-    """Rates, latency, CPU and heap over the last minute of the measured interval; then each engine's bursts."""
+    """Rates, latency, CPU and heap in the last minute of the measured interval; then each engine's bursts."""
     shown = [result for result in context.results if result.source is not None]
     timed = [result for result in shown if measured_interval(result) is not None]
     kind = context.study.latency
@@ -121,7 +122,7 @@ def periodic_burst(context: Context) -> list[Panel]:
             {"input": (lambda s: per_second(s, "appended"), "dot"), "output": (_output, "solid")},
         ),
         "latency": (
-            f"{kind.capitalize()} latency of each second",
+            f"{LATENCY_NAMES[kind].capitalize()} per second",
             "ms",
             {
                 "p50": (lambda s: per_second(s, f"{kind}_p50"), "solid"),
@@ -152,7 +153,7 @@ def _last_minute(result: ExperimentResult) -> tuple[float, float]:
 
 
 def _burst_lines(shown: Sequence[ExperimentResult]) -> list[Figure]:
-    """Where the bursts began: at the same seconds on every engine, which all got the same plan."""
+    """The starts of the bursts: the same on every engine, because all get the same plan."""
     for result in shown:
         from_s, to_s = _last_minute(result)
         inside = [one for one in _bursts(result) if from_s <= one.start_s <= to_s]
@@ -177,10 +178,10 @@ def _periodic_table(shown: Sequence[ExperimentResult]) -> Table:
         )
         for result in shown
     ]
-    head = ["engine", "bursts", "wide", "p99 peak, ms", "elevated for, s", "inputs behind a result", "verdict"]
+    head = ["engine", "bursts", "wide", "p99 peak, ms", "elevated for, s", "inputs per result", "verdict"]
     note = (
-        "Peak and elevated time: of the total latency, the median over the bursts. A wide burst took longer to send "
-        "than it should have."
+        "Peak and elevated time: of the end-to-end latency, the median over the bursts. A wide burst took longer to "
+        "send than planned."
     )
     return Table("Bursts, engine by engine", head, rows, frozenset(range(1, 6)), note)
 
@@ -199,11 +200,11 @@ def _burst_table(result: ExperimentResult) -> Table:
         )
         for one in _bursts(result)
     ]
-    return Table("Bursts", head, rows, frozenset({0, 1, 3, 4, 5, 6}), "Latencies are total ones.")
+    return Table("Bursts", head, rows, frozenset({0, 1, 3, 4, 5, 6}), "End-to-end latencies.")
 
 
 def _burst(result: ExperimentResult) -> BurstFigures:
-    """Without figures where the run has none."""
+    """Empty if the run has none."""
     return (result.summary and result.summary.burst) or NO_FIGURES
 
 
@@ -216,7 +217,7 @@ def _knows_its_start(source: Source | None) -> bool:
 
 
 def _start_ns(source: Source) -> int:
-    """When the engine was started."""
+    """The start of the engine."""
     assert source.outcome.engine_start_ns is not None
     return source.outcome.engine_start_ns
 

@@ -1,7 +1,8 @@
-"""The figures of latency by stage and of sustainable throughput."""
+"""The figures of latency per stage and of sustainable throughput."""
 
 from __future__ import annotations
 
+from streamgauge.model.latency import LATENCY_NAMES
 from streamgauge.report.distributions import latency_table, measured_latencies, violin_words, violins
 from streamgauge.report.exhibit import Context, Panel, Plot, fits
 from streamgauge.report.published import marks_table, ranking_finding
@@ -11,7 +12,7 @@ from streamgauge.studies.stages import VARIANT
 
 
 def latency_by_stage(context: Context) -> list[Panel]:
-    """One violin per stage, variant and engine, and beneath it the numbers."""
+    """One violin per stage, variant and engine, and a table of the numbers."""
     measured = measured_latencies(context)
     if not measured:
         return [Panel(tables=marks_table(context.exhibit.marks))]
@@ -19,7 +20,7 @@ def latency_by_stage(context: Context) -> list[Panel]:
     medians = context.marks(f"latency.{kind}.p50")
     plot = Plot(
         f"{context.id}-stages",
-        f"Distribution of the {kind} latency by stage",
+        f"Distribution of the {LATENCY_NAMES[kind]} per stage",
         violins(context, measured, medians),
         violin_words(measured, kind, medians),
         height_rem=8 + 3.1 * len(measured),
@@ -29,7 +30,7 @@ def latency_by_stage(context: Context) -> list[Panel]:
         for one in measured
         if ranking is not None and one.result.usable and fits(ranking.dimensions, one.result.dimensions)
     }
-    tables = [latency_table("Latency by stage, in ms", measured, kind), *marks_table(context.exhibit.marks)]
+    tables = [latency_table("Latency per stage, in ms", measured, kind), *marks_table(context.exhibit.marks)]
     return [Panel(finding=ranking_finding(context, ranked), plots=[plot], tables=tables)]
 
 

@@ -1,4 +1,4 @@
-"""The numbers that the paper prints, each with the metric by which the exhibits find it."""
+"""The numbers in the paper, each with the metric by which the exhibits find it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MEDIAN_LABEL, P99_LABEL = "median latency", "p99 latency"
 def _marks(
     system: str, rows: Iterable[tuple[str, str, float, str]], unit: str = "ms", variant: Variant = "built-in"
 ) -> tuple[Mark, ...]:
-    """Marks of one system: stage, metric, value, label."""
+    """Marks of one system from (stage, metric, value, label)."""
     return tuple(
         Mark(system, metric, value, unit, label, dimensions(stage, variant)) for stage, metric, value, label in rows
     )
@@ -30,7 +30,7 @@ def _marks(
 def _scores(
     metric: str, flink: int, kafka_streams: int, spark_streaming: int | None, structured: int
 ) -> tuple[Mark, ...]:
-    """A row of the paper's Table 2; None where it has no score."""
+    """A row of the paper's Table 2; None for no score."""
     scores = {FLINK: flink, KAFKA_STREAMS: kafka_streams, SPARK_STREAMING: spark_streaming, STRUCTURED: structured}
     return tuple(
         Mark(system, f"score.{metric}", value, "score", metric) for system, value in scores.items() if value is not None

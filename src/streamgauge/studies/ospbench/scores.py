@@ -1,4 +1,4 @@
-"""The table of scores: each system's value per decision factor, and a score relative to the best of them."""
+"""The table of scores: each system's value per decision factor, and its score relative to the best system."""
 
 from __future__ import annotations
 
@@ -14,12 +14,11 @@ from streamgauge.study import Mark
 
 CONSTRAINED_P99_MS = 2000
 STEPS = ((1.1, 4), (2.0, 3), (5.0, 2))
-"""Up to this ratio to the best value, that score; beyond the last one, 1."""
+"""The score up to each ratio to the best value; beyond the last one, 1."""
 RULE = (
-    "The rule: 4 within 10 % of the best system measured here, 3 within a factor of 2, 2 within a factor of 5, else 1. "
-    "A score says nothing outside this table. Where only one system was measured there is nothing to score against, "
-    "and only its value is shown. INVALID and FAILED runs are left out. Times below 1 ms count as 1 ms, the resolution "
-    "of the stamps."
+    "Score: 4 within 10 % of the best system measured here, 3 within a factor of 2, 2 within a factor of 5, otherwise "
+    "1. Scores are meaningful only within this table. If only one system was measured, only its value is shown. "
+    "INVALID and FAILED runs are excluded. Times below 1 ms count as 1 ms, the resolution of the timestamps."
 )
 REAL_TIME: Variant = "real-time"
 
@@ -31,16 +30,16 @@ class Factor:
     """A decision factor: the mean of one value over some stages of a workload."""
 
     metric: str
-    """By which the paper's scores are found."""
+    """The metric of the paper's scores."""
     workload: str
-    """As the paper names it."""
+    """Its name in the paper."""
     name: str
     scenario: str
     stages: tuple[str, ...]
     variant: Variant
     read: Read
     unit: str
-    says: str
+    description: str
     more_is_better: bool = False
 
 
@@ -53,7 +52,7 @@ APIS: tuple[tuple[str, str, tuple[str, ...], Variant], ...] = (
 
 
 def factors(latency: str) -> list[Factor]:
-    """In the order of the paper; ``latency`` is the kind that its figures show."""
+    """In the order of the paper; ``latency`` is the kind of latency in its figures."""
     windows: tuple[str, tuple[str, ...], Variant] = ("throughput", ("tumbling",), "built-in")
     burst: tuple[str, tuple[str, ...], Variant] = ("single-burst", ("tumbling",), "built-in")
     limit = f"{CONSTRAINED_P99_MS:,} ms"
@@ -72,7 +71,7 @@ def factors(latency: str) -> list[Factor]:
         Factor(
             *("score.throughput.constrained", "Sustainable throughput", "constrained latency", *windows),
             *(_constrained_capacity, "records/s"),
-            *(f"highest rate sustained with a p99 of the total latency below {limit}", True),
+            *(f"highest rate sustained with a p99 of the end-to-end latency below {limit}", True),
         ),
         Factor(
             *("score.single-burst.first-output", "Single burst", "initial output", *burst),
@@ -80,13 +79,13 @@ def factors(latency: str) -> list[Factor]:
         ),
         Factor(
             *("score.single-burst.caught-up", "Single burst", "processing time", *burst),
-            *(value_of("burst.caught_up_s"), "s", "from the engine's start until it had caught up"),
+            *(value_of("burst.caught_up_s"), "s", "from the engine's start until it caught up"),
         ),
         *(
             Factor(
                 *(f"score.periodic-burst.{id_}", "Periodic burst", name, "periodic-burst", stages, variant),
                 *(value_of("burst.p99_peak_ms"), "ms"),
-                "p99 of the total latency at the peak, median over the bursts, mean over {stages}",
+                "p99 of the end-to-end latency at the peak, median over the bursts, mean over {stages}",
             )
             for id_, name, stages, variant in APIS
         ),
@@ -98,7 +97,7 @@ def value_of(metric: str) -> Read:
 
 
 def scores(context: Context) -> list[Panel]:
-    """Values and scores of every system of the reproduction, then the paper's own scores."""
+    """Values and scores of every system in the reproduction, then the paper's scores."""
     reproduction = context.reproduction
     systems = _systems(reproduction)
     columns = _columns(context, systems)
@@ -106,8 +105,8 @@ def scores(context: Context) -> list[Panel]:
     for factor in factors(context.study.latency):
         theirs = {mark.system: number(mark.value) for mark in context.marks(factor.metric)}
         values, stages = _values(factor, reproduction, systems)
-        says = factor.says.format(stages=", ".join(stages or factor.stages))
-        cells: list[str | Sequence[str]] = [factor.workload, [factor.name, f"({says})"]]
+        description = factor.description.format(stages=", ".join(stages or factor.stages))
+        cells: list[str | Sequence[str]] = [factor.workload, [factor.name, f"({description})"]]
         for column in columns:
             if isinstance(column, str):
                 cells.append(theirs.get(column, NONE))
@@ -117,16 +116,16 @@ def scores(context: Context) -> list[Panel]:
     names = [PAPER + column if isinstance(column, str) else _system_name(column) for column in columns]
     head = ["workload", "decision factor (what is compared)", *names]
     numbers = frozenset(range(2, len(head)))
-    return [Panel(tables=[Table("Scores from 1 to 4; more is better", head, rows, numbers, RULE, explained=True)])]
+    return [Panel(tables=[Table("Scores from 1 to 4; higher is better", head, rows, numbers, RULE, explained=True)])]
 
 
 System = tuple[str, bool]
-"""An engine, and whether in real-time mode, which is a system of its own where latency is concerned."""
+"""An engine, and whether it is in real-time mode, which counts as a separate system."""
 
 
 def _systems(reproduction: Reproduction) -> list[System]:
     systems = [(engine, False) for engine in reproduction.engines]
-    # An engine without such a mode has no column of dashes for it.
+    # No empty column for an engine without that mode.
     systems += [
         (result.engine, True)
         for result in reproduction.experiments
@@ -136,7 +135,7 @@ def _systems(reproduction: Reproduction) -> list[System]:
 
 
 def _columns(context: Context, systems: Sequence[System]) -> list[System | str]:
-    """Each system with the paper's scores of it beside it; at the end the paper's others, by their names."""
+    """Each system with its scores in the paper next to it; then the paper's other systems, by name."""
     marks: Sequence[Mark] = context.exhibit.marks
     beside = {ours: mark.system for mark in marks if (ours := context.counterpart(mark)) is not None}
     columns: list[System | str] = []
@@ -154,7 +153,7 @@ def _system_name(system: System) -> str:
 def _values(
     factor: Factor, reproduction: Reproduction, systems: Iterable[System]
 ) -> tuple[dict[System, float], list[str]]:
-    """The value of every system that has one, over the stages that all of these have."""
+    """The value of every system that has one, over the stages that they have in common."""
     by_system: dict[System, dict[str, float]] = {}
     for system in systems:
         if system[1] and factor.variant != "built-in":
@@ -174,7 +173,7 @@ def _values(
 
 
 def score(value: float, values: Iterable[float], more_is_better: bool) -> int:
-    """By the ratio to the best of the values."""
+    """The score by the ratio to the best value."""
     if more_is_better:
         ratio = max(values) / value if value > 0 else float("inf")
     else:
@@ -188,14 +187,14 @@ def _cell(value: float | None, values: Mapping[System, float], factor: Factor) -
     shown = f"{rounded(value)} {factor.unit}" if value or not factor.more_is_better else "none"
     if len(values) < 2:
         return ["no score", shown]
-    # Times in seconds are compared in milliseconds, so that the floor is the same for all.
+    # Times in seconds are compared in milliseconds, so that all have the same floor.
     scale = 1000 if factor.unit == "s" else 1
     points = score(scale * value, [scale * one for one in values.values()], factor.more_is_better)
     return [str(points), shown]
 
 
 def _constrained_capacity(result: ExperimentResult) -> float | None:
-    """0 where every rate that was sustained had a longer latency: that is an answer, and the worst one."""
+    """0 if every sustained rate had a higher latency: the worst possible result."""
     best = result.value(CAPACITY)
     if best is None or result.capacity is None:
         return None
@@ -204,5 +203,5 @@ def _constrained_capacity(result: ExperimentResult) -> float | None:
         for probe in result.capacity.probes
         if probe.verdict == "sustained" and (probe.total_p99 or float("inf")) < CONSTRAINED_P99_MS
     ]
-    # One that was sustained once, and not when it was confirmed, is none.
+    # A rate that was sustained once but not confirmed does not count.
     return max((rate for rate in rates if rate <= best), default=0.0)

@@ -12,7 +12,7 @@ title = (
 )
 
 FLINK = "Flink"
-"""The paper names no version."""
+"""The paper gives no version."""
 
 _MEDIAN_LABEL, _ADDED_LABEL = "median latency", "added median latency"
 _TAIL, _TAIL_LABEL = "latency.average.p95-p75", "p95 − p75"
@@ -52,10 +52,10 @@ STUDY = Study(
         ),
     ),
     scale={
-        "rate": "the paper sends 26,000 records/s; the laptop profile a rate that two cores carry at every stage",
+        "rate": "the paper sends 26,000 records/s; the laptop profile a rate that two cores sustain at every stage",
         "machines": "the paper has 10 task managers with 12 cores each and 5 brokers, one of them leading",
-        "runs": "the paper does not say how many it made; its profile makes five, as its successor (ospbench) did, the "
-        "laptop profile one, unless more are asked for",
+        "runs": "the paper does not state the number of runs; its profile makes five, like its successor (ospbench), "
+        "the laptop profile one by default",
     },
     engines={FLINK: "flink"},
     runs={"paper": 5},

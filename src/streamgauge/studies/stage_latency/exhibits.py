@@ -1,10 +1,11 @@
-"""The figure of what each stage costs: the latency with it minus the latency without it."""
+"""The figure of the cost of each stage: the latency with it minus the latency without it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
 
+from streamgauge.model.latency import LATENCY_NAMES
 from streamgauge.report.bars import Bar, BarSeries, bars
 from streamgauge.report.distributions import BOX, NOT_SHOWN, MeasuredLatency, boxes, measured_latencies
 from streamgauge.report.exhibit import Context, Panel, Plot, Row, Table, verdict_words
@@ -18,7 +19,7 @@ MEDIAN, ADDED = "latency.average.p50", "added.latency.average.p50"
 
 
 def stage_cost(context: Context) -> list[Panel]:
-    """Cumulative latency after each stage, and the difference to the stage before."""
+    """Cumulative latency after each stage, and the difference to the previous stage."""
     measured = measured_latencies(context)
     if not measured:
         return [Panel(tables=marks_table(context.exhibit.marks))]
@@ -32,14 +33,14 @@ def stage_cost(context: Context) -> list[Panel]:
     plots = [
         Plot(
             f"{context.id}-cumulative",
-            f"Cumulative {kind} latency after each stage",
+            f"Cumulative {LATENCY_NAMES[kind]} after each stage",
             boxes(context, series, _stage, medians),
             "Whiskers p5 and p95, box p25 to p75, line p50; open symbols are the paper's medians. "
-            + _cumulative_words(series),
+            + _cumulative_caption(series),
         ),
         Plot(
             f"{context.id}-added",
-            "Median latency that each stage adds",
+            "Median latency added by each stage",
             bars(
                 context,
                 {name: BarSeries(of[0].result.engine, _bars(added[name])) for name, of in series.items()},
@@ -48,14 +49,14 @@ def stage_cost(context: Context) -> list[Panel]:
                 "ms",
             ),
             "The median with a stage minus the median without it; the first bar is the baseline itself. Faint bars "
-            "rest on a run that must not be used. " + _added_words(added),
+            "are based on a run that must not be used. " + _added_caption(added),
         ),
     ]
     return [Panel(plots=plots, tables=[*_cost_tables(series, added), *marks_table(context.exhibit.marks)])]
 
 
 Added = list[tuple[str, dict[int, float] | None, bool]]
-"""Per stage: what it adds at each percentile (None: the stage before is missing), and whether that may be used."""
+"""Per stage: what it adds at each percentile (None if the previous stage is missing), and whether it may be used."""
 
 
 def _stage(result: ExperimentResult) -> str:
@@ -89,7 +90,7 @@ def _bars(added: Added) -> list[Bar]:
 
 
 def _increments(context: Context, baseline: str) -> list[tuple[str, Mark]]:
-    """What the paper's stages add, and the median of the first one."""
+    """What each stage adds in the paper, and the median of the first one."""
     return [
         (mark.dimensions[STAGE], mark)
         for mark in context.exhibit.marks
@@ -97,7 +98,7 @@ def _increments(context: Context, baseline: str) -> list[tuple[str, Mark]]:
     ]
 
 
-def _cumulative_words(series: dict[str, list[MeasuredLatency]]) -> str:
+def _cumulative_caption(series: dict[str, list[MeasuredLatency]]) -> str:
     return " ".join(
         f"Median, {name}: "
         + ", ".join(
@@ -110,7 +111,7 @@ def _cumulative_words(series: dict[str, list[MeasuredLatency]]) -> str:
     )
 
 
-def _added_words(added: dict[str, Added]) -> str:
+def _added_caption(added: dict[str, Added]) -> str:
     return " ".join(
         f"{name}: "
         + ", ".join(
@@ -142,11 +143,11 @@ def _cost_tables(series: dict[str, list[MeasuredLatency]], added: dict[str, Adde
             NOT_SHOWN,
         ),
         Table(
-            "What each stage adds, in ms",
+            "Latency added by each stage, in ms",
             [*head, *names],
             adds,
             frozenset(range(3, 8)),
             "The difference of the same percentile after and before the stage; the first stage is the baseline. "
-            "– : the stage before has no result. Grey: one of the two runs must not be used.",
+            "–: the previous stage has no result. Grey: one of the two runs must not be used.",
         ),
     ]

@@ -1,4 +1,4 @@
-"""Kafka: a broker of our own on loopback, or yours. LogAppendTime stamps everything."""
+"""Kafka: an embedded broker on loopback, or yours. LogAppendTime timestamps everything."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 TOPIC_SETTINGS: Mapping[str, str] = {
     "message.timestamp.type": "LogAppendTime",
-    # Whatever the cluster's defaults are: one replica suffices, and nothing is thrown away.
+    # Independent of the cluster's defaults: one replica suffices, and nothing is deleted.
     "min.insync.replicas": "1",
     "cleanup.policy": "delete",
     "retention.ms": "-1",
@@ -39,7 +39,7 @@ _VISIBLE_ANSWER_S = 1.0
 
 
 class Kafka(Transport):
-    """``own`` is a broker that this run starts; otherwise ``bootstrap`` names one that exists."""
+    """``own`` is a broker that this run starts; otherwise ``bootstrap`` is an existing one."""
 
     name: ClassVar[str] = "kafka"
     title: ClassVar[str] = "Kafka"
@@ -47,7 +47,7 @@ class Kafka(Transport):
     stream_noun: ClassVar[str] = "topic"
     jar_groups: ClassVar[tuple[str, ...]] = ("kafka",)
     ports: ClassVar[int] = 2
-    """The broker's and its controller's."""
+    """Broker and controller."""
     memory_mb: ClassVar[int] = 800
 
     def __init__(self, bootstrap: str, *, own: bool, controller_port: int = 0) -> None:
@@ -110,7 +110,7 @@ class Kafka(Transport):
             NewTopic(
                 stream.address,
                 num_partitions=stream.partitions,
-                # One broker leads every partition, so that one clock stamps input and output.
+                # One broker leads every partition, so that one clock timestamps input and output.
                 replica_assignment=[[leader]] * stream.partitions,
                 config=dict(TOPIC_SETTINGS),
             )
@@ -118,13 +118,13 @@ class Kafka(Transport):
         ]
         self._created = [stream.address for stream in streams]
         for topic, future in self._admin().create_topics(topics, operation_timeout=_ANSWER_S).items():
-            self._result(future, f"topic {topic} could not be created", _ANSWER_S)
+            self._result(future, f"cannot create topic {topic}", _ANSWER_S)
         self.ends(streams)
 
     def remove(self) -> None:
-        """Delete the topics that ``create`` made, and those of an engine that names its own after the run's group.
+        """Delete the topics that ``create`` made, and internal topics of the engine, named after the run's group.
 
-        A broker of our own is thrown away whole.
+        An embedded broker is discarded as a whole.
         """
         created, self._created = self._created, []
         if self.own or not created:
@@ -133,7 +133,7 @@ class Kafka(Transport):
         created += [topic for topic in self._metadata().topics if topic.startswith(f"{group}-")]
         for topic, future in self._admin().delete_topics(created, operation_timeout=_ANSWER_S).items():
             try:
-                self._result(future, f"topic {topic} could not be removed", _ANSWER_S)
+                self._result(future, f"cannot delete topic {topic}", _ANSWER_S)
             except EnvironmentProblem:
                 if topic in self._metadata().topics:
                     raise
@@ -160,18 +160,18 @@ class Kafka(Transport):
             if stream.role == "input"
             for partition in range(stream.partitions)
         ]
-        what = f"what group {group} has committed is unknown"
-        # Not through the admin client: a run that asked it so ended with a segmentation fault in librdkafka 2.16.0.
+        what = f"cannot read the committed offsets of group {group}"
+        # Not through the admin client, which crashed with a segmentation fault in librdkafka 2.16.0.
         try:
             committed = self._answer(lambda: self._reader_of(group).committed(wanted, timeout=_LIVE_ANSWER_S), what)
         except EnvironmentProblem:
             return None
-        # A partition of which nothing was committed, or a group that does not exist yet, has a negative offset.
+        # The offset is negative if nothing was committed or the group does not exist yet.
         known = [where.offset for where in committed if where.error is None and where.offset >= 0]
         return sum(known) if known else None
 
     def ends(self, streams: Sequence[Stream]) -> dict[str, dict[int, int]]:
-        """Asked again until the deadline: the broker announces topics a moment before it leads them."""
+        """Retries until the deadline: the broker announces topics shortly before it leads them."""
         began = time.monotonic()
         while True:
             try:
@@ -181,7 +181,7 @@ class Kafka(Transport):
                 if waited_s > _ANSWER_S:
                     raise
                 if waited_s > 1:
-                    # The client may have remembered that a partition has no leader; a new one asks afresh.
+                    # The client may have cached that a partition has no leader; a new one has no cache.
                     self._admin_client = None
             time.sleep(0.02)
 
@@ -201,27 +201,27 @@ class Kafka(Transport):
         names = {stream.address: stream.name for stream in streams}
         ends: dict[str, dict[int, int]] = {stream.name: {} for stream in streams}
         for where, future in answers.items():
-            what = f"the end of topic {where.topic} is unknown"
+            what = f"cannot read the end offsets of topic {where.topic}"
             offset = self._result(future, what, timeout_s).offset
             if offset < 0:
-                # So the client says that a request which asked several partitions timed out.
+                # The client's way to report a timeout of a request for several partitions.
                 raise EnvironmentProblem(what, where=self.bootstrap, got=f"no answer within {timeout_s:g} s")
             ends[names[where.topic]][where.partition] = offset
         return ends
 
     def hidden(self, stream: Stream) -> int:
-        # In this order: what is appended between the two is not taken for hidden.
+        # In this order, so that records appended in between do not count as hidden.
         written = self._ask_ends([stream], _LIVE_ANSWER_S, committed=False)[stream.name]
         visible = self._ask_ends([stream], _LIVE_ANSWER_S)[stream.name]
         return sum(max(end - visible[partition], 0) for partition, end in written.items())
 
     def visible_ends(self, stream: Stream) -> dict[int, int]:
-        """One request for all partitions: half the cost of asking for their watermarks, or through the admin client."""
+        """One request for all partitions: half the cost of querying watermarks or using the admin client."""
         from confluent_kafka import OFFSET_END, TopicPartition
 
-        # Where a time is asked for, the protocol takes this number for the end of the partition.
+        # In place of a time, the protocol interprets this number as the end of the partition.
         wanted = [TopicPartition(stream.address, partition, OFFSET_END) for partition in range(stream.partitions)]
-        what = f"the end of topic {stream.address} is unknown"
+        what = f"cannot read the end offsets of topic {stream.address}"
         offsets = self._answer(lambda: self._end_reader().offsets_for_times(wanted, timeout=_VISIBLE_ANSWER_S), what)
         for where in offsets:
             if where.error is not None or where.offset < 0:
@@ -235,7 +235,7 @@ class Kafka(Transport):
             spark.read.format("kafka")
             .option("kafka.bootstrap.servers", self.bootstrap)
             .option("kafka.isolation.level", "read_committed")
-            # Larger helpings than a consumer's own: reading takes a quarter less time.
+            # Larger fetches than the default: reading takes a quarter less time.
             .option("kafka.max.poll.records", "10000")
             .option("kafka.max.partition.fetch.bytes", str(8 * 1024 * 1024))
             .option("includeHeaders", "true" if headers else "false")
@@ -260,7 +260,7 @@ class Kafka(Transport):
         return self._reader_of("streamgauge")
 
     def _reader_of(self, group: str) -> Consumer:
-        """A client under the name of that group, which it never joins."""
+        """A client with this group id. It never joins the group."""
         from confluent_kafka import Consumer
 
         if group not in self._readers:
@@ -275,7 +275,7 @@ class Kafka(Transport):
         return self._answer(lambda: self._admin().list_topics(timeout=_ANSWER_S), "the Kafka broker does not answer")
 
     def _result(self, future: Future[Any], what: str, timeout_s: float) -> Any:
-        """A client that another thread has replaced, or whose broker was killed, may never settle its futures."""
+        """The futures of a client that was replaced, or whose broker was killed, may never complete."""
         try:
             return self._answer(lambda: future.result(2 * timeout_s), what)
         except TimeoutError:
@@ -292,12 +292,12 @@ class Kafka(Transport):
                 what,
                 where=self.bootstrap,
                 got=error.str(),
-                hint=None if self.own else "check --bootstrap HOST:PORT and that the broker runs",
+                hint=None if self.own else "check --bootstrap HOST:PORT and that the broker is running",
             ) from None
 
 
 def _silent() -> logging.Logger:
-    """Without a broker a client retries for ever and floods stderr; every call of ours has a deadline."""
+    """Discards the client's log: without a broker it retries forever and floods stderr. Every call has a deadline."""
     silent = logging.getLogger("streamgauge.kafka")
     if not silent.handlers:
         silent.addHandler(logging.NullHandler())

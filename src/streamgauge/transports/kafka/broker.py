@@ -11,7 +11,7 @@ from streamgauge.model import ProcessSpec, Ready, Stop
 
 HEAP_MB = 512
 
-# The log back end of the jar group is slf4j-simple: standard error, set by system properties.
+# The jar group logs through slf4j-simple: to standard error, configured by system properties.
 _LOGGING = (
     "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
     "-Dorg.slf4j.simpleLogger.log.kafka.server=info",
@@ -37,7 +37,7 @@ def plan(
         "-cp",
         ":".join(map(str, jars)),
     ]
-    # A cluster id is 16 bytes; any stable text of the run will do, and keeps the plan pure.
+    # A cluster id is 16 bytes, derived from the run so that the plan stays pure.
     cluster_id = base64.urlsafe_b64encode(hashlib.md5(str(work_dir).encode(), usedforsecurity=False).digest())
     return (
         ProcessSpec(
@@ -47,7 +47,7 @@ def plan(
                 *base,
                 "kafka.tools.StorageTool",
                 "format",
-                # One word: an id may begin with a hyphen.
+                # One argument: an id may begin with a hyphen.
                 f"--cluster-id={cluster_id.decode()[:22]}",
                 "-c",
                 str(properties),
@@ -60,7 +60,7 @@ def plan(
             group="broker",
             argv=[*base, "kafka.Kafka", str(properties)],
             ready=Ready("log", r"Kafka Server started", timeout_s=60),
-            # The log is thrown away with the work directory: an orderly shutdown would only take time.
+            # Its data is removed with the work directory: a clean shutdown would only take time.
             stop=Stop("terminate", grace_s=10),
         ),
     )

@@ -14,7 +14,7 @@ from streamgauge.errors import EnvironmentProblem
 
 QUEUE_RECORDS_MIN = 100_000
 RECORD_BYTES_MAX = 1_024
-"""The client's queue is bounded in records and in bytes; this keeps bytes from being the tighter bound."""
+"""The client's queue is bounded in records and in bytes; this keeps the limit in bytes out of the way."""
 LINGER_MS = 1
 MESSAGE_TIMEOUT_MS = 120_000
 
@@ -28,25 +28,25 @@ PRODUCER_SETTINGS: Mapping[str, Any] = {
     # The partitioner of the Java client, so that topics are co-partitioned for every engine.
     "partitioner": "murmur2_random",
     "message.timeout.ms": MESSAGE_TIMEOUT_MS,
-    # Reports of success would cost more than sending: see _Delivery.
+    # Success callbacks would cost more than sending: see _Delivery.
     "delivery.report.only.error": True,
 }
 
 _BY_KEY = -1
-"""The partition argument that leaves the choice to the partitioner."""
-_COMPLAIN_EVERY_S = 5.0
+"""Leaves the choice of the partition to the partitioner."""
+_REPORT_EVERY_S = 5.0
 
 
 CLIENT_ID = "streamgauge.load"
-"""So a broker's quotas and logs know the load from the systems under test."""
+"""Lets the broker's quotas and logs distinguish the load from the systems under test."""
 
 
 class _Delivery:
     """The delivery callback of all records of one slice.
 
-    The client calls it for each record that failed, and holds a reference to it for each record that it has
-    not reported on yet. So it goes away with the last report, which is when the slice is settled: every error
-    is counted, and no Python code runs for a record that arrives.
+    The client calls it for each record that failed, and holds a reference to it for each record that is still in
+    flight. It is therefore deleted when the slice is settled: every error is counted, and no Python code runs for a
+    record that succeeds.
     """
 
     __slots__ = ("errors", "settled")
@@ -68,7 +68,7 @@ class KafkaSender:
     def __init__(self, bootstrap: str, topics: Mapping[str, str], queue_records: int) -> None:
         self._bootstrap = bootstrap
         self._topics = dict(topics)
-        self._complained_s = -_COMPLAIN_EVERY_S
+        self._reported_s = -_REPORT_EVERY_S
         queue_records = max(QUEUE_RECORDS_MIN, queue_records)
         self._producer = Producer(
             {
@@ -77,8 +77,8 @@ class KafkaSender:
                 "client.id": CLIENT_ID,
                 "queue.buffering.max.messages": queue_records,
                 "queue.buffering.max.kbytes": queue_records * RECORD_BYTES_MAX // 1_000,
-                "error_cb": self._complain,
-                # A client without a broker repeats itself many times a second; error_cb is told the same.
+                "error_cb": self._report_error,
+                # Without a broker the client logs many times a second; error_cb gets the same errors.
                 "log_level": 0,
             }
         )
@@ -92,7 +92,7 @@ class KafkaSender:
                 f"the Kafka broker did not answer within {timeout_s:g} s",
                 where=self._bootstrap,
                 got=problem.args[0].str(),
-                hint="check that the broker runs and that the address is its advertised listener",
+                hint="check that the broker is running and that the address is its advertised listener",
             ) from None
         for topic in self._topics.values():
             if topic not in topics or topics[topic].error is not None:
@@ -101,7 +101,7 @@ class KafkaSender:
     def send(self, slice_: Mapping[str, Records], settled: Callable[[int], None]) -> None:
         """See Sender.send."""
         delivery = _Delivery(settled)
-        # One by one is faster than produce_batch, which wants a dict for each record and looks six keys up in it.
+        # Faster than produce_batch, which needs a dict for each record and looks up six keys in it.
         produce = self._producer.produce
         for stream, (_, keys, values, headers) in slice_.items():
             topic = self._topics[stream]
@@ -125,13 +125,13 @@ class KafkaSender:
     def finish(self, timeout_s: float) -> None:
         """See Sender.finish."""
         if self._producer.flush(timeout_s):
-            # What is purged is reported as failed; the short flush serves these reports.
+            # Purged records are reported as failed; the short flush delivers these reports.
             self._producer.purge()
             self._producer.flush(1.0)
 
-    def _complain(self, error: KafkaError) -> None:
+    def _report_error(self, error: KafkaError) -> None:
         now_s = time.monotonic()
-        if now_s - self._complained_s >= _COMPLAIN_EVERY_S:
-            self._complained_s = now_s
+        if now_s - self._reported_s >= _REPORT_EVERY_S:
+            self._reported_s = now_s
             sys.stderr.write(f"kafka client: {error.str()}\n")
             sys.stderr.flush()

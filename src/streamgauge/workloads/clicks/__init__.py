@@ -1,3 +1,3 @@
-"""Clicks on pages, which carry their own event time: some are out of order, some come too late."""
+"""Clicks on pages, with their own event time: some are out of order, some are late."""
 
 STREAM = "clicks"

@@ -1,6 +1,6 @@
 """Clicks: ``n_seq``, event time in milliseconds and page, separated by tabs; the page is the key.
 
-Event time passes as the plan's time does, from a fixed moment on, so that records stay a function of their number.
+Event time advances with the load plan from a fixed start, so that records are a function of their number.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from streamgauge.workloads.clicks import STREAM
 FIRST_MS = 1_767_225_600_000
 """2026-01-01T00:00:00Z"""
 UNSCHEDULED_PER_S = 10_000
-"""A load without a schedule has an event time all the same."""
+"""Event-time rate of a load without a schedule."""
 LATE_FROM_MS = 2000
-"""Before that, no window has ended."""
+"""Before this, no window has ended."""
 
 
 class Clicks(Dataset):

@@ -1,4 +1,4 @@
-"""What can be set of the clicks."""
+"""Parameters of the clicks."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from pydantic import Field, model_validator
 from streamgauge.workloads.parameters import Parameters
 
 CLEARLY_LATE_MS = 2000
-"""By how much late records are later than the bound, at least: their window has ended."""
+"""Minimum margin between the bound and late records, so that their window has ended."""
 
 
 class ClickParameters(Parameters):
     out_of_order_ms: Annotated[int, Field(ge=0, le=60_000)] = Field(
-        default=500, description="how far behind the newest event time a record may be; half of it really occurs"
+        default=500, description="maximum out-of-orderness of records, ms; the data stays within half of it"
     )
     late_percent: Annotated[int, Field(ge=0, le=50)] = Field(
-        default=5, description="share of the records that are too late, from the third second of the load on"
+        default=5, description="share of late records, %, from the third second of the load on"
     )
     late_ms: Annotated[int, Field(ge=0, le=3_600_000)] = Field(
-        default=10_000, description="how far behind the late records are"
+        default=10_000, description="delay of late records in event time, ms"
     )
     pages: Annotated[int, Field(ge=1, le=100_000)] = Field(default=50, description="number of keys")
 
@@ -28,5 +28,5 @@ class ClickParameters(Parameters):
     def _late_is_late(self) -> Self:
         least_ms = self.out_of_order_ms + CLEARLY_LATE_MS
         if self.late_percent and self.late_ms < least_ms:
-            raise ValueError(f"late_ms must be at least {CLEARLY_LATE_MS} above out_of_order_ms ({least_ms})")
+            raise ValueError(f"late_ms must be at least out_of_order_ms + {CLEARLY_LATE_MS} ({least_ms})")
         return self

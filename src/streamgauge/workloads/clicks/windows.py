@@ -1,4 +1,4 @@
-"""Clicks in windows of event time, and the right answer, in PySpark batch."""
+"""Clicks in event-time windows, and the correct answer in PySpark batch."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ WINDOW_MS = 1000
 
 
 class Windowed(ReferenceWorkload):
-    """The clicks of each page and second of event time."""
+    """The number of clicks per page and second of event time."""
 
     name: ClassVar[str] = "clicks/windowed"
-    title: ClassVar[str] = "windowed: clicks of each page and second of event time, which the records carry"
+    title: ClassVar[str] = "windowed: clicks per page and second, by the event time in the records"
     kind: ClassVar[ResultKind] = ResultKind.FINAL_PER_KEY
     codec: ClassVar[Codec] = Codec(n_seq=DelimitedField(0), event_ms=DelimitedField(1))
     inputs: ClassVar[tuple[InputStream, ...]] = (InputStream(STREAM),)
     key: ClassVar[tuple[str, ...]] = ("page", "window_end_ms")
     parameters: ClassVar[type[BaseModel]] = ClickParameters
     late: ClassVar[str] = (
-        "a record is late when the newest event time of its partition is out_of_order_ms past the end of its window; "
-        "it is dropped, or counted where the engine has that window still open"
+        "a record is late if the newest event time of its partition is out_of_order_ms past the end of its window; "
+        "it is dropped, or counted if the window is still open in the engine"
     )
 
     def dataset(self, parameters: Mapping[str, Any], seed: int, load: LoadPlan) -> Clicks:
@@ -59,7 +59,7 @@ class Windowed(ReferenceWorkload):
         in_time = f.count_if(~f.col("late"))
 
         def of_needed(column: str) -> Column:
-            """Late records are behind a result only where there is no other."""
+            """Late records count as inputs of a result only if it has no others."""
             return f.when(~f.col("late") | f.col("only_late"), f.col(column))
 
         of_window = Window.partitionBy(*self.key)

@@ -1,1 +1,1 @@
-"""The user's own query in the place of a workload."""
+"""A user's query that replaces a workload."""

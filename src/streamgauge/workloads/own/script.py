@@ -1,7 +1,6 @@
-"""A user's script: what it holds, found without running it; and its functions, run.
+"""A user's script: its content, inspected without running it, and its functions.
 
-The file is code. It runs in the engine's Python process (``build``) and in the evaluator's (``reference``), nowhere
-else.
+The file is code. It runs only in the engine's Python process (``build``) and in the evaluator's (``reference``).
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ _TUTORIAL = "docs/tutorial/own-script.md and examples/own_script.py"
 
 
 def inspect(path: Path) -> Script:
-    """What the file says of itself. It is read, not run. Raises UsageError with the line of the mistake."""
+    """Inspect the file without running it. Raises UsageError with the line of the mistake."""
     try:
         content = path.read_bytes()
     except OSError as problem:
@@ -47,16 +46,16 @@ def inspect(path: Path) -> Script:
         raise UsageError(f"{path}: syntax error: {problem}", hint=_TUTORIAL) from None
     names = _Names(path, tree.body)
     if "build" not in names and not names.imports_all:
-        raise UsageError("the script has no build", where=path, expected=_EXPECTED, hint=_TUTORIAL)
+        raise UsageError("the script does not define build", where=path, expected=_EXPECTED, hint=_TUTORIAL)
     names.check_function("build", ("spark", "source"))
     names.check_function("reference", ("inputs",))
     key = names.literal("key")
     if ("reference" in names) != (key is not None):
         given, lacking = ("reference", "key") if key is None else ("key", "reference")
         raise UsageError(
-            f"the script has a {given} but no {lacking}",
+            f"the script defines {given} but not {lacking}",
             where=path,
-            expected='def reference(inputs) and key = ["id", …], which names the columns that tell its rows apart',
+            expected='def reference(inputs), and key = ["id", …] with the columns that identify its rows',
             hint=_TUTORIAL,
         )
     return Script(
@@ -68,7 +67,7 @@ def inspect(path: Path) -> Script:
 
 
 class _Names:
-    """What the file defines at its top level, also inside ``if`` and ``try``."""
+    """The top-level definitions of the file, also inside ``if`` and ``try``."""
 
     def __init__(self, path: Path, body: Sequence[ast.stmt]) -> None:
         self._path = path
@@ -97,7 +96,7 @@ class _Names:
         return f"{self._path}, line {self._defined[name].lineno}"
 
     def check_function(self, name: str, takes: Sequence[str]) -> None:
-        """A function that is written here takes that many arguments; of one from elsewhere nothing is known."""
+        """Check the number of arguments of a function that is defined here; an imported one cannot be checked."""
         definition = self._defined.get(name)
         if definition is None or isinstance(definition, ast.Assign | ast.AnnAssign | ast.Import | ast.ImportFrom):
             return
@@ -110,22 +109,22 @@ class _Names:
         fits = least <= len(takes) and (most >= len(takes) or arguments.vararg is not None)
         if not fits or any(default is None for default in arguments.kw_defaults):
             raise UsageError(
-                f"{name} takes other arguments than it is given",
+                f"wrong arguments of {name}",
                 where=self._where(name),
                 got=f"def {name}({ast.unparse(arguments)})",
                 expected=expected,
             )
 
     def literal(self, name: str) -> Any:
-        """The value of an assignment that can be read without running the file; None when there is none."""
+        """The value of a literal assignment; None if there is no assignment."""
         if name not in self._defined:
             return None
         statement = self._defined[name]
         value = statement.value if isinstance(statement, ast.Assign | ast.AnnAssign) else None
         try:
-            return ast.literal_eval(value) if value is not None else _NOT_WRITTEN_DOWN
+            return ast.literal_eval(value) if value is not None else _NOT_LITERAL
         except (ValueError, TypeError):
-            return _NOT_WRITTEN_DOWN
+            return _NOT_LITERAL
 
     def key(self, given: Any) -> tuple[str, ...]:
         if given is None:
@@ -133,10 +132,10 @@ class _Names:
         names = list(given) if isinstance(given, list | tuple) else []
         if not names or not all(isinstance(name, str) and name for name in names) or len({*names}) < len(names):
             raise UsageError(
-                "key does not name columns",
+                "invalid key",
                 where=self._where("key"),
-                got=given if given is _NOT_WRITTEN_DOWN else repr(given),
-                expected='a list of names, each once, written down as it is: key = ["id", "window_end_ms"]',
+                got=given if given is _NOT_LITERAL else repr(given),
+                expected='a literal list of distinct column names, such as key = ["id", "window_end_ms"]',
             )
         return tuple(names)
 
@@ -148,17 +147,17 @@ class _Names:
             raise UsageError(
                 "invalid settles_s",
                 where=self._where("settles_s"),
-                got=given if given is _NOT_WRITTEN_DOWN else repr(given),
-                expected=f"a number of seconds from 0 to {SETTLES_MOST_S:g}, written down as it is: settles_s = 3",
+                got=given if given is _NOT_LITERAL else repr(given),
+                expected=f"a literal number of seconds from 0 to {SETTLES_MOST_S:g}, such as settles_s = 3",
             )
         return float(given)
 
 
-_NOT_WRITTEN_DOWN = "a value that is known only when the file runs"
+_NOT_LITERAL = "a value that is not a literal"
 
 
 class ScriptCode:
-    """The functions of a script that has been run. What they raise becomes a UsageError that names the line."""
+    """The functions of a loaded script. Exceptions in them become a UsageError that names the line."""
 
     def __init__(self, script: Script, text: str, module: ModuleType) -> None:
         self.script = script
@@ -175,7 +174,7 @@ class ScriptCode:
             raise self.blamed(f"{function} of the script failed", problem) from problem
 
     def blamed(self, what: str, problem: BaseException) -> UsageError:
-        """The error that shows the user's own line and what was raised there."""
+        """The error with the line of the script and the exception raised there."""
         frames = traceback.extract_tb(problem.__traceback__)
         lines = [frame.lineno for frame in frames if frame.filename == self.script.path and frame.lineno]
         where = self.script.path
@@ -186,10 +185,10 @@ class ScriptCode:
 
 @contextmanager
 def running(copy: Path, original: Path, spark: SparkSession) -> Iterator[ScriptCode]:
-    """Run the file ``copy``, as if it lay where the user has it, and give its functions.
+    """Load the file ``copy`` as if it were at ``original``, and return its functions.
 
-    Modules beside the original can be imported, here and in Spark's Python workers on this machine. With the block
-    they are forgotten again: the next file may have others of the same name.
+    Modules next to the original can be imported, here and in Spark's Python workers on this machine. They are unloaded
+    at the end of the block: the next script may have others of the same name.
     """
     from pyspark import cloudpickle
 
@@ -201,17 +200,17 @@ def running(copy: Path, original: Path, spark: SparkSession) -> Iterator[ScriptC
     beside = str(original.parent)
     environment = spark.sparkContext.environment
     before = set(sys.modules)
-    # Last, so that a file of the user's does not take the place of a library's.
+    # Last, so that a user's file does not shadow a library.
     sys.path.append(beside)
     sys.modules[MODULE] = module
     environment["PYTHONPATH"] = beside
-    # The workers do not have this module: what they need of it is sent to them.
+    # The workers cannot import this module: it is pickled by value.
     cloudpickle.register_pickle_by_value(module)
     try:
         try:
-            exec(compile(text, str(original), "exec", dont_inherit=True), module.__dict__)  # noqa: S102  it is code
+            exec(compile(text, str(original), "exec", dont_inherit=True), module.__dict__)  # noqa: S102  runs the user's code
         except (Exception, SystemExit) as problem:
-            raise code.blamed("the script cannot be run", problem) from problem
+            raise code.blamed("the script cannot be loaded", problem) from problem
         yield code
     finally:
         cloudpickle.unregister_pickle_by_value(module)
@@ -222,7 +221,7 @@ def running(copy: Path, original: Path, spark: SparkSession) -> Iterator[ScriptC
 
 
 def _is_users(module: str, directory: str) -> bool:
-    """Whether it came from beside the script. A virtual environment, or we, may lie below the same directory."""
+    """Whether it came from the script's directory, which may also contain a virtual environment or streamgauge."""
     file = getattr(sys.modules[module], "__file__", None) or ""
     return module == MODULE or (
         file.startswith(directory) and "site-packages" not in file and not module.startswith("streamgauge.")
@@ -230,7 +229,7 @@ def _is_users(module: str, directory: str) -> bool:
 
 
 def one_line(problem: BaseException) -> str:
-    """The exception in one line. Spark's own go on with a plan; a Python function's ends with what it raised."""
+    """The exception in one line. Spark appends a plan; a PythonException ends with the original exception."""
     lines = [line.strip() for line in str(problem).splitlines() if line.strip()]
     if not lines:
         return type(problem).__name__

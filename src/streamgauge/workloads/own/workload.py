@@ -18,22 +18,22 @@ if TYPE_CHECKING:
     from streamgauge.workloads.own.script import ScriptCode
 
 PLACES = {"appended_ms": "appended_min_ms", "partition_bit": "partitions"}
-"""What is known of the input itself where each row has one, which ``n_seq`` names, and its name in the answer."""
+"""Columns of the single input that ``n_seq`` names, and their names in the answer."""
 NEW_INPUTS = "new_inputs"
-"""Where a record is behind several rows: how many of a row's inputs are behind no earlier one. Optional."""
+"""Optional, if a record contributes to several rows: how many inputs of a row are in no earlier one."""
 
 _KEPT_FROM_THE_INPUT = ("n_seq", "partition", "offset", "appended_ms", "intended_ns")
-"""Columns of an input that a reference may leave in its answer; they say nothing about the result."""
+"""Columns of an input that a reference may leave in its answer; they are not part of the result."""
 
 
-class _InPlaceOf(ReferenceWorkload):
-    """Reads the same data as the workload whose place it takes."""
+class _Replacement(ReferenceWorkload):
+    """Reads the same data as the workload that it replaces."""
 
     kind: ClassVar[ResultKind] = ResultKind.FINAL_PER_KEY
 
     def __init__(self, workload: Workload) -> None:
         self._workload = workload
-        # Of every other workload they are known without running anything, so the contract has them on the class.
+        # Other workloads define these on the class, as the contract requires.
         self.inputs, self.codec = workload.inputs, workload.codec  # type: ignore[misc]
         self.parameters = workload.parameters  # type: ignore[misc]
 
@@ -41,14 +41,14 @@ class _InPlaceOf(ReferenceWorkload):
         return self._workload.dataset(parameters, seed, load)
 
 
-class OwnWorkload(_InPlaceOf):
-    """What the user's ``reference`` computes. Key and value columns are known when it has been asked.
+class OwnWorkload(_Replacement):
+    """Checks against the script's ``reference``. Key and value columns are known once it has been computed.
 
-    They get names of our own, so that no name of the user's meets one of the match's.
+    The columns are renamed, so that the user's names do not clash with those of the matching.
     """
 
     name: ClassVar[str] = "own"
-    title: ClassVar[str] = "a user's script"
+    title: ClassVar[str] = "your script"
 
     def __init__(self, code: ScriptCode, workload: Workload) -> None:
         super().__init__(workload)
@@ -58,7 +58,7 @@ class OwnWorkload(_InPlaceOf):
         self.key = tuple(f"key_{place}" for place, _ in enumerate(code.script.key))  # type: ignore[misc]
 
     def reference(self, inputs: Mapping[str, DataFrame], parameters: Mapping[str, Any]) -> DataFrame:
-        """Raises UsageError for an answer that cannot be compared with anything."""
+        """Raises UsageError for an answer that cannot be compared."""
         from pyspark.sql import functions as f
         from pyspark.sql.types import StructType
 
@@ -71,10 +71,8 @@ class OwnWorkload(_InPlaceOf):
         self._schema = StructType([answer.schema[name] for name, _ in self._fields])
         named = {ours: f.col(f"`{name}`") for name, ours in self._fields}
         for name, ours in self._fields[: len(self.key)]:
-            named[ours] = _never_null(named[ours], f"the reference has a row without {name}, which key names")
-        unknown = (
-            "the reference has a row that no input is behind: its n_seq, or what behind() was given, is null or unknown"
-        )
+            named[ours] = _never_null(named[ours], f"the reference has a row without {name}, a key column")
+        unknown = "the reference has a row without inputs: its n_seq, or a column for behind(), is null or unknown"
         named |= {name: f.col(name) for name in STAMPS}
         named["intended_max_ns"] = _never_null(named["intended_max_ns"], unknown)
         if NEW_INPUTS in answer.columns:
@@ -84,7 +82,7 @@ class OwnWorkload(_InPlaceOf):
         return stamped.select(*(column.alias(name) for name, column in named.items()))
 
     def decode(self, output: DataFrame, parameters: Mapping[str, Any]) -> DataFrame:
-        """By the reference's own schema; an output that is no such JSON object has nulls."""
+        """Decodes with the schema of the reference; an output that is not such a JSON object has nulls."""
         from pyspark.sql import functions as f
 
         parsed = f.from_json("value", self._schema)
@@ -95,19 +93,19 @@ class OwnWorkload(_InPlaceOf):
         from pyspark.sql import DataFrame
 
         if not isinstance(answer, DataFrame) or answer.isStreaming:
-            got = "a streaming one" if isinstance(answer, DataFrame) else type(answer).__name__
-            raise self._mistake("reference must return an ordinary (batch) DataFrame", got=got)
+            got = "a streaming DataFrame" if isinstance(answer, DataFrame) else type(answer).__name__
+            raise self._usage_error("reference must return a batch DataFrame", got=got)
         if lacking := [name for name in self._code.script.key if name not in answer.columns]:
-            raise self._mistake(
-                f"the reference has no column {', '.join(lacking)}, which key names",
+            raise self._usage_error(
+                f"the reference lacks the key column {', '.join(lacking)}",
                 got=f"columns {', '.join(answer.columns)}",
             )
         if twice := sorted({name for name in answer.columns if answer.columns.count(name) > 1}):
-            raise self._mistake(f"the reference has several columns named {', '.join(twice)}")
+            raise self._usage_error(f"the reference has several columns named {', '.join(twice)}")
         return answer
 
     def _stamped(self, answer: DataFrame, inputs: Mapping[str, DataFrame]) -> DataFrame:
-        """The answer with the stamps: as it has them, or those of the one input that ``n_seq`` names."""
+        """The answer with timestamps: its own, or those of the single input that ``n_seq`` names."""
         lacking = [name for name in STAMPS if name not in answer.columns]
         if not lacking:
             return answer
@@ -118,28 +116,28 @@ class OwnWorkload(_InPlaceOf):
                 lambda some, others: some.unionByName(others), (one.select(*columns) for one in inputs.values())
             )
             return one.join(every.alias("input"), "n_seq", "left").select("*", *behind_each("input"))
-        raise self._mistake(
-            f"the reference does not say which inputs are behind a row: it has no {', '.join(lacking)}",
+        raise self._usage_error(
+            f"the reference does not identify the inputs of its rows: it lacks {', '.join(lacking)}",
             got=f"columns {', '.join(answer.columns)}",
-            expected="n_seq of the one input, or .agg(…, *behind()) with `from streamgauge.script import behind`",
+            expected="n_seq of the single input, or .agg(…, *behind()) with `from streamgauge.script import behind`",
         )
 
-    def _mistake(self, what: str, got: str | None = None, expected: str | None = None) -> UsageError:
+    def _usage_error(self, what: str, got: str | None = None, expected: str | None = None) -> UsageError:
         return UsageError(what, where=self._code.script.path, got=got, expected=expected)
 
 
 def _never_null(column: Column, otherwise: str) -> Column:
-    """Such a row could be neither found nor missed. Spark says so when it computes the answer."""
+    """Spark raises this error when it computes a null: such a row could be neither matched nor missing."""
     from pyspark.sql import functions as f
 
     return f.when(column.isNull(), f.raise_error(f.lit(otherwise))).otherwise(column)
 
 
-class Unchecked(_InPlaceOf):
-    """What a script without a reference can be asked: when something came out that names its input by ``n_seq``."""
+class Unchecked(_Replacement):
+    """A script without a reference: only measures when an output appears that names its input by ``n_seq``."""
 
     name: ClassVar[str] = "unchecked"
-    title: ClassVar[str] = "a user's script, without a reference"
+    title: ClassVar[str] = "your script, without a reference"
     key: ClassVar[tuple[str, ...]] = ("n_seq",)
 
     def reference(self, inputs: Mapping[str, DataFrame], parameters: Mapping[str, Any]) -> DataFrame:

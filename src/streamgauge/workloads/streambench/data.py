@@ -1,4 +1,4 @@
-"""The data sets of StreamBench: seed records that are kept in memory and replayed in order, starting over at the end.
+"""The data sets of StreamBench: seed records that are kept in memory and replayed in a loop.
 
 Record *i* has the value of seed record *i* mod the number of seed records; its key is *i* in decimal digits.
 """
@@ -22,9 +22,9 @@ from streamgauge.workloads.streambench.seed_file import place, read_records, sho
 Integers = npt.NDArray[np.int64]
 
 SEED_RECORDS = 100_000
-"""As many as the paper's search log has."""
+"""The size of the paper's search log."""
 KEY_BYTES = 8
-"""About as long as the sequence numbers of a run are."""
+"""Approximate length of a sequence number."""
 SUM_MAX = 2**63 - 1
 
 SEARCHLOG_FIELDS = ("user id", "query", "query time", "item rank", "click URL")
@@ -32,10 +32,10 @@ WORDS = 4_000
 USERS = 650_000
 FIRST_QUERY = np.datetime64("2006-03-01T00:00:00")
 NEW_SESSION = 0.4
-"""The probability that a record belongs to another user than the one before it."""
+"""The probability that a record belongs to another user than the previous one."""
 CLICKED = 0.5
 _QUERY_WORDS = np.array([0.20, 0.50, 0.75, 0.90, 0.97])
-"""Shares of the queries with at most 1, 2, … words; no query has more than one word beyond them."""
+"""Cumulative shares of queries with 1, 2, … words; the longest have one word more than listed."""
 
 PACKET_FIELDS = (
     "packet size",
@@ -57,7 +57,7 @@ PACKET_FIELDS = (
     "bytes",
 )
 FIRST_TRACE_MS = 1_379_656_800_000
-"""September 2013, when the paper's traces begin."""
+"""September 2013, the start of the paper's traces."""
 TRACE_MS = 3_600_000
 
 _NUMBER = rb"-?\d+(?:\.\d+)?"
@@ -68,13 +68,13 @@ _PADDED_TAILS = [b"%04d" % n for n in range(10_000)]
 
 
 class SeedRecords(Dataset):
-    """Values that are replayed in order, starting over at the end."""
+    """Values that are replayed in a loop."""
 
     streams: ClassVar[tuple[str, ...]] = (STREAM,)
 
     def __init__(self, values: list[bytes]) -> None:
         self.values = values
-        """Of the seed records."""
+        """Values of the seed records."""
         self.record_bytes = KEY_BYTES + -(-sum(map(len, values)) // len(values))
 
     def build(self, first: int, count: int) -> dict[str, Records]:
@@ -87,12 +87,12 @@ class SeedRecords(Dataset):
 
 
 class SearchLog(SeedRecords):
-    """Queries of a search engine's users, a session of each after the other, as lines of ``SEARCHLOG_FIELDS``."""
+    """Queries of a search engine's users, session by session, as lines of ``SEARCHLOG_FIELDS``."""
 
     name: ClassVar[str] = "searchlog"
 
     def __init__(self, seed: int, seed_file: str = "") -> None:
-        """Raises UsageError for a seed file that cannot be used."""
+        """Raises UsageError for an unusable seed file."""
         super().__init__(
             read_records(seed_file, SEARCHLOG_SEPARATOR.encode(), SEARCHLOG_FIELDS) if seed_file else _searches(seed)
         )
@@ -104,7 +104,7 @@ class Packets(SeedRecords):
     name: ClassVar[str] = "packets"
 
     def __init__(self, seed: int, seed_file: str = "") -> None:
-        """Raises UsageError for a seed file that cannot be used."""
+        """Raises UsageError for an unusable seed file."""
         self._seed_file = seed_file
         super().__init__(
             read_records(seed_file, PACKET_SEPARATOR.encode(), PACKET_FIELDS) if seed_file else _traces(seed)
@@ -125,10 +125,7 @@ class Packets(SeedRecords):
                 )
 
     def check_sum(self, field: int, records: int) -> None:
-        """Make sure that the field of so many records is an integer, and that their sum fits into 64 bits.
-
-        Raises UsageError otherwise.
-        """
+        """Raises UsageError unless the field is an integer and its sum over ``records`` records fits into 64 bits."""
         texts = [value.split(PACKET_SEPARATOR.encode())[field] for value in self.values]
         for line, text in enumerate(texts, 1):
             if not _INTEGER.fullmatch(text):
@@ -137,7 +134,7 @@ class Packets(SeedRecords):
                     where=place(self._seed_file, line),
                     got=shown(text),
                     expected="an integer of at most 18 digits",
-                    hint="--set field=N, for another one of the fields 0 to 16",
+                    hint="choose another field from 0 to 16: --set field=N",
                 )
         replays = -(-records // len(texts))
         largest = replays * sum(abs(int(text)) for text in texts)
@@ -146,12 +143,12 @@ class Packets(SeedRecords):
                 f"the sum of field {field} may not fit into 64 bits",
                 got=f"up to {largest:,} over {records:,} records",
                 expected=f"at most {SUM_MAX:,}",
-                hint="--set field=N, for a field with smaller numbers, or fewer records",
+                hint="choose a field with smaller numbers (--set field=N), or fewer records",
             )
 
 
 def decimal_keys(first: int, count: int) -> list[bytes]:
-    """The numbers from ``first`` on as decimal digits. Digits above the last four change only once in 10,000."""
+    """The numbers from ``first`` on in decimal. Digits above the last four change only once in 10,000."""
     keys: list[bytes] = []
     while len(keys) < count:
         high, low = divmod(first + len(keys), 10_000)
@@ -166,7 +163,7 @@ def decimal_keys(first: int, count: int) -> list[bytes]:
 
 @cache
 def vocabulary() -> tuple[str, ...]:
-    """The words of the queries, most frequent first: the same with every seed, so that a word can be searched for."""
+    """The words of the queries, most frequent first: the same for every seed, so that a pattern can be chosen."""
     syllables = [start + vowel + end for start in "bcdfghklmnprstvw" for vowel in "aeiou" for end in ("", "n", "r")]
     random = np.random.Generator(np.random.Philox(key=2014))
     picked = (random.random((2 * WORDS, 3)) * len(syllables)).astype(int).tolist()
@@ -203,7 +200,7 @@ def _traces(seed: int) -> list[bytes]:
         return low + (high - low) * random.random(SEED_RECORDS)
 
     def part(low: float, high: float) -> Integers:
-        """A share of the packets between these two."""
+        """A random share of the packets in this range."""
         return (packets * between(low, high)).astype(np.int64)
 
     size = between(40, 1501).astype(np.int64)

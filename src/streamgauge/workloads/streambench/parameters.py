@@ -1,4 +1,4 @@
-"""What can be set of StreamBench's programs."""
+"""Parameters of StreamBench's programs."""
 
 from __future__ import annotations
 
@@ -13,55 +13,55 @@ DELETE = "\x7f"
 
 
 def _absolute(path: str) -> str:
-    """The load workers, which read the file, run in another directory."""
+    """Absolute, because the load workers that read the file run in another directory."""
     return str(Path(path).expanduser().absolute()) if path else ""
 
 
 def _searchable(pattern: object) -> str:
     if not isinstance(pattern, str):
-        # Text that is also TOML, such as a number, is read as what TOML makes of it.
-        raise ValueError("expected a text; put a number in quotes, as in --set 'pattern=\"2006\"'")
+        # Text that is valid TOML, such as a number, is parsed as TOML.
+        raise ValueError("expected text; put a number in quotes, as in --set 'pattern=\"2006\"'")
     if not pattern or min(pattern) < " " or DELETE in pattern or not _is_unicode(pattern):
-        raise ValueError("expected a text of at least one character, without tabs, line ends or control characters")
+        raise ValueError("expected at least one character, and no tabs, line breaks or control characters")
     return pattern
 
 
 def _is_unicode(text: str) -> bool:
-    """An argument of the command line that is not UTF-8 has surrogates in the place of its bytes."""
+    """A command-line argument that is not UTF-8 has surrogates instead of its bytes."""
     return not any("\ud800" <= character <= "\udfff" for character in text)
 
 
 class StreamBenchParameters(Parameters):
     seed_file: Annotated[str, AfterValidator(_absolute)] = Field(
-        default="", description="your own records, one per line; empty: generated from the seed"
+        default="", description="file with your own records, one per line; empty = generated from the seed"
     )
 
 
 class SampleParameters(StreamBenchParameters):
     sample_percent: Annotated[int, Field(ge=1, le=99)] = Field(
-        default=10, description="how many of 100 records are kept, about"
+        default=10, description="approximate share of records to keep, %"
     )
 
 
 class GrepParameters(StreamBenchParameters):
     pattern: Annotated[str, BeforeValidator(_searchable)] = Field(
-        default="bunlir", description="the text that a record must contain to be kept; not a regular expression"
+        default="bunlir", description="text that a record must contain to be kept (not a regular expression)"
     )
 
 
 class TextFieldParameters(StreamBenchParameters):
     field: Annotated[int, Field(ge=0, le=4)] = Field(
-        default=1, description="0: user id, 1: query, 2: query time, 3: item rank, 4: click URL"
+        default=1, description="field to use: 0 = user id, 1 = query, 2 = query time, 3 = item rank, 4 = click URL"
     )
 
 
 class DistinctFieldParameters(TextFieldParameters):
     field: Annotated[int, Field(ge=0, le=4)] = Field(
-        default=0, description="0: user id, 1: query, 2: query time, 3: item rank, 4: click URL"
+        default=0, description="field to use: 0 = user id, 1 = query, 2 = query time, 3 = item rank, 4 = click URL"
     )
 
 
 class NumberFieldParameters(StreamBenchParameters):
     field: Annotated[int, Field(ge=0, le=16)] = Field(
-        default=1, description="which of the 17 fields of a packet record; 1: IPv4 packets"
+        default=1, description="field to use, one of the 17 of a packet record; 1 = IPv4 packets"
     )

@@ -1,7 +1,7 @@
-"""StreamBench's programs and a sink: what each computes, and the right answers, in PySpark batch.
+"""StreamBench's programs and a sink: what each computes, and the correct answers in PySpark batch.
 
-Written from the definitions (docs/reference/workloads.md) alone: an engine's program and the answer that it is checked
-against share nothing.
+Written only from the definitions (docs/reference/workloads.md): an engine's program and the answer it is checked
+against share no code.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ if TYPE_CHECKING:
     from streamgauge.workloads.streambench.data import SeedRecords
 
 HASH_FACTOR = 2_654_435_761
-"""Knuth's: about 2^32 divided by the golden ratio."""
+"""Knuth's multiplier: about 2^32 divided by the golden ratio."""
 MEAN_TOLERANCE = 1e-9
-"""Relative, as for all floating-point values of results."""
+"""Relative tolerance, as for all floating-point results."""
 
 
 class StreamBenchWorkload(Workload):
-    """What all programs have in common: one stream of records, numbered by their keys."""
+    """Base of all programs: one stream of records, numbered by their keys."""
 
     codec: ClassVar[Codec] = Codec(n_seq=MessageKey())
     inputs: ClassVar[tuple[InputStream, ...]] = (InputStream(STREAM),)
@@ -74,7 +74,7 @@ class PerRecord(StreamBenchWorkload, ReferenceWorkload):
         from pyspark.sql import functions as f
 
         n_seq = self.codec.n_seq.column()
-        # 7.0 and 07 are the same number, but not the same key.
+        # 7.0 and 07 are equal as numbers, but not as keys.
         unchanged = f.when(n_seq.cast("string") == f.col("key"), n_seq)
         return output.withColumns({"n_seq": unchanged, "result": f.col("value")})
 
@@ -88,7 +88,7 @@ class Identity(PerRecord):
 
 
 class Sample(PerRecord):
-    """Keep a share of the records, chosen by a hash of the sequence number, so that the choice can be checked."""
+    """Keep a share of the records, chosen by a hash of the sequence number so that the choice can be checked."""
 
     name: ClassVar[str] = "streambench/sample"
     title: ClassVar[str] = "sample: keep a share of the records"
@@ -123,7 +123,7 @@ class Grep(PerRecord):
     parameters: ClassVar[type[BaseModel]] = GrepParameters
 
     def dataset(self, parameters: Mapping[str, Any], seed: int, load: LoadPlan) -> SeedRecords:
-        """Also raises UsageError where no record contains the pattern: no result could be checked."""
+        """Also raises UsageError if no record contains the pattern: no result could be checked."""
         records = super().dataset(parameters, seed, load)
         pattern = parameters["pattern"].encode()
         if not any(pattern in value for value in records.values):
@@ -131,7 +131,7 @@ class Grep(PerRecord):
                 "no record contains the pattern",
                 where=parameters["seed_file"] or f"data set {records.name}, seed {seed}",
                 got=repr(parameters["pattern"]),
-                expected="a text that occurs in at least one record; upper and lower case differ",
+                expected="text that occurs in at least one record (case-sensitive)",
                 hint="--set pattern=TEXT",
             )
         return records
@@ -143,13 +143,13 @@ class Grep(PerRecord):
 
 
 class Running(StreamBenchWorkload, RunningWorkload):
-    """Totals over all records so far. Its result is a JSON object, with the total's name as its key."""
+    """Totals over all records so far. A result is a JSON object, keyed by the total's name."""
 
     kind: ClassVar[ResultKind] = ResultKind.RUNNING
 
 
 class Wordcount(Running):
-    """How often each word of a field has occurred so far."""
+    """The number of occurrences of each word of a field so far."""
 
     name: ClassVar[str] = "streambench/wordcount"
     title: ClassVar[str] = "wordcount: occurrences of each word so far"
@@ -157,7 +157,7 @@ class Wordcount(Running):
     parameters: ClassVar[type[BaseModel]] = TextFieldParameters
 
     def dataset(self, parameters: Mapping[str, Any], seed: int, load: LoadPlan) -> SeedRecords:
-        """Also raises UsageError where the field has no word in any record: no result could be checked."""
+        """Also raises UsageError if the field has no words in any record: no result could be checked."""
         records, field = super().dataset(parameters, seed, load), parameters["field"]
         separator = SEARCHLOG_SEPARATOR.encode()
         if not any(value.split(separator)[field].strip(b" ") for value in records.values):
@@ -166,7 +166,7 @@ class Wordcount(Running):
                 where=parameters["seed_file"],
                 got="no word in any record",
                 expected="words separated by spaces in at least one record",
-                hint="--set field=N, for another one of the fields 0 to 4",
+                hint="choose another field from 0 to 4: --set field=N",
             )
         return records
 
@@ -185,13 +185,13 @@ class Wordcount(Running):
 
 
 class Total(Running):
-    """One total over all records, whose key is the same in every result."""
+    """One total over all records, with the same key in every result."""
 
     key: ClassVar[tuple[str, ...]] = ("aggregate",)
     aggregate: ClassVar[str]
     """The key."""
     fields: ClassVar[str]
-    """Of the JSON object."""
+    """Fields of the JSON object."""
 
     def decode(self, output: DataFrame, parameters: Mapping[str, Any]) -> DataFrame:
         from pyspark.sql import functions as f
@@ -203,10 +203,10 @@ class Total(Running):
 
 
 class Distinctcount(Total):
-    """How many different values a field has had so far. A record contributes that is the first with its value."""
+    """The number of distinct values of a field so far. Only the first record with a value contributes."""
 
     name: ClassVar[str] = "streambench/distinctcount"
-    title: ClassVar[str] = "distinctcount: number of different values of a field so far"
+    title: ClassVar[str] = "distinctcount: number of distinct values of a field so far"
     parameters: ClassVar[type[BaseModel]] = DistinctFieldParameters
     aggregate: ClassVar[str] = "distinct"
     fields: ClassVar[str] = "n bigint"
@@ -231,7 +231,7 @@ class Statistics(Total):
     fields: ClassVar[str] = "n bigint, min bigint, max bigint, sum bigint, mean double"
 
     def dataset(self, parameters: Mapping[str, Any], seed: int, load: LoadPlan) -> SeedRecords:
-        """Also raises UsageError for a field with fractions, and for a sum that could exceed 64 bits."""
+        """Also raises UsageError for a field that is not an integer, and for a sum that could exceed 64 bits."""
         from streamgauge.workloads.streambench.data import Packets
 
         records = Packets(seed, parameters["seed_file"])
@@ -250,10 +250,10 @@ class Statistics(Total):
         return {"min": f.min("number"), "max": f.max("number"), "sum": f.sum("number"), "mean": f.avg("number")}
 
     def possible(self, parameters: Mapping[str, Any]) -> Column:
-        """Of some ``n`` numbers, one is the minimum and one the maximum, and the others lie between them."""
+        """Among ``n`` numbers, one is the minimum, one the maximum, and the others lie between them."""
         from pyspark.sql import functions as f
 
-        # Products of what an engine wrote may have twice as many digits as a bigint.
+        # Products of an engine's values may have twice as many digits as a bigint.
         n, low, high, total = (f.col(name).cast("decimal(19,0)") for name in ("n", "min", "max", "sum"))
         mean = f.col("sum").cast("double") / f.col("n")
         bounds = (

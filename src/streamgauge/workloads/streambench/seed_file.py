@@ -1,4 +1,4 @@
-"""A seed file of the user's: one record per line, checked as a whole before any record is sent."""
+"""A user's seed file: one record per line, validated completely before any record is sent."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from streamgauge.errors import UsageError
 
 FILE_BYTES_MAX = 64 * 2**20
-"""Every load worker holds all records of the file in memory."""
+"""Every load worker keeps all records of the file in memory."""
 LINE_BYTES_MAX = 10_000
 
 _CONTROL = re.compile(rb"[\x00-\x08\x0b-\x1f\x7f]")
@@ -52,7 +52,7 @@ def place(path: str, line: int) -> str:
 
 
 def shown(text: bytes) -> str:
-    """The text as it is quoted in a message."""
+    """The text as quoted in a message."""
     decoded = text.decode()
     return repr(decoded if len(decoded) <= _SHOWN else decoded[:_SHOWN] + "…")
 

@@ -1,3 +1,3 @@
-"""Road traffic: flow and speed messages of every lane, and what the studies of it compute, stage by stage."""
+"""Road traffic: flow and speed messages of every lane, processed stage by stage."""
 
 STREAMS = ("flow", "speed")

@@ -1,12 +1,12 @@
 """Road traffic: a flow and a speed message for every lane of every measurement point, once a round.
 
-A record is a pure function of the seed and its sequence number. One round visits all lanes once, the lanes
-of one point next to each other, flow and speed of one lane right after each other::
+A record is a pure function of the seed and its sequence number. A round visits all lanes once, with the lanes of a
+point next to each other, and the speed message of a lane right after its flow message::
 
     n_seq = round × 2L + 2 × lane entry + (0 for flow, 1 for speed)        L = lanes of all points
 
-Every round has its own timestamp, a minute after the one before, so that (timestamp, id, lane) occurs once in
-each stream of a run. That is how keys follow the data set; with another spread (keys.py) lanes come by chance.
+Every round has its own timestamp, a minute after the previous one, so that (timestamp, id, lane) occurs once in each
+stream of a run. With another distribution of keys (keys.py), lanes are random.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from streamgauge.workloads.chance import mix
 from streamgauge.workloads.keys import spread
 from streamgauge.workloads.traffic import STREAMS
 
-FIRST_TIMESTAMP = datetime(2026, 1, 1)  # noqa: DTZ001 - a field of the data, of no time zone
+FIRST_TIMESTAMP = datetime(2026, 1, 1)  # noqa: DTZ001 - a data field without a time zone
 MAX_RECORDS = 10**10
 """Sequence numbers have a fixed width of ten digits."""
 
-# 1 to 4 lanes a point, 1.585 on average: as in the study, a point has 3.17 messages a round.
+# 1 to 4 lanes per point, 1.585 on average: as in the study, a point has 3.17 messages per round.
 _LANES_CUMULATED = np.array([0.62, 0.84, 0.955])
 _MAX_ROUNDS = (datetime(9999, 12, 31) - FIRST_TIMESTAMP) // timedelta(minutes=1)  # noqa: DTZ001 - as above
 
@@ -45,7 +45,7 @@ _LAYOUT = (
 
 
 def _field(name: str) -> slice:
-    """The run of # behind a name of the layout."""
+    """The run of # after a name in the layout."""
     start = _LAYOUT.index("#", _LAYOUT.index(f'"{name}"'))
     end = start
     while _LAYOUT[end] == "#":
@@ -87,7 +87,7 @@ class Traffic(Dataset):
 
     def __init__(self, seed: int, points: int, keys: str = "dataset") -> None:
         if points < 1:
-            raise UsageError("a traffic data set needs a measurement point", got=points, expected="at least 1")
+            raise UsageError("a traffic data set needs measurement points", got=points, expected="at least 1")
         self.points = points
         self._seed = mix(np.array([seed % 2**64], np.uint64))[0]
         self._lanes_by_point = _lanes_of_points(self._seed, points)
@@ -98,13 +98,13 @@ class Traffic(Dataset):
 
     @classmethod
     def for_rate(cls, seed: int, rate_per_s: int, keys: str = "dataset") -> Traffic:
-        """As many points as make one round take about a second."""
+        """With as many points as one round visits in about a second."""
         mixed = mix(np.array([seed % 2**64], np.uint64))[0]
         lanes_so_far = np.cumsum(_lanes_of_points(mixed, max(1, rate_per_s // 2)))
         return cls(seed, 1 + int(np.argmin(np.abs(2 * lanes_so_far - rate_per_s))), keys)
 
     def build(self, first: int, count: int) -> dict[str, Records]:
-        """See Dataset.build. Raises UsageError beyond the last record that the fields have room for."""
+        """See Dataset.build. Raises UsageError beyond the last record that fits into the fields."""
         end = first + count
         if end > self._records:
             raise UsageError("the traffic data set has no more records", got=end, expected=f"at most {self._records}")
@@ -137,10 +137,10 @@ class Traffic(Dataset):
         return rows, keys
 
     def _at_random(self, numbers: _U64) -> tuple[_U8, list[bytes]]:
-        """Lanes by chance, the same one for a flow message and the speed message behind it.
+        """Random lanes, the same one for a flow message and the speed message after it.
 
-        Each pair has a timestamp of its own, a second after the one before: a lane may come twice in a row, and
-        (timestamp, id, lane) must not.
+        Each pair has its own timestamp, a second after the previous one: a lane may repeat, but (timestamp, id, lane)
+        must not.
         """
         assert self._choose is not None
         pair = numbers // np.uint64(2)
@@ -153,7 +153,7 @@ class Traffic(Dataset):
         return rows, [static_keys[entry] for entry in entries.tolist()]
 
     def _pieces(self, n_seq: range) -> Iterator[tuple[int, int, int, int]]:
-        """Runs of rows inside one round: first row, row behind the last, round, lane entry of the first."""
+        """Runs of rows within one round: first row, row after the last, round, lane entry of the first."""
         row = 0
         while row < len(n_seq):
             round_, entry = divmod(n_seq[row] // 2, self.lanes)
@@ -163,9 +163,9 @@ class Traffic(Dataset):
 
     @cached_property
     def _static(self) -> tuple[list[bytes], _U8]:
-        """Of each lane entry the key, and the message with all that does not change from round to round.
+        """The key of each lane entry, and its message with everything that stays the same in every round.
 
-        Built with the first records: a plan needs none, and at millions of lanes it takes seconds.
+        Built with the first records: a plan does not need it, and with millions of lanes it takes seconds.
         """
         lanes = self._lanes_by_point
         point = np.repeat(np.arange(self.points), lanes)
@@ -201,7 +201,7 @@ def _write_digits(rows: _U8, field: slice, numbers: npt.NDArray[np.int64]) -> No
 
 
 def _write_n_seq(rows: _U8, n_seq: range, numbers: _U64) -> None:
-    """Right-aligned in ten columns. The upper six change only once in 10,000, so they are written by runs."""
+    """Right-aligned in ten columns. The upper six change only once in 10,000, so they are written in runs."""
     low = numbers % np.uint64(10_000)
     row = 0
     while row < len(n_seq):

@@ -1,4 +1,4 @@
-"""What can be set of the workloads on road traffic."""
+"""Parameters of the road traffic workloads."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ HOUR_MS = 3_600_000
 
 class TrafficParameters(Parameters):
     keys: Literal["dataset", "uniform", "normal", "zipf", "one"] = Field(
-        default="dataset", description="how records are spread over the keys"
+        default="dataset", description="distribution of records over the keys"
     )
 
 
 class StatefulParameters(TrafficParameters):
     out_of_order_ms: Annotated[int, Field(ge=0, le=HOUR_MS)] = Field(
-        description="how late a record may be against event time"
+        description="maximum out-of-orderness of records, ms"
     )
     join_bound_ms: Annotated[int, Field(ge=0, le=HOUR_MS)] = Field(
-        default=1000, description="flow and speed of one lane belong together when appended at most so far apart"
+        default=1000, description="maximum time between the flow and speed message of a joined pair, ms"
     )
 
 
 class SlidingParameters(StatefulParameters):
     lookbacks_s: Annotated[list[Annotated[int, Field(ge=1, le=60)]], Field(min_length=1, max_length=4)] = Field(
-        description="the seconds before it that a second is compared with"
+        description="distances to the earlier seconds that each second is compared with, s"
     )

@@ -1,7 +1,7 @@
-"""Road traffic, stage by stage: what the studies of it compute, and the right answers, in PySpark batch.
+"""Road traffic, stage by stage: what the studies compute, and the correct answers in PySpark batch.
 
-Written from the definitions (docs/reference/workloads.md) alone: an engine's query and the answer that it is checked
-against share nothing.
+Written only from the definitions (docs/reference/workloads.md): an engine's query and the answer it is checked against
+share no code.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ MESSAGE: Fields = (
     ("lat_e6", "int"),
     ("lon_e6", "int"),
 )
-"""In their order; a message has one of flow and speed."""
+"""In order; a message has either flow or speed."""
 
 LANE = ("timestamp", "id", "lane")
-"""What a flow and a speed message have in common; a data set issues it once in each stream of a run."""
+"""The join key of flow and speed messages; it occurs once in each stream of a run."""
 
 
 class TrafficWorkload(ReferenceWorkload):
-    """What all stages have in common: the data, and where a message carries its number."""
+    """Base of all stages: the data, and the codec of a message."""
 
     codec: ClassVar[Codec] = Codec(n_seq=JsonField("n_seq"))
     inputs: ClassVar[tuple[InputStream, ...]] = tuple(InputStream(name, 1 / len(STREAMS)) for name in STREAMS)
@@ -58,8 +58,8 @@ class TrafficWorkload(ReferenceWorkload):
     def dataset(self, parameters: Mapping[str, Any], seed: int, load: LoadPlan) -> Traffic:
         from streamgauge.workloads.traffic.data import Traffic
 
-        # A burst comes from more points, not from the same ones again and again: a result then needs as many records
-        # in a burst as between two (3.17 of them in the paper).
+        # A burst comes from more points instead of repeating the same ones, so that a result has the same number of
+        # inputs within a burst as between bursts (3.17 in the paper).
         return Traffic.for_rate(seed, load.busiest_per_s, parameters["keys"])
 
 
@@ -83,7 +83,7 @@ class Ingest(TrafficWorkload):
 
 
 class Parse(TrafficWorkload):
-    """Parse every message and publish its fields; a field that a message lacks is missing or null."""
+    """Parse every message and publish its fields; an absent field is missing or null."""
 
     name: ClassVar[str] = "traffic/parse"
     title: ClassVar[str] = "parse: parse every message, publish its fields"
@@ -93,7 +93,7 @@ class Parse(TrafficWorkload):
     def reference(self, inputs: Mapping[str, DataFrame], parameters: Mapping[str, Any]) -> DataFrame:
         from pyspark.sql import functions as f
 
-        # Canonical but for the spaces with which the data set pads its numbers.
+        # Canonical except for the spaces with which the data set pads its numbers.
         message = f.regexp_replace(f.col("value").cast("string"), '": ++', '":')
         return all_inputs(inputs).select("n_seq", message.alias("message"), *one_input())
 
@@ -102,7 +102,7 @@ class Parse(TrafficWorkload):
 
 
 class Stateful(TrafficWorkload):
-    """A stage whose results need several messages. Its result is a JSON object."""
+    """A stage whose results need several messages. A result is a JSON object."""
 
     kind: ClassVar[ResultKind] = ResultKind.FINAL_PER_KEY
     parameters: ClassVar[type[BaseModel]] = StatefulParameters
@@ -115,11 +115,11 @@ class Stateful(TrafficWorkload):
 
     @abstractmethod
     def fields(self, parameters: Mapping[str, Any]) -> Fields:
-        """Of a result."""
+        """The fields of a result."""
 
 
 class Join(Stateful):
-    """Flow and speed of one lane in one record, where the two were appended at most the join bound apart."""
+    """Flow and speed of one lane in one record, if appended at most the join bound apart."""
 
     name: ClassVar[str] = "traffic/join"
     title: ClassVar[str] = "join: flow and speed of each lane in one record"
@@ -158,15 +158,15 @@ class Windowed(Stateful):
     key: ClassVar[tuple[str, ...]] = ("id", "window_end_ms")
 
     def settles_s(self, parameters: Mapping[str, Any]) -> float:
-        """The second must be over, and no speed message may still find a flow message of it."""
+        """The second must be over, and no speed message may still match one of its flow messages."""
         return super().settles_s(parameters) + (WINDOW_MS + float(parameters["join_bound_ms"])) / 1000
 
 
 class Tumbling(Windowed):
-    """The cars of all lanes together, and their mean speed."""
+    """The number of cars on all lanes, and their mean speed."""
 
     name: ClassVar[str] = "traffic/tumbling"
-    title: ClassVar[str] = "tumbling: cars and mean speed of each point and second"
+    title: ClassVar[str] = "tumbling: cars and mean speed per point and second"
 
     def fields(self, parameters: Mapping[str, Any]) -> Fields:
         return (
@@ -196,10 +196,10 @@ class Tumbling(Windowed):
 
 
 class Sliding(Windowed):
-    """How the flow and speed of a point changed, relative to those of the seconds ``lookbacks_s`` before."""
+    """The relative change of flow and speed of a point against the seconds ``lookbacks_s`` before."""
 
     name: ClassVar[str] = "traffic/sliding"
-    title: ClassVar[str] = "sliding: change of flow and speed of each point against some seconds before"
+    title: ClassVar[str] = "sliding: change of flow and speed per point against earlier seconds"
     parameters: ClassVar[type[BaseModel]] = SlidingParameters
 
     def fields(self, parameters: Mapping[str, Any]) -> Fields:
@@ -213,7 +213,7 @@ class Sliding(Windowed):
         from pyspark.sql import functions as f
 
         lookbacks_s = parameters["lookbacks_s"]
-        # All seconds of a point in one place, so that neither counting them nor looking back moves them again.
+        # All seconds of a point in one partition, so that counting and looking back need no further shuffle.
         seconds = _seconds(_joined(inputs, parameters).repartition("id"))
         of_point = Window.partitionBy("id").orderBy("window_end_ms")
         stamps = ("appended_min_ms", "appended_max_ms", "appended_sum_ms", "intended_max_ns", "partitions")
@@ -222,7 +222,7 @@ class Sliding(Windowed):
         looked_back = seconds.select(
             "*",
             *(
-                # A frame of one value: the row of exactly that second, or none.
+                # A frame of one value: the row of exactly that second, if any.
                 f.first(second).over(of_point.rangeBetween(-k * WINDOW_MS, -k * WINDOW_MS)).alias(name)
                 for k, name in before.items()
             ),
@@ -248,13 +248,13 @@ class Sliding(Windowed):
             f.greatest(*over_all("appended_max_ms")).alias("appended_max_ms"),
             (total("appended_sum_ms") / (2 * total("n"))).alias("appended_mean_ms"),
             f.greatest(*over_all("intended_max_ns")).alias("intended_max_ns"),
-            # All messages of a point have its key, so the seconds before lie in the same partitions.
+            # All messages of a point have its key, so earlier seconds are in the same partitions.
             "partitions",
         )
 
 
 def _joined(inputs: Mapping[str, DataFrame], parameters: Mapping[str, Any]) -> DataFrame:
-    """The joined records, with their event time and with what is known of the two messages behind each."""
+    """The joined records, with their event time and the stamps of their two messages."""
     from pyspark.sql import functions as f
 
     flow = _fields_of(inputs["flow"], (*LANE, "lanes", "flow"))
@@ -285,13 +285,13 @@ def _joined(inputs: Mapping[str, DataFrame], parameters: Mapping[str, Any]) -> D
 
 
 def _seconds(joined: DataFrame) -> DataFrame:
-    """The joined records of each point and second of event time, summed up."""
+    """The sums of the joined records of each point and second of event time."""
     from pyspark.sql import functions as f
 
     window_end_ms = f.expr(f"(event_ms div {WINDOW_MS} + 1) * {WINDOW_MS}").alias("window_end_ms")
     return joined.groupBy("id", window_end_ms).agg(
         f.sum("flow").alias("flow"),
-        # Both whole numbers, so that nothing depends on the order in which Spark adds.
+        # Integers, so that the result does not depend on the order of summation.
         (f.sum("speed") / f.count("*")).alias("speed"),
         f.count("*").alias("n"),
         f.min("appended_min_ms").alias("appended_min_ms"),
@@ -303,7 +303,7 @@ def _seconds(joined: DataFrame) -> DataFrame:
 
 
 def _fields_of(messages: DataFrame, names: tuple[str, ...]) -> DataFrame:
-    """These fields of each message, beside its stamps."""
+    """These fields of each message, with its stamps."""
     from pyspark.sql import functions as f
 
     kinds = dict(MESSAGE)
@@ -313,9 +313,9 @@ def _fields_of(messages: DataFrame, names: tuple[str, ...]) -> DataFrame:
 
 
 def _canonical() -> Column:
-    """The message in ``value`` as text that is equal where all fields are: compact, in the order of ``MESSAGE``.
+    """The message in ``value`` in a canonical form: compact, with the fields in the order of ``MESSAGE``.
 
-    A text of that form is taken as it is: a regular expression takes a third of the time of parsing.
+    Text that already has this form is used unchanged: a regular expression takes a third of the time of parsing.
     """
     from pyspark.sql import functions as f
 
@@ -324,9 +324,9 @@ def _canonical() -> Column:
 
 
 def _compact_message() -> str:
-    """A regular expression for a compact message none of whose values could be written in another way.
+    """A regular expression for compact messages whose values have only one spelling.
 
-    So nothing in a string is escaped, and numbers are short enough for their type.
+    So strings contain no escapes, and numbers are short enough for their type.
     """
     values = {
         "string": r'"[^"\\\x00-\x1f]*+"',
@@ -341,7 +341,7 @@ def _compact_message() -> str:
 
 
 def _decoded(output: DataFrame, fields: Fields) -> DataFrame:
-    """Adds the fields of each result; what is missing or no JSON of that kind is null."""
+    """Adds the fields of each result; missing or invalid ones are null."""
     from pyspark.sql import functions as f
 
     result = f.from_json("value", _ddl(fields)).alias("result")
@@ -349,5 +349,5 @@ def _decoded(output: DataFrame, fields: Fields) -> DataFrame:
 
 
 def _ddl(fields: Fields) -> str:
-    """The fields as a schema that ``from_json`` takes."""
+    """The fields as a schema for ``from_json``."""
     return ", ".join(f"`{name}` {kind}" for name, kind in fields)

@@ -1,11 +1,11 @@
-"""Clicks in windows of event time, by Spark's own operators."""
+"""Clicks in event-time windows, with Spark's operators."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from streamgauge.engines.programs import one_implementation
+from streamgauge.engines.programs import built_in_only_limit
 from streamgauge.engines.spark.sources import read
 from streamgauge.model import Limit
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 WINDOWED = frozenset({"clicks/windowed"})
 
 LIMITS = (
-    one_implementation(WINDOWED, customised=()),
+    built_in_only_limit(WINDOWED, customised=()),
     Limit(
         WINDOWED,
         {"realtime": True},
@@ -26,7 +26,7 @@ LIMITS = (
 
 
 def windowed(spark: SparkSession, job: Mapping[str, Any]) -> DataFrame:
-    """The clicks of each page and second. The watermark drops what comes too late."""
+    """The clicks of each page and second. Records behind the watermark are dropped."""
     from pyspark.sql import functions as f
 
     fields = f.split(f.col("value").cast("string"), "\t")

@@ -1,11 +1,11 @@
-"""StreamBench's programs: each gives key and value of every result."""
+"""StreamBench's programs: each returns key and value of every result."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from streamgauge.engines.programs import nothing_to_customise, one_implementation
+from streamgauge.engines.programs import built_in_only_limit, stateless_limit
 from streamgauge.engines.spark.sources import read
 from streamgauge.model import Limit
 
@@ -16,8 +16,8 @@ RUNNING = frozenset({"streambench/wordcount", "streambench/distinctcount", "stre
 STATELESS = frozenset(f"streambench/{name}" for name in ("identity", "sample", "projection", "grep", "sink"))
 
 LIMITS = (
-    nothing_to_customise(STATELESS),
-    one_implementation(RUNNING, customised=()),
+    stateless_limit(STATELESS),
+    built_in_only_limit(RUNNING, customised=()),
     Limit(
         RUNNING,
         {"output_mode": "append"},
@@ -40,7 +40,7 @@ LIMITS = (
 
 SEARCHLOG = "\t"
 PACKETS = " "
-"""What separates the fields of a record, by data set."""
+"""Field separators of the two data sets."""
 
 
 def identity(spark: SparkSession, job: Mapping[str, Any]) -> DataFrame:
@@ -49,7 +49,7 @@ def identity(spark: SparkSession, job: Mapping[str, Any]) -> DataFrame:
 
 
 def sample(spark: SparkSession, job: Mapping[str, Any]) -> DataFrame:
-    """Publish some of the records, chosen by a hash of their sequence number."""
+    """Publish a sample of the records, chosen by a hash of the sequence number."""
     from pyspark.sql import functions as f
 
     n_seq = f.col("key").cast("string").cast("bigint")
@@ -72,7 +72,7 @@ def grep(spark: SparkSession, job: Mapping[str, Any]) -> DataFrame:
 
 
 def wordcount(spark: SparkSession, job: Mapping[str, Any]) -> DataFrame:
-    """How often each word has come so far."""
+    """The number of occurrences of each word so far."""
     from pyspark.sql import functions as f
 
     words = read(spark, job).select(f.explode(f.split(_field(job, SEARCHLOG), " ")).alias("word")).where("word != ''")
@@ -81,17 +81,17 @@ def wordcount(spark: SparkSession, job: Mapping[str, Any]) -> DataFrame:
 
 
 def distinctcount(spark: SparkSession, job: Mapping[str, Any]) -> DataFrame:
-    """How many different values a field has had so far."""
+    """The number of distinct values of a field so far."""
     from pyspark.sql import functions as f
 
     values = read(spark, job).select(_field(job, SEARCHLOG).alias("found")).dropDuplicates(["found"])
-    # In update mode, an aggregation without a key would publish its result again for a batch that adds nothing to it.
+    # In update mode, an aggregation without a key would publish its result again for a batch that adds nothing.
     counts = values.groupBy(f.lit("distinct").alias("key")).agg(f.count("*").alias("n"))
     return counts.select("key", f.to_json(f.struct("n")).alias("value"))
 
 
 def statistics(spark: SparkSession, job: Mapping[str, Any]) -> DataFrame:
-    """Number, least, greatest, sum and mean of a numeric field so far."""
+    """Count, minimum, maximum, sum and mean of a numeric field so far."""
     from pyspark.sql import functions as f
 
     values = read(spark, job).select(_field(job, PACKETS).cast("bigint").alias("found"))

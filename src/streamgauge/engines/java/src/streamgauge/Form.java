@@ -4,7 +4,7 @@ import java.io.DataInput;
 import java.io.DataOutput;
 import java.io.IOException;
 
-/** The compact form in which an engine moves and keeps values of a class, which holds it in a constant {@code FORM}. */
+/** The compact serialised form of a class, which exposes it as the constant {@code FORM}. */
 public record Form<T>(Writer<T> writer, Reader<T> reader, boolean immutable) {
   public interface Writer<T> {
     void write(T value, DataOutput out) throws IOException;
@@ -14,7 +14,7 @@ public record Form<T>(Writer<T> writer, Reader<T> reader, boolean immutable) {
     T read(DataInput in) throws IOException;
   }
 
-  /** That of a class; throws IllegalArgumentException where it has none. */
+  /** The form of a class; throws IllegalArgumentException if it has none. */
   @SuppressWarnings("unchecked")
   public static <T> Form<T> of(Class<T> type) {
     try {

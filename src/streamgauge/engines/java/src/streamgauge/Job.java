@@ -8,7 +8,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/** What the lab asks for: the job file that the protocol describes. */
+/** The job file (see the protocol). */
 public final class Job implements Serializable {
   private static final long serialVersionUID = 1L;
 
@@ -27,17 +27,17 @@ public final class Job implements Serializable {
     return json.required("workload").asText();
   }
 
-  /** A parameter of the workload that is a whole number. */
+  /** An integer parameter of the workload. */
   public long parameter(String name) {
     return parameters(name).asLong();
   }
 
-  /** A parameter of the workload that is a text. */
+  /** A string parameter of the workload. */
   public String textParameter(String name) {
     return parameters(name).asText();
   }
 
-  /** A parameter of the workload that is a list of whole numbers. */
+  /** A parameter of the workload that is a list of integers. */
   public int[] listParameter(String name) {
     return parameters(name).valueStream().mapToInt(JsonNode::asInt).toArray();
   }
@@ -60,7 +60,7 @@ public final class Job implements Serializable {
     return topics("inputs");
   }
 
-  /** The topics of all output streams; there may be none. */
+  /** The topics of all output streams, possibly none. */
   public List<String> outputs() {
     return topics("outputs");
   }
@@ -87,22 +87,22 @@ public final class Job implements Serializable {
     return Path.of(json.required("checkpoint_dir").asText());
   }
 
-  /** An option that is a text. */
+  /** A string option. */
   public String text(String option) {
     return option(option).asText();
   }
 
-  /** An option that is a whole number. */
+  /** An integer option. */
   public long number(String option) {
     return option(option).asLong();
   }
 
-  /** An option that is yes or no. */
+  /** A boolean option. */
   public boolean flag(String option) {
     return option(option).asBoolean();
   }
 
-  /** An option that holds settings of the engine by their own names. */
+  /** An option that holds engine settings by their own names. */
   public Map<String, String> settings(String option) {
     Map<String, String> settings = new LinkedHashMap<>();
     option(option).properties().forEach(setting -> settings.put(setting.getKey(), setting.getValue().asText()));

@@ -11,7 +11,7 @@ import java.io.UncheckedIOException;
 
 /** JSON objects as bytes. */
 public final class Json {
-  /** Field names of a message come from a fixed set: to intern them would cost a look-up and gain nothing. */
+  /** Field names come from a fixed set: interning them would only cost a lookup. */
   public static final JsonFactory FACTORY =
       new JsonFactoryBuilder().disable(JsonFactory.Feature.INTERN_FIELD_NAMES).build();
 

@@ -1,6 +1,6 @@
 package streamgauge;
 
-/** Finds an engine's program for a workload by its name, so that no list of them is kept. */
+/** Finds an engine's program for a workload by name, so that no list must be maintained. */
 public final class Programs {
   private Programs() {}
 
@@ -8,7 +8,7 @@ public final class Programs {
    * The program for the job's workload. {@code traffic/join} is computed by the class {@code traffic.Join} below the
    * package of {@code type}, and by {@code traffic.CustomisedJoin} with {@code implementation=customised}.
    *
-   * <p>Throws IllegalArgumentException where there is no such class.
+   * <p>Throws IllegalArgumentException if there is no such class.
    */
   public static <T> T find(Job job, Class<T> type) {
     String[] parts = job.workload().replace("-", "").split("/", 2);

@@ -6,7 +6,7 @@ import java.io.UncheckedIOException;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
-/** The program's side of the protocol: one JSON object a line on standard output. */
+/** The program's side of the protocol: one JSON object per line on standard output. */
 public final class Protocol {
   private static final PrintStream OUT = System.out;
 

@@ -4,16 +4,16 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 
-/** Delimited text as the bytes that came. Every separator is one ASCII character, which UTF-8 uses for nothing else. */
+/** Delimited UTF-8 text as raw bytes. Separators are ASCII characters, which never occur inside a multi-byte one. */
 public final class Text {
   private static final byte[] EMPTY = {};
 
-  /** With as many, no number is too large for 64 bits. */
+  /** Any number with this many digits fits into 64 bits. */
   private static final int MOST_DIGITS = 18;
 
   private Text() {}
 
-  /** The n-th field, counted from 0; an empty one where the record has fewer. */
+  /** The n-th field, counted from 0; empty if the record has fewer. */
   public static byte[] field(byte[] record, char separator, int index) {
     int from = 0;
     for (int skipped = 0; skipped < index; skipped++) {
@@ -25,7 +25,7 @@ public final class Text {
     return Arrays.copyOfRange(record, from, end(record, separator, from));
   }
 
-  /** What stands between the separators, without what is empty. */
+  /** The non-empty parts between separators. */
   public static List<byte[]> words(byte[] text, char separator) {
     List<byte[]> words = new ArrayList<>();
     for (int from = 0; from < text.length;) {
@@ -55,7 +55,7 @@ public final class Text {
     return false;
   }
 
-  /** A whole number in decimal digits; throws NumberFormatException. */
+  /** A decimal integer; throws NumberFormatException. */
   public static long number(byte[] text) {
     boolean negative = text.length > 0 && text[0] == '-';
     int digits = text.length - (negative ? 1 : 0);

@@ -1,11 +1,11 @@
-"""Road traffic: each stage gives key and value of every result."""
+"""Road traffic: each stage returns key and value of every result."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from streamgauge.engines.programs import nothing_to_customise
+from streamgauge.engines.programs import stateless_limit
 from streamgauge.engines.spark.sources import read
 from streamgauge.engines.spark.workloads.traffic import built_in
 from streamgauge.model import Limit
@@ -13,8 +13,8 @@ from streamgauge.model import Limit
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-# Both kinds of message, in the order of their fields; a message carries one of flow and speed. Written down here and in
-# the reference: a query and the answer that it is checked against share nothing.
+# Both kinds of message, in the order of their fields; a message has either flow or speed. Defined here and in the
+# reference: a query and the answer it is checked against share no code.
 MESSAGE = (
     "n_seq bigint, id string, lane string, lanes int, timestamp string, flow int, speed int, "
     "period int, accuracy int, lat_e6 int, lon_e6 int"
@@ -23,7 +23,7 @@ MESSAGE = (
 STATEFUL = frozenset({"traffic/join", "traffic/tumbling", "traffic/sliding"})
 
 LIMITS = (
-    nothing_to_customise({"traffic/ingest", "traffic/parse"}),
+    stateless_limit({"traffic/ingest", "traffic/parse"}),
     Limit(
         frozenset({"traffic/join", "traffic/tumbling"}),
         {"implementation": "built-in", "realtime": True},
@@ -74,12 +74,12 @@ def join(spark: SparkSession, job: Mapping[str, Any]) -> DataFrame:
 
 
 def tumbling(spark: SparkSession, job: Mapping[str, Any]) -> DataFrame:
-    """Of each point and second the sum of the cars and the mean speed."""
+    """The number of cars and the mean speed of each point and second."""
     return _customised(spark, job, ()) if _is_customised(job) else built_in.tumbling(spark, job)
 
 
 def sliding(spark: SparkSession, job: Mapping[str, Any]) -> DataFrame:
-    """Of each point and second the relative change of flow and speed against some seconds before."""
+    """The relative change of flow and speed of each point and second against earlier seconds."""
     lookbacks_s = tuple(job["parameters"]["lookbacks_s"])
     if _is_customised(job):
         return _customised(spark, job, lookbacks_s)
@@ -91,7 +91,7 @@ def _is_customised(job: Mapping[str, Any]) -> bool:
 
 
 def _customised(spark: SparkSession, job: Mapping[str, Any], lookbacks_s: tuple[int, ...] | None) -> DataFrame:
-    # Its module imports pyspark, which reading what Spark runs must not.
+    # The module imports pyspark, which must not happen when programs are listed.
     from streamgauge.engines.spark.workloads.traffic import customised
 
     return customised.query(spark, job, lookbacks_s)

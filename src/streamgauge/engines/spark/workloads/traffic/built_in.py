@@ -1,7 +1,7 @@
-"""The stateful stages by Spark's own operators: watermarks, a stream-stream join, windows.
+"""The stateful stages with Spark's operators: watermarks, a stream-stream join, windows.
 
-Everything runs in the JVM. The operators are chained. In append mode a result is published when the watermark says that
-nothing can be added to it any more; a window over a window has no other mode.
+Everything runs in the JVM. In append mode a result is published when the watermark makes it final; a window over a
+window supports no other mode.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def join(spark: SparkSession, job: Mapping[str, Any]) -> DataFrame:
 
 
 def tumbling(spark: SparkSession, job: Mapping[str, Any]) -> DataFrame:
-    """Of each point and second the sum of the cars and the mean speed."""
+    """The number of cars and the mean speed of each point and second."""
     from pyspark.sql import functions as f
 
     rows = _seconds(spark, job).withColumn("window_end_ms", f.unix_millis("second.end"))
@@ -32,13 +32,13 @@ def tumbling(spark: SparkSession, job: Mapping[str, Any]) -> DataFrame:
 
 
 def sliding(spark: SparkSession, job: Mapping[str, Any], lookbacks_s: tuple[int, ...]) -> DataFrame:
-    """Of each point and second the relative change of flow and speed against some seconds before."""
+    """The relative change of flow and speed of each point and second against earlier seconds."""
     from pyspark.sql import functions as f
 
     length = f"{max(lookbacks_s) + 1} seconds"
     shown = f.window(f.window_time("second"), length, "1 second").alias("shown")
     back_s = f.expr("(unix_millis(shown.end) - unix_millis(second.end)) div 1000").alias("back_s")
-    # Of the seconds in the window only those go on that the last one is compared with.
+    # Keep only the seconds that the last one is compared with.
     needed = (
         _seconds(spark, job)
         .select("id", shown, "second", "flow", "speed", "n")
@@ -83,7 +83,7 @@ def _messages(spark: SparkSession, job: Mapping[str, Any], stream: str, fields: 
 def _seconds(spark: SparkSession, job: Mapping[str, Any]) -> DataFrame:
     from pyspark.sql import functions as f
 
-    # On the flow message's time: the later of the two would carry no watermark.
+    # By the flow message's time: the later of the two would carry no watermark.
     second = f.window("appended", "1 second").alias("second")
     joined = _joined(spark, job)
     sums = joined.groupBy(second, "id").agg(
@@ -99,7 +99,7 @@ def _change(now: Column, before: Column) -> Column:
 
 
 def _published(rows: DataFrame, *fields: str) -> DataFrame:
-    """Fields that are null are left out."""
+    """Null fields are omitted."""
     from pyspark.sql import functions as f
 
     return rows.select(f.col("id").alias("key"), f.to_json(f.struct(*fields)).alias("value"))

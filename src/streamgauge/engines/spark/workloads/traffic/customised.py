@@ -1,6 +1,6 @@
-"""The stateful stages with state of our own: one ``transformWithState`` per query, keyed by measurement point.
+"""The stateful stages as one ``transformWithState`` per query, keyed by measurement point.
 
-What is remembered of a point is one value, so that a batch costs one read and one write of it, whatever the stage.
+The state of a point is a single value, so that a batch costs one read and one write per point.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ FIELDS = "id string, timestamp string, lane string, lanes int, flow int, speed i
 PUBLISHED = "key string, value string"
 
 
-class PointProcessor(StatefulProcessor):  # type: ignore[misc]  # pyspark is not typed for us
-    """Feeds each point's messages to its `Point` and keeps that between batches."""
+class PointProcessor(StatefulProcessor):  # type: ignore[misc]  # pyspark has no types for it
+    """Feeds each point's messages to its `Point` and stores it between batches."""
 
     def __init__(self, stage: Stage) -> None:
         self._stage = stage
@@ -35,28 +35,28 @@ class PointProcessor(StatefulProcessor):  # type: ignore[misc]  # pyspark is not
         self._state = handle.getValueState("point", "point string")
 
     def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:
-        point = self._remembered(key)
+        point = self._stored(key)
         results = [joined for row in rows if (joined := point.take(_message(row)))]
         results += point.settle(timerValues.getCurrentWatermarkInMs())
-        self._remember(point)
+        self._store(point)
         return _published(point, results)
 
     def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Iterator[Row]:
-        point = self._remembered(key)
+        point = self._stored(key)
         point.timer_ms = None
         results = point.settle(timerValues.getCurrentWatermarkInMs())
-        self._remember(point)
+        self._store(point)
         return _published(point, results)
 
     def close(self) -> None:
         pass
 
-    def _remembered(self, key: Any) -> Point:
+    def _stored(self, key: Any) -> Point:
         stored = self._state.get()
         return Point.load(key[0], self._stage, stored and stored[0])
 
-    def _remember(self, point: Point) -> None:
-        """Also sees to it that a timer goes off when the point is next due; one that goes off early does no harm."""
+    def _store(self, point: Point) -> None:
+        """Also sets a timer for when the point is due; one that fires early is harmless."""
         due_ms = point.due_ms()
         if due_ms is not None and (point.timer_ms is None or due_ms < point.timer_ms):
             if point.timer_ms is not None:
@@ -70,7 +70,7 @@ class PointProcessor(StatefulProcessor):  # type: ignore[misc]  # pyspark is not
 
 
 def query(spark: SparkSession, job: Mapping[str, Any], lookbacks_s: tuple[int, ...] | None) -> DataFrame:
-    """The stage that ``lookbacks_s`` stands for, as in `Stage`."""
+    """The stage that ``lookbacks_s`` selects (see `Stage`)."""
     from pyspark.sql import functions as f
 
     parameters = job["parameters"]

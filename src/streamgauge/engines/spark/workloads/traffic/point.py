@@ -1,7 +1,7 @@
-"""What the customised stages remember of one measurement point: plain Python, free of Spark.
+"""The state of one measurement point in the customised stages, in plain Python without Spark.
 
-A second is published when as many joined records are in it as the point has lanes, and once more when nothing can be
-added to it any more, if something was added since.
+A second is published when it has one joined record for each lane of the point, and again when it is final, if records
+were added since.
 """
 
 from __future__ import annotations
@@ -11,19 +11,19 @@ from dataclasses import dataclass, field
 from typing import Any
 
 IDLE_MS = 10_000
-"""How long the state of a point that has gone silent is kept. Others are tidied up when their next messages come."""
+"""How long the state of a silent point is kept. Active points are cleaned up with each message."""
 
 
 @dataclass(frozen=True)
 class Stage:
-    """What is computed of a point. ``lookbacks_s`` is None for the join, empty for the seconds themselves."""
+    """What to compute for a point. ``lookbacks_s`` is None for the join, empty for the tumbling window."""
 
     join_bound_ms: int
     lookbacks_s: tuple[int, ...] | None = None
 
     @property
     def oldest_s(self) -> int:
-        """The furthest second that a result looks back to."""
+        """How many seconds back a result looks at most."""
         return max(self.lookbacks_s or (0,))
 
 
@@ -35,9 +35,9 @@ class Second:
     flow: int = 0
     speeds: int = 0
     published_n: int = 0
-    """``n`` of the result that was published last. Whatever is added to a result adds to its ``n``."""
+    """``n`` of the last published result. Every record added to a result increases its ``n``."""
     settled: bool = False
-    """Nothing can be added to its result any more, and it was published as it is."""
+    """Its result is final and has been published."""
 
     @property
     def speed(self) -> float:
@@ -46,7 +46,7 @@ class Second:
 
 @dataclass(frozen=True)
 class Message:
-    """A flow or a speed message, which lacks the other's value, and when it was appended."""
+    """A flow or a speed message with its append time; the other value is None."""
 
     timestamp: str
     lane: str
@@ -67,11 +67,11 @@ class Point:
     stage: Stage
     lanes: int = 0
     waiting: dict[tuple[str, str], Message] = field(default_factory=dict)
-    """Messages without their other half, by timestamp and lane. A data set issues each pair once."""
+    """Messages whose counterpart has not arrived, by timestamp and lane. A data set contains each pair once."""
     seconds: dict[int, Second] = field(default_factory=dict)
-    """By their end, in milliseconds."""
+    """Keyed by their end in milliseconds."""
     timer_ms: int | None = None
-    """The one timer that is set, if any."""
+    """The timer that is set, if any."""
 
     @classmethod
     def load(cls, id_: str, stage: Stage, text: str | None) -> Point:
@@ -89,7 +89,7 @@ class Point:
         )
 
     def dump(self) -> str:
-        """All of it but what ``load`` is given."""
+        """Everything except the other arguments of ``load``."""
         waiting = [list(vars(message).values()) for message in self.waiting.values()]
         seconds = [[end_ms, *vars(second).values()] for end_ms, second in self.seconds.items()]
         return json.dumps([self.lanes, self.timer_ms, waiting, seconds], separators=(",", ":"))
@@ -99,14 +99,14 @@ class Point:
         return not self.waiting and not self.seconds
 
     def take(self, message: Message) -> Result | None:
-        """Join the message with its other half; the joined record where that is the stage's result."""
+        """Join the message with its counterpart; returns the joined record if that is the stage's result."""
         place = message.timestamp, message.lane
         other = self.waiting.pop(place, None)
         if other is None:
             self.waiting[place] = message
             return None
         flow, speed = (message, other) if message.flow is not None else (other, message)
-        assert flow.flow is not None and speed.speed is not None, "a data set issues each pair once"
+        assert flow.flow is not None and speed.speed is not None, "a data set contains each pair once"
         if abs(flow.appended_ms - speed.appended_ms) > self.stage.join_bound_ms:
             return None
         self.lanes = flow.lanes
@@ -126,7 +126,7 @@ class Point:
         return None
 
     def settle(self, watermark_ms: int) -> list[Result]:
-        """What is to be published now; what nobody needs any more is forgotten."""
+        """The results to publish now. Drops state that is no longer needed."""
         results = []
         for end_ms, second in self.seconds.items():
             if second.settled:
@@ -149,7 +149,7 @@ class Point:
         return results
 
     def due_ms(self) -> int | None:
-        """The watermark at which ``settle`` has something to do though no message has come."""
+        """The watermark at which ``settle`` must be called even if no message arrives."""
         unsettled = [
             self._final_ms(end_ms)
             for end_ms, second in self.seconds.items()
@@ -161,11 +161,11 @@ class Point:
         return None if last_ms is None else self._final_ms(last_ms) + self.stage.oldest_s * 1000 + IDLE_MS
 
     def _final_ms(self, end_ms: int) -> int:
-        """The watermark from which on no record of that second can be joined any more."""
+        """The watermark at which the second that ends at ``end_ms`` is final."""
         return end_ms + self.stage.join_bound_ms
 
     def _needed(self, end_ms: int) -> int:
-        """The joined records behind the result of that second."""
+        """The number of joined records in the result of a second."""
         return sum(second.n for back in (0, *self._lookbacks) if (second := self.seconds.get(end_ms - back * 1000)))
 
     @property

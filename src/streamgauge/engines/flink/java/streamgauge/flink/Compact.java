@@ -10,7 +10,7 @@ import org.apache.flink.core.memory.DataOutputSerializer;
 import org.apache.flink.core.memory.DataOutputView;
 import streamgauge.Form;
 
-/** Serialises by the compact form that the shared classes have. Flink by itself would look into them by reflection. */
+/** Serialises in the compact form of the shared classes. By default Flink would use reflection. */
 public final class Compact<T> extends TypeSerializer<T> {
   private static final long serialVersionUID = 1L;
 
@@ -24,7 +24,7 @@ public final class Compact<T> extends TypeSerializer<T> {
     this.form = Form.of(type);
   }
 
-  /** Java's serialisation brings it to the tasks without its form. */
+  /** Java's serialisation ships it to the tasks without its form. */
   private Object readResolve() {
     return new Compact<>(type);
   }
@@ -103,11 +103,11 @@ public final class Compact<T> extends TypeSerializer<T> {
     return new Snapshot<>(type);
   }
 
-  /** What a checkpoint says of the serialiser: the type. A job never outlives the classes that it was compiled with. */
+  /** What a checkpoint records of the serialiser: its type. A job never outlives the classes it was compiled with. */
   public static final class Snapshot<T> implements TypeSerializerSnapshot<T> {
     private Class<T> type;
 
-    /** For Flink, which then reads the rest. */
+    /** For Flink, which then calls {@link #readSnapshot}. */
     public Snapshot() {}
 
     private Snapshot(Class<T> type) {

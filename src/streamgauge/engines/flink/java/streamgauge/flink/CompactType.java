@@ -4,7 +4,7 @@ import org.apache.flink.api.common.serialization.SerializerConfig;
 import org.apache.flink.api.common.typeinfo.TypeInformation;
 import org.apache.flink.api.common.typeutils.TypeSerializer;
 
-/** A class that Flink moves and keeps in its compact form. */
+/** The type of a class that Flink serialises in its compact form. */
 public final class CompactType<T> extends TypeInformation<T> {
   private static final long serialVersionUID = 1L;
 

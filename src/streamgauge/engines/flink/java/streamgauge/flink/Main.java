@@ -9,7 +9,7 @@ import streamgauge.Job;
 import streamgauge.Programs;
 import streamgauge.Protocol;
 
-/** Builds the job that its last argument, job.json, asks for, and hands it to the cluster that runs this class. */
+/** Builds the job described by job.json, its last argument, and submits it to the cluster that runs this class. */
 public final class Main {
   private Main() {}
 

@@ -5,8 +5,8 @@ import org.apache.flink.streaming.api.datastream.DataStream;
 import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
 import streamgauge.Job;
 
-/** What computes one workload. The class that does is found by the workload's name ({@link streamgauge.Programs}). */
+/** Computes one workload. {@link streamgauge.Programs} finds the class by the workload's name. */
 public interface Program {
-  /** Key and value of every result; of a workload without an output, whatever is to be thrown away. */
+  /** Key and value of every result; for a workload without an output, the records to discard. */
   DataStream<Tuple2<byte[], byte[]>> results(StreamExecutionEnvironment environment, Job job);
 }

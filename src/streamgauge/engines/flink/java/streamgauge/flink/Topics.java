@@ -23,7 +23,7 @@ import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
 import org.apache.flink.util.Collector;
 import streamgauge.Job;
 
-/** How every job reads its inputs and publishes its results. A record is its key and its value, as bytes. */
+/** Reads the inputs and publishes the results of every job. A record is its key and value, as bytes. */
 public final class Topics {
   public static final TypeInformation<Tuple2<byte[], byte[]>> RECORD = new TupleTypeInfo<>(
       PrimitiveArrayTypeInfo.BYTE_PRIMITIVE_ARRAY_TYPE_INFO, PrimitiveArrayTypeInfo.BYTE_PRIMITIVE_ARRAY_TYPE_INFO);
@@ -35,7 +35,7 @@ public final class Topics {
     return environment.fromSource(source(job, job.inputs()), WatermarkStrategy.noWatermarks(), "input", RECORD);
   }
 
-  /** One input. Its event time is its append time, set back; {@code behindMs} lets its watermark wait longer. */
+  /** One input whose event time is its append time minus {@code setBackMs}; {@code behindMs} delays its watermark. */
   public static DataStream<Tuple2<byte[], byte[]>> timed(
       StreamExecutionEnvironment environment, Job job, String input, long setBackMs, long behindMs) {
     return timed(environment, job, input, (record, appendedMs) -> appendedMs - setBackMs, behindMs);
@@ -56,11 +56,11 @@ public final class Topics {
             .withIdleness(Duration.ofMillis(job.number("idle_ms")));
     return environment
         .fromSource(source(job, List.of(job.input(input))), eventTime, input, RECORD)
-        // One without a partition would hold the watermark back until it counts as idle.
+        // A reader without a partition would hold back the watermark until it counts as idle.
         .setParallelism(Math.min(environment.getParallelism(), job.partitions()));
   }
 
-  /** A result whose key is a text. */
+  /** A result with a string key. */
   public static Tuple2<byte[], byte[]> result(String key, byte[] value) {
     return Tuple2.of(key.getBytes(StandardCharsets.UTF_8), value);
   }
@@ -85,7 +85,7 @@ public final class Topics {
         .setTopics(topics)
         .setGroupId(job.group())
         .setStartingOffsets(OffsetsInitializer.earliest())
-        // The topics of a run keep the partitions that they have.
+        // The topics of a run never get more partitions.
         .setProperty("partition.discovery.interval.ms", "-1")
         .setDeserializer(new Reading())
         .build();

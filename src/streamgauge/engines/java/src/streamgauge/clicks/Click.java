@@ -15,7 +15,7 @@ public final class Click {
     return Text.number(Text.field(record, '\t', EVENT_MS));
   }
 
-  /** The clicks of a page in the second that ends there. */
+  /** The number of clicks on a page in the second that ends at {@code windowEndMs}. */
   public static byte[] toJson(byte[] page, long windowEndMs, long n) {
     return Json.object(json -> {
       json.writeFieldName("page");

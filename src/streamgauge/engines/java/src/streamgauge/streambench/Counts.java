@@ -2,11 +2,11 @@ package streamgauge.streambench;
 
 import streamgauge.Json;
 
-/** Counts so far, as they are published. */
+/** Running counts as published. */
 public final class Counts {
   private Counts() {}
 
-  /** Of the occurrences of a word. */
+  /** The occurrences of a word. */
   public static byte[] ofWord(byte[] word, long n) {
     return Json.object(json -> {
       json.writeFieldName("word");
@@ -15,7 +15,7 @@ public final class Counts {
     });
   }
 
-  /** Of distinct values. */
+  /** The number of distinct values. */
   public static byte[] ofDistinct(long n) {
     return Json.object(json -> json.writeNumberField("n", n));
   }

@@ -4,7 +4,7 @@ import java.io.Serializable;
 import streamgauge.Job;
 import streamgauge.Text;
 
-/** Which records a sample holds: those whose sequence number, multiplied by a constant, is small modulo 2^32. */
+/** Selects the records of a sample: those whose sequence number times a constant is small modulo 2^32. */
 public record Sampling(long bound) implements Serializable {
   private static final long FACTOR = 2_654_435_761L;
   private static final long LOW_31_BITS = (1L << 31) - 1;

@@ -6,13 +6,13 @@ import java.io.IOException;
 import streamgauge.Form;
 import streamgauge.Json;
 
-/** What is known of the numbers so far. */
+/** Statistics of the numbers so far. */
 public record Summary(long n, long min, long max, long sum) {
   public static final Form<Summary> FORM = new Form<>(Summary::write, Summary::read, true);
 
   public static final Summary NONE = new Summary(0, Long.MAX_VALUE, Long.MIN_VALUE, 0);
 
-  /** Throws ArithmeticException where the sum needs more than 64 bits. */
+  /** Throws ArithmeticException if the sum exceeds 64 bits. */
   public Summary add(long number) {
     return new Summary(n + 1, Math.min(min, number), Math.max(max, number), Math.addExact(sum, number));
   }

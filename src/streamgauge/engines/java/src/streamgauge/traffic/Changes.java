@@ -6,16 +6,16 @@ import java.util.Arrays;
 import streamgauge.Job;
 import streamgauge.Json;
 
-/** How flow and speed of a measurement point changed against some seconds before. */
+/** The change of flow and speed of a measurement point against earlier seconds. */
 public final class Changes {
   private Changes() {}
 
-  /** The seconds before it that a second is compared with, each once, in ascending order. */
+  /** How many seconds back a second is compared with: distinct values in ascending order. */
   public static int[] lookBacksS(Job job) {
     return Arrays.stream(job.listParameter("lookbacks_s")).sorted().distinct().toArray();
   }
 
-  /** {@code before} holds the sums of the seconds that {@code lookBacksS} names, null where there are none. */
+  /** {@code before} holds the sums for each of {@code lookBacksS}, null if that second has none. */
   public static byte[] toJson(String id, long windowEndMs, int[] lookBacksS, Sums now, Sums[] before) {
     return Json.object(json -> {
       json.writeStringField("id", id);

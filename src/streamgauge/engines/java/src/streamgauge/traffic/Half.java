@@ -5,7 +5,7 @@ import java.io.DataOutput;
 import java.io.IOException;
 import streamgauge.Form;
 
-/** What a join needs of a flow or a speed message, which lacks the other's value, besides the id of its point. */
+/** The fields of a flow or speed message that a join needs, besides the id of its point. */
 public record Half(String timestamp, String lane, int lanes, int flow, int speed, long appendedMs) {
   public static final Form<Half> FORM = new Form<>(Half::write, Half::read, true);
 
@@ -14,7 +14,8 @@ public record Half(String timestamp, String lane, int lanes, int flow, int speed
   }
 
   /**
-   * Of one point: a flow and a speed message of the same round and lane. One that is read again is not its own other.
+   * Whether these are the flow and the speed message of the same round and lane of a point. A message never matches a
+   * replay of itself.
    */
   public boolean belongsTo(Half other) {
     return isFlow() != other.isFlow() && lane.equals(other.lane) && timestamp.equals(other.timestamp);
@@ -24,7 +25,7 @@ public record Half(String timestamp, String lane, int lanes, int flow, int speed
     return flow != Message.ABSENT;
   }
 
-  /** The compact form in which an engine moves and keeps it. */
+  /** Writes the compact form. */
   public void write(DataOutput out) throws IOException {
     out.writeUTF(timestamp);
     out.writeUTF(lane);

@@ -12,7 +12,7 @@ import streamgauge.Form;
 import streamgauge.Json;
 
 /**
- * One traffic message. A field that it lacks is null or {@link #ABSENT}: flow messages have no speed, and the reverse.
+ * One traffic message. A missing field is null or {@link #ABSENT}: flow messages have no speed, and vice versa.
  */
 public record Message(long nSeq, String id, String lane, int lanes, String timestamp, int flow, int speed, int period,
     int accuracy, int latE6, int lonE6) {
@@ -65,7 +65,7 @@ public record Message(long nSeq, String id, String lane, int lanes, String times
     return new Message(nSeq, id, lane, lanes, timestamp, flow, speed, period, accuracy, latE6, lonE6);
   }
 
-  /** All fields that it has. */
+  /** All fields that are present. */
   public byte[] toJson() {
     return Json.object(json -> {
       if (nSeq != ABSENT) {
@@ -96,7 +96,7 @@ public record Message(long nSeq, String id, String lane, int lanes, String times
     }
   }
 
-  /** The compact form in which an engine moves and keeps it; texts must be there. */
+  /** Writes the compact form; string fields must not be null. */
   public void write(DataOutput out) throws IOException {
     out.writeLong(nSeq);
     out.writeUTF(id);

@@ -25,7 +25,7 @@ public record Pair(String timestamp, String id, String lane, int lanes, int flow
     });
   }
 
-  /** The compact form in which an engine moves and keeps it. */
+  /** Writes the compact form. */
   public void write(DataOutput out) throws IOException {
     out.writeUTF(timestamp);
     out.writeUTF(id);

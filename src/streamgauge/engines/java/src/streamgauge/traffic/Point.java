@@ -13,10 +13,10 @@ import java.util.List;
 import streamgauge.Form;
 
 /**
- * What the customised stages remember of one measurement point.
+ * The state of one measurement point in the customised stages.
  *
- * <p>A second is published when as many joined records are in it as the point has lanes, and once more when nothing can
- * be added to it any more, if something was added since.
+ * <p>A second is published when it has one joined record for each lane of the point, and again when it is final, if
+ * records were added since.
  */
 public final class Point {
   public static final Form<Point> FORM = new Form<>(Point::write, Point::read, false);
@@ -24,7 +24,7 @@ public final class Point {
   /** A moment that never comes. */
   public static final long NEVER = Long.MAX_VALUE;
 
-  /** How long the state of a point that has gone silent is kept. Others are tidied up when their next messages come. */
+  /** How long the state of a silent point is kept. Active points are cleaned up with each message. */
   private static final long IDLE_MS = 10_000;
 
   private static final int USUAL_BYTES = 256;
@@ -34,10 +34,10 @@ public final class Point {
     final long endMs;
     Sums sums = Sums.NONE;
 
-    /** The {@code n} of the result that was published last. Whatever is added to a result adds to its {@code n}. */
+    /** The {@code n} of the last published result. Every record added to a result increases its {@code n}. */
     int publishedN;
 
-    /** Nothing can be added to its result any more, and it was published as it is. */
+    /** Its result is final and has been published. */
     boolean settled;
 
     Second(long endMs) {
@@ -47,11 +47,11 @@ public final class Point {
 
   private int lanes;
   private long timerMs = NEVER;
-  /** Messages whose other half has not come. A data set issues each pair once. */
+  /** Messages whose counterpart has not arrived. A data set contains each pair once. */
   private final List<Half> waiting = new ArrayList<>();
   private final List<Second> seconds = new ArrayList<>();
 
-  /** Joins the message with its other half; the joined record where that is the stage's result, else null. */
+  /** Joins the message with its counterpart; returns the joined record if that is the stage's result, else null. */
   public byte[] take(Stage stage, Message message, long appendedMs) {
     Half half = Half.of(message, appendedMs);
     Half other = removeOther(half);
@@ -72,7 +72,7 @@ public final class Point {
     return null;
   }
 
-  /** What is to be published now; what nobody needs any more is forgotten. */
+  /** The results to publish now. Drops state that is no longer needed. */
   public List<byte[]> settle(Stage stage, String id, long watermarkMs) {
     List<byte[]> results = List.of();
     for (Second second : seconds) {
@@ -96,7 +96,7 @@ public final class Point {
     return results;
   }
 
-  /** The watermark at which {@link #settle} has something to do though no message has come. */
+  /** The watermark at which {@link #settle} must be called even if no message arrives. */
   public long dueMs(Stage stage) {
     long dueMs = NEVER;
     long lastMs = Long.MIN_VALUE;
@@ -115,12 +115,12 @@ public final class Point {
     return lastMs == Long.MIN_VALUE ? NEVER : stage.finalMs(lastMs) + stage.oldestMs() + IDLE_MS;
   }
 
-  /** Nothing is remembered. */
+  /** Whether there is no state. */
   public boolean isEmpty() {
     return waiting.isEmpty() && seconds.isEmpty();
   }
 
-  /** The one timer that the engine has set for the point, or {@link #NEVER}. */
+  /** The timer that is set for the point, or {@link #NEVER}. */
   public long timerMs() {
     return timerMs;
   }
@@ -156,7 +156,7 @@ public final class Point {
     return null;
   }
 
-  /** The joined records behind the result of that second. */
+  /** The number of joined records in the result of a second. */
   private int needed(Stage stage, Second second) {
     int n = second.sums.n();
     for (int back : stage.lookBacksS()) {
@@ -179,7 +179,7 @@ public final class Point {
     return Changes.toJson(id, second.endMs, lookBacksS, second.sums, before);
   }
 
-  /** The compact form in which an engine moves and keeps it. */
+  /** Writes the compact form. */
   public void write(DataOutput out) throws IOException {
     out.writeInt(lanes);
     out.writeLong(timerMs);

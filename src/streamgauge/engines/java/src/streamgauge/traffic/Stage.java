@@ -3,7 +3,7 @@ package streamgauge.traffic;
 import java.io.Serializable;
 import streamgauge.Job;
 
-/** What a customised stage computes of each measurement point. */
+/** What a customised stage computes for each measurement point. */
 public record Stage(Kind kind, long joinBoundMs, int[] lookBacksS) implements Serializable {
   public enum Kind { JOIN, TUMBLING, SLIDING }
 
@@ -26,7 +26,7 @@ public record Stage(Kind kind, long joinBoundMs, int[] lookBacksS) implements Se
     return lookBacksS.length == 0 ? 0 : lookBacksS[lookBacksS.length - 1] * Sums.SECOND_MS;
   }
 
-  /** The watermark from which on no record of the second that ends there can be joined any more. */
+  /** The watermark at which the second that ends at {@code endMs} is final. */
   long finalMs(long endMs) {
     return endMs + joinBoundMs;
   }

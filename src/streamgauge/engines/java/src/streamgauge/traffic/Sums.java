@@ -6,7 +6,7 @@ import java.io.IOException;
 import streamgauge.Form;
 import streamgauge.Json;
 
-/** The joined records of one measurement point and second: how many, their cars, and the sum of their speeds. */
+/** The joined records of one measurement point and second: their number, cars, and sum of speeds. */
 public record Sums(int n, long flow, long speeds) {
   public static final Form<Sums> FORM = new Form<>(Sums::write, Sums::read, true);
 
@@ -14,10 +14,10 @@ public record Sums(int n, long flow, long speeds) {
 
   public static final Sums NONE = new Sums(0, 0, 0);
 
-  /** The bytes of the compact form. */
+  /** Size of the compact form. */
   public static final int BYTES = Integer.BYTES + 2 * Long.BYTES;
 
-  /** The end of the second that holds the moment; a moment on a full second belongs to the next one. */
+  /** The end of the second that contains {@code eventMs}; a full second belongs to the next one. */
   public static long endMs(long eventMs) {
     return (Math.floorDiv(eventMs, SECOND_MS) + 1) * SECOND_MS;
   }
@@ -45,7 +45,7 @@ public record Sums(int n, long flow, long speeds) {
     });
   }
 
-  /** The compact form in which an engine moves and keeps it. */
+  /** Writes the compact form. */
   public void write(DataOutput out) throws IOException {
     out.writeInt(n);
     out.writeLong(flow);

@@ -10,7 +10,7 @@ import org.apache.kafka.common.serialization.Serde;
 import org.apache.kafka.common.serialization.Serdes;
 import streamgauge.Form;
 
-/** How values with a compact form are kept in a store. */
+/** Serdes for values with a compact form. */
 public final class Binary {
   public static final Serde<byte[]> BYTES = Serdes.ByteArray();
 

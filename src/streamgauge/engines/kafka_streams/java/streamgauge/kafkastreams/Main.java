@@ -14,7 +14,7 @@ import streamgauge.Job;
 import streamgauge.Programs;
 import streamgauge.Protocol;
 
-/** One instance of the application. Arguments: its own state directory, and the job file that all instances share. */
+/** One instance of the application. Arguments: its state directory, and the job file shared by all instances. */
 public final class Main {
   private static final Duration CLOSE_WITHIN = Duration.ofSeconds(10);
 
@@ -63,7 +63,7 @@ public final class Main {
     }
   }
 
-  /** An instance that joins others is running before they have given up what is to be its share. */
+  /** An instance that joins others enters RUNNING before they have handed over its share of the tasks. */
   private boolean holdsItsShare() {
     int tasks = streams.metadataForLocalThreads().stream().mapToInt(thread -> thread.activeTasks().size()).sum();
     return tasks >= job.partitions() / job.number("instances");
@@ -77,7 +77,7 @@ public final class Main {
     return StreamThreadExceptionResponse.SHUTDOWN_CLIENT;
   }
 
-  /** On SIGTERM, and after a failure. Halts, since the JVM would give the code of the signal. */
+  /** On SIGTERM and after a failure. Halts, because the JVM would exit with the code of the signal. */
   private void stop() {
     boolean closed = streams.close(CLOSE_WITHIN);
     if (!closed) {

@@ -3,11 +3,11 @@ package streamgauge.kafkastreams;
 import org.apache.kafka.streams.Topology;
 import streamgauge.Job;
 
-/** What computes one workload. The class that does is found by the workload's name ({@link streamgauge.Programs}). */
+/** Computes one workload. {@link streamgauge.Programs} finds the class by the workload's name. */
 public interface Program {
   Topology topology(Job job);
 
-  /** Whether a task that reads several topics takes their records in the order of time, and waits for a late one. */
+  /** Whether a task that reads several topics processes their records in time order, waiting for an empty topic. */
   default boolean ordersTopics() {
     return false;
   }

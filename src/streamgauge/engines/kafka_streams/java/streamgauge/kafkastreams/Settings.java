@@ -13,14 +13,14 @@ import org.apache.kafka.clients.producer.ProducerConfig;
 import org.apache.kafka.streams.StreamsConfig;
 import streamgauge.Job;
 
-/** The settings of Kafka Streams that a job's options stand for. */
+/** Translates a job's options into Kafka Streams settings. */
 final class Settings {
-  /** Kafka Streams looks only so often whether a window has closed; the name is its own, and internal. */
+  /** How often Kafka Streams checks for closed windows; an internal setting. */
   private static final String EMIT_INTERVAL = "__emit.interval.ms.kstreams.windowed.aggregation__";
 
   private static final long BYTES_PER_MB = 1 << 20;
 
-  /** Kafka Streams' own; with longer ones between two commits it does not start. */
+  /** Kafka Streams' default; it refuses to start if the commit interval is longer. */
   private static final int TRANSACTION_TIMEOUT_MS = 10_000;
 
   private static final Map<String, Set<String>> CLIENTS = Map.of(StreamsConfig.MAIN_CONSUMER_PREFIX,
@@ -30,7 +30,7 @@ final class Settings {
 
   private Settings() {}
 
-  /** What the user set by its own name comes last. Throws UnknownSetting. */
+  /** User settings take precedence. Throws UnknownSetting. */
   static Properties of(Job job, Path stateDir, boolean ordersTopics) {
     boolean exactlyOnce = job.text("delivery").equals("exactly-once");
     Properties settings = new Properties();
@@ -47,7 +47,7 @@ final class Settings {
       settings.put(StreamsConfig.MAX_TASK_IDLE_MS_CONFIG, job.number("idle_ms"));
     }
     settings.put(StreamsConfig.REPLICATION_FACTOR_CONFIG, 1);
-    // An instance that comes later gets its share at once, and restores it, however much the first has done by then.
+    // An instance that joins late gets its share at once and restores it, however large the state is by then.
     settings.put(StreamsConfig.ACCEPTABLE_RECOVERY_LAG_CONFIG, Long.MAX_VALUE);
     settings.put(EMIT_INTERVAL, 0L);
     settings.put(consumerPrefix(ConsumerConfig.AUTO_OFFSET_RESET_CONFIG), "earliest");

@@ -7,7 +7,7 @@ import org.apache.kafka.streams.kstream.KStream;
 import org.apache.kafka.streams.kstream.Produced;
 import streamgauge.Job;
 
-/** A program that takes all inputs for one stream and publishes one stream of results. */
+/** A program that reads all inputs as one stream and publishes one stream of results. */
 public interface StreamProgram extends Program {
   KStream<byte[], byte[]> results(KStream<byte[], byte[]> records, Job job);
 

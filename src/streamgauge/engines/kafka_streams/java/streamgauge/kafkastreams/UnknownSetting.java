@@ -1,10 +1,10 @@
 package streamgauge.kafkastreams;
 
-/** A setting that the user gave and that Kafka does not know; Kafka itself would pass over it. */
+/** A user setting that Kafka does not know; Kafka itself would ignore it. */
 final class UnknownSetting extends RuntimeException {
   private static final long serialVersionUID = 1L;
 
   UnknownSetting(String name) {
-    super("Kafka Streams knows no setting " + name);
+    super("unknown Kafka Streams setting: " + name);
   }
 }

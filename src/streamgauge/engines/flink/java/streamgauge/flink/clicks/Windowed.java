@@ -13,7 +13,7 @@ import streamgauge.clicks.Click;
 import streamgauge.flink.Program;
 import streamgauge.flink.Topics;
 
-/** Counts the clicks of each page and second of event time. Flink drops what comes behind the watermark. */
+/** Counts the clicks of each page and second of event time. Flink drops records behind the watermark. */
 public final class Windowed implements Program {
   @Override
   public DataStream<Tuple2<byte[], byte[]>> results(StreamExecutionEnvironment environment, Job job) {

@@ -8,7 +8,7 @@ import org.apache.flink.api.common.typeinfo.TypeInformation;
 import org.apache.flink.api.common.typeinfo.Types;
 import org.apache.flink.api.java.tuple.Tuple2;
 
-/** Each element of a keyed stream, with how many of its key there have been so far. */
+/** Adds to each element of a keyed stream the number of elements with its key so far. */
 final class Count extends RichMapFunction<String, Tuple2<String, Long>> {
   private static final long serialVersionUID = 1L;
 

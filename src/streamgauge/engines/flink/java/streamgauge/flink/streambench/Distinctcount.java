@@ -16,8 +16,7 @@ import streamgauge.flink.Topics;
 import streamgauge.streambench.Counts;
 
 /**
- * How many distinct values of a field have come so far. All tasks look for new values, each among its own; one counts
- * them.
+ * The number of distinct values of a field so far. Each task finds the new values among its own; one task counts them.
  */
 public final class Distinctcount implements Program {
   private static final String KEY = "distinct";

@@ -9,7 +9,7 @@ import streamgauge.Text;
 import streamgauge.flink.Program;
 import streamgauge.flink.Topics;
 
-/** The records that hold a text. */
+/** The records that contain a text. */
 public final class Grep implements Program {
   @Override
   public DataStream<Tuple2<byte[], byte[]>> results(StreamExecutionEnvironment environment, Job job) {

@@ -7,7 +7,7 @@ import streamgauge.Job;
 import streamgauge.flink.Program;
 import streamgauge.flink.Topics;
 
-/** Every record as it is. */
+/** Every record, unchanged. */
 public final class Identity implements Program {
   @Override
   public DataStream<Tuple2<byte[], byte[]>> results(StreamExecutionEnvironment environment, Job job) {

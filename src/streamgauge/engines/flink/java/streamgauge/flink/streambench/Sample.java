@@ -8,7 +8,7 @@ import streamgauge.flink.Program;
 import streamgauge.flink.Topics;
 import streamgauge.streambench.Sampling;
 
-/** Some of the records. */
+/** A sample of the records. */
 public final class Sample implements Program {
   @Override
   public DataStream<Tuple2<byte[], byte[]>> results(StreamExecutionEnvironment environment, Job job) {

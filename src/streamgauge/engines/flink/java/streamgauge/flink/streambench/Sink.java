@@ -7,7 +7,7 @@ import streamgauge.Job;
 import streamgauge.flink.Program;
 import streamgauge.flink.Topics;
 
-/** Every record, to be thrown away: the workload has no output. */
+/** Every record, to be discarded: the workload has no output. */
 public final class Sink implements Program {
   @Override
   public DataStream<Tuple2<byte[], byte[]>> results(StreamExecutionEnvironment environment, Job job) {

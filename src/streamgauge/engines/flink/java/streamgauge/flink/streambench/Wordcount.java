@@ -12,7 +12,7 @@ import streamgauge.flink.Program;
 import streamgauge.flink.Topics;
 import streamgauge.streambench.Counts;
 
-/** How often each word of a field has come so far. */
+/** The number of occurrences of each word of a field so far. */
 public final class Wordcount implements Program {
   @Override
   public DataStream<Tuple2<byte[], byte[]>> results(StreamExecutionEnvironment environment, Job job) {

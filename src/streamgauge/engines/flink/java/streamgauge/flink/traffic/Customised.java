@@ -19,11 +19,11 @@ import streamgauge.traffic.Message;
 import streamgauge.traffic.Point;
 import streamgauge.traffic.Stage;
 
-/** The stages with state in one function that keeps all of it itself. */
+/** The stateful stages, in one function that manages all state itself. */
 abstract class Customised implements Program {
   abstract Stage stage(Job job);
 
-  /** A record goes to its point's task as it is: its key is the point's id. */
+  /** A record goes to its point's task unparsed: its key is the point's id. */
   @Override
   public DataStream<Tuple2<byte[], byte[]>> results(StreamExecutionEnvironment environment, Job job) {
     return Topics.timed(environment, job, "flow", 0, 0)
@@ -78,7 +78,7 @@ abstract class Customised implements Program {
       for (byte[] result : point.settle(stage, id, timers.currentWatermark())) {
         out.collect(Topics.result(id, result));
       }
-      // A timer that comes too early sets the next one, which is cheaper than moving it with every record.
+      // A timer that fires too early sets the next one, which is cheaper than moving it with every record.
       long dueMs = point.dueMs(stage);
       if (dueMs < point.timerMs()) {
         timers.registerEventTimeTimer(dueMs);

@@ -3,7 +3,7 @@ package streamgauge.flink.traffic;
 import streamgauge.Job;
 import streamgauge.traffic.Stage;
 
-/** The join, by one function that keeps all state itself. */
+/** The join, in one function that manages all state itself. */
 public final class CustomisedJoin extends Customised {
   @Override
   Stage stage(Job job) {

@@ -7,7 +7,7 @@ import streamgauge.Job;
 import streamgauge.flink.Program;
 import streamgauge.flink.Topics;
 
-/** Every message as it is. */
+/** Every message, unchanged. */
 public final class Ingest implements Program {
   @Override
   public DataStream<Tuple2<byte[], byte[]>> results(StreamExecutionEnvironment environment, Job job) {

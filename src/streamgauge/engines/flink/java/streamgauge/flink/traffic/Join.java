@@ -16,7 +16,7 @@ import streamgauge.flink.Topics;
 import streamgauge.traffic.Message;
 import streamgauge.traffic.Pair;
 
-/** Flow and speed of each lane, by Flink's interval join. */
+/** Flow and speed of each lane, with Flink's interval join. */
 public final class Join implements Program {
   @Override
   public DataStream<Tuple2<byte[], byte[]>> results(StreamExecutionEnvironment environment, Job job) {
@@ -26,10 +26,10 @@ public final class Join implements Program {
   /**
    * The joined records, each with the append time of its flow message as its timestamp.
    *
-   * <p>Flink gives a joined record the later one of both timestamps. So the speed messages are set back by the join
-   * bound: the flow message's is then always the later one, and the watermark behind the join waits for the last speed
-   * message that can still be joined. The flow's watermark waits as long, though it need not: else it would make the
-   * first speed messages late that come after the speed's partitions were idle and left it alone.
+   * <p>Flink gives a joined record the later of the two timestamps. The speed messages are therefore set back by the
+   * join bound: the flow message's timestamp is then always the later one, and the watermark after the join waits for
+   * the last speed message that can still be joined. The flow's watermark waits equally long: otherwise it would run
+   * ahead while the speed's partitions are idle, and the first speed messages after that would be late.
    */
   static DataStream<Pair> pairs(StreamExecutionEnvironment environment, Job job) {
     long boundMs = job.parameter("join_bound_ms");
@@ -47,7 +47,7 @@ public final class Join implements Program {
         .keyBy(new Lane());
   }
 
-  /** What a flow and a speed message have in common. A named class, because the join asks it for its type. */
+  /** The join key of flow and speed messages. A named class, because Flink reads its type parameters. */
   private static final class Lane implements KeySelector<Message, Tuple3<String, String, String>> {
     private static final long serialVersionUID = 1L;
 

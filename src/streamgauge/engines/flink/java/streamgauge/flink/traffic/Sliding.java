@@ -16,7 +16,7 @@ import streamgauge.flink.Topics;
 import streamgauge.traffic.Changes;
 import streamgauge.traffic.Sums;
 
-/** How each second of a point changed, by Flink's sliding windows over the seconds. */
+/** The change of each point against earlier seconds, with Flink's sliding windows. */
 public final class Sliding implements Program {
   @Override
   public DataStream<Tuple2<byte[], byte[]>> results(StreamExecutionEnvironment environment, Job job) {
@@ -29,7 +29,7 @@ public final class Sliding implements Program {
         .name("changes");
   }
 
-  /** Compares the last second of a window with those before; without it there is no result. */
+  /** Compares the last second of a window with earlier ones; without a last second there is no result. */
   private static final class Comparing
       implements WindowFunction<Tuple3<String, Long, Sums>, Tuple2<byte[], byte[]>, String, TimeWindow> {
     private static final long serialVersionUID = 1L;

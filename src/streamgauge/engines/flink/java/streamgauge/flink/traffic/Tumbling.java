@@ -16,7 +16,7 @@ import streamgauge.flink.Topics;
 import streamgauge.traffic.Pair;
 import streamgauge.traffic.Sums;
 
-/** The joined records of each point and second, summed up by Flink's tumbling windows. */
+/** The sums of the joined records of each point and second, with Flink's tumbling windows. */
 public final class Tumbling implements Program {
   static final Duration SECOND = Duration.ofMillis(Sums.SECOND_MS);
 
@@ -30,7 +30,7 @@ public final class Tumbling implements Program {
         .map(second -> Topics.result(second.f0, second.f2.toJson(second.f0, second.f1)), Topics.RECORD);
   }
 
-  /** Point, end of the second, and its sums. */
+  /** Point, end of the second, and sums. */
   static DataStream<Tuple3<String, Long, Sums>> seconds(StreamExecutionEnvironment environment, Job job) {
     return Join.pairs(environment, job)
         .keyBy(Pair::id, Types.STRING)

@@ -18,11 +18,11 @@ import streamgauge.clicks.Click;
 import streamgauge.kafkastreams.Binary;
 import streamgauge.kafkastreams.Program;
 
-/** Counts the clicks of each page and second of event time. What comes after the grace period is dropped. */
+/** Counts the clicks of each page and second of event time. Records after the grace period are dropped. */
 public final class Windowed implements Program {
   private static final Duration WINDOW = Duration.ofMillis(Click.WINDOW_MS);
 
-  /** A store forgets by the newest record; the windows that this one closes must still be there after a gap so long. */
+  /** The store expires windows by the newest record; after a gap this long, windows to be closed must still exist. */
   private static final Duration LONGEST_GAP = Duration.ofMinutes(5);
 
   @Override

@@ -21,7 +21,7 @@ import streamgauge.kafkastreams.Binary;
 import streamgauge.kafkastreams.StreamProgram;
 import streamgauge.streambench.Counts;
 
-/** Counts the distinct values of a field. All tasks look for new values, each among its own; one counts them. */
+/** Counts the distinct values of a field. Each task finds the new values among its own; one task counts them. */
 public final class Distinctcount implements StreamProgram {
   private static final byte[] KEY = "distinct".getBytes(StandardCharsets.UTF_8);
   private static final String SEEN = "seen";
@@ -39,7 +39,7 @@ public final class Distinctcount implements StreamProgram {
         .mapValues(n -> Counts.ofDistinct(n));
   }
 
-  /** Lets the first record with a key pass, under the key of the result. */
+  /** Forwards the first record with each key, under the key of the result. */
   private record OnlyNew(boolean cached) implements ProcessorSupplier<byte[], byte[], byte[], byte[]> {
     @Override
     public Processor<byte[], byte[], byte[], byte[]> get() {

@@ -6,7 +6,7 @@ import streamgauge.Job;
 import streamgauge.Text;
 import streamgauge.kafkastreams.StreamProgram;
 
-/** Publishes the records that hold a text. */
+/** Publishes the records that contain a text. */
 public final class Grep implements StreamProgram {
   @Override
   public KStream<byte[], byte[]> results(KStream<byte[], byte[]> records, Job job) {

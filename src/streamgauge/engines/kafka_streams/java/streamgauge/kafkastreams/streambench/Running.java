@@ -9,19 +9,19 @@ import org.apache.kafka.streams.state.KeyValueStore;
 import streamgauge.Job;
 import streamgauge.kafkastreams.Binary;
 
-/** What the programs with a running result have in common. */
+/** Shared by the programs with a running result. */
 final class Running {
-  /** A value of which only the key matters. Kafka Streams passes over records without a value. */
+  /** A placeholder where only the key matters. Kafka Streams skips records without a value. */
   static final byte[] NOTHING = {};
 
   private Running() {}
 
-  /** All records in one task, in the order in which they come to its topic. */
+  /** All records in one task, in the order of its repartition topic. */
   static KStream<byte[], byte[]> inOneTask(KStream<byte[], byte[]> records, String name) {
     return records.repartition(Repartitioned.with(Binary.BYTES, Binary.BYTES).withName(name).withNumberOfPartitions(1));
   }
 
-  /** Without a cache every update is published, with one those that are left at the next commit. */
+  /** Without a cache every update is published; with a cache, the latest one at each commit. */
   static <T> Materialized<byte[], T, KeyValueStore<Bytes, byte[]>> store(String name, Serde<T> values, Job job) {
     Materialized<byte[], T, KeyValueStore<Bytes, byte[]>> store =
         Materialized.<byte[], T, KeyValueStore<Bytes, byte[]>>as(name)

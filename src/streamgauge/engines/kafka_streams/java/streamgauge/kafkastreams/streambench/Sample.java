@@ -5,7 +5,7 @@ import streamgauge.Job;
 import streamgauge.kafkastreams.StreamProgram;
 import streamgauge.streambench.Sampling;
 
-/** Publishes some of the records. */
+/** Publishes a sample of the records. */
 public final class Sample implements StreamProgram {
   @Override
   public KStream<byte[], byte[]> results(KStream<byte[], byte[]> records, Job job) {

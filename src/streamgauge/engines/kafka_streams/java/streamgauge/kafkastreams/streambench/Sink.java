@@ -13,7 +13,7 @@ public final class Sink implements Program {
   public Topology topology(Job job) {
     StreamsBuilder builder = new StreamsBuilder();
     builder.stream(job.inputs(), Consumed.with(Binary.BYTES, Binary.BYTES)).foreach((key, value) -> {
-      // To be read is all that happens to a record.
+      // Records are only read.
     });
     return builder.build();
   }

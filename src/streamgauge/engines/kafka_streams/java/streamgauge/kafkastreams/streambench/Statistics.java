@@ -10,7 +10,7 @@ import streamgauge.kafkastreams.Binary;
 import streamgauge.kafkastreams.StreamProgram;
 import streamgauge.streambench.Summary;
 
-/** Summarises the numbers of a field. One task does it for all records. */
+/** Summarises the numbers of a field. One task handles all records. */
 public final class Statistics implements StreamProgram {
   private static final byte[] KEY = "statistics".getBytes(StandardCharsets.UTF_8);
 

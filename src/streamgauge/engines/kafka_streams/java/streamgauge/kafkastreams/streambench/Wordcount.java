@@ -11,7 +11,7 @@ import streamgauge.kafkastreams.Binary;
 import streamgauge.kafkastreams.StreamProgram;
 import streamgauge.streambench.Counts;
 
-/** Counts every word of a field. A word goes to the task that counts it through a topic. */
+/** Counts every word of a field. A repartition topic brings each word to the task that counts it. */
 public final class Wordcount implements StreamProgram {
   @Override
   public KStream<byte[], byte[]> results(KStream<byte[], byte[]> records, Job job) {

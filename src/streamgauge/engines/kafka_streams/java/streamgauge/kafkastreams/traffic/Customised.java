@@ -24,7 +24,7 @@ import streamgauge.traffic.Message;
 import streamgauge.traffic.Point;
 import streamgauge.traffic.Stage;
 
-/** The stages with state of our own, by the Processor API: one store of points, one look at it for each message. */
+/** The stateful stages, with the Processor API: one store of points, one lookup per message. */
 abstract class Customised implements Program {
   private static final String POINTS = "points";
 
@@ -49,12 +49,12 @@ abstract class Customised implements Program {
         .addSink("results", job.output(), new ByteArraySerializer(), new ByteArraySerializer(), "stage");
   }
 
-  /** Feeds each point's messages to its state, and looks after those that are due. */
+  /** Feeds each point's messages to its state, and settles the points that are due. */
   private static final class Points extends ContextualProcessor<byte[], byte[], byte[], byte[]> {
     private final Stage stage;
     private final long outOfOrderMs;
 
-    /** The points to look after by the watermark at which they are due. Each is there once: its state has the time. */
+    /** Points by the watermark at which they are due. Each occurs once, at the time stored in its state. */
     private final NavigableMap<Long, Set<Bytes>> due = new TreeMap<>();
 
     private KeyValueStore<byte[], byte[]> points;
@@ -109,7 +109,7 @@ abstract class Customised implements Program {
       }
     }
 
-    /** A timer that goes off early does no harm, so that it is only ever moved forward. */
+    /** A timer that fires early is harmless, so it is only ever moved to an earlier time. */
     private void setTimer(byte[] key, Point point) {
       long dueMs = point.dueMs(stage);
       if (dueMs < point.timerMs()) {

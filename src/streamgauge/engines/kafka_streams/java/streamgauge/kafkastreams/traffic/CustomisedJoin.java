@@ -3,7 +3,7 @@ package streamgauge.kafkastreams.traffic;
 import streamgauge.Job;
 import streamgauge.traffic.Stage;
 
-/** The join, by one processor that keeps all state itself. */
+/** The join, in one processor that manages all state itself. */
 public final class CustomisedJoin extends Customised {
   @Override
   Stage stage(Job job) {

@@ -3,7 +3,7 @@ package streamgauge.kafkastreams.traffic;
 import streamgauge.Job;
 import streamgauge.traffic.Stage;
 
-/** The changes of each point's seconds, by one processor that keeps all state itself. */
+/** The changes of each point from second to second, in one processor that manages all state itself. */
 public final class CustomisedSliding extends Customised {
   @Override
   Stage stage(Job job) {

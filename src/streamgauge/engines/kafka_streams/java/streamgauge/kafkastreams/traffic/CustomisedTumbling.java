@@ -3,7 +3,7 @@ package streamgauge.kafkastreams.traffic;
 import streamgauge.Job;
 import streamgauge.traffic.Stage;
 
-/** The seconds of each point, by one processor that keeps all state itself. */
+/** The sums of each point and second, in one processor that manages all state itself. */
 public final class CustomisedTumbling extends Customised {
   @Override
   Stage stage(Job job) {

@@ -20,11 +20,11 @@ import streamgauge.traffic.Message;
 import streamgauge.traffic.Pair;
 
 /**
- * Flow and speed of each lane in one record, by Kafka Streams' own join.
+ * Flow and speed of each lane in one record, with Kafka Streams' join.
  *
- * <p>Both topics are partitioned by the id of the point, and so is everything here: no record moves between tasks, and
- * a task has a stream time of its own. Of the messages of a point within the bound, the joiner takes those that belong
- * together.
+ * <p>Everything is partitioned by the id of the point, as the topics are: no record moves between tasks, and each task
+ * has its own stream time. Among the messages of a point within the bound, the joiner picks those of the same round
+ * and lane.
  */
 public final class Join implements Program {
   private static final Serde<Half> HALF = Binary.serde(Half.FORM);
@@ -41,7 +41,7 @@ public final class Join implements Program {
     return builder.build();
   }
 
-  /** The joined records by the id of their point, each at the time of its flow message. */
+  /** The joined records by the id of their point, each with the timestamp of its flow message. */
   static KStream<byte[], Pair> pairs(StreamsBuilder builder, Job job) {
     JoinWindows near = JoinWindows.ofTimeDifferenceAndGrace(
         Duration.ofMillis(job.parameter("join_bound_ms")), Duration.ofMillis(job.parameter("out_of_order_ms")));
@@ -59,7 +59,7 @@ public final class Join implements Program {
     return flow.belongsTo(speed) ? Pair.of(new String(id, StandardCharsets.UTF_8), flow, speed) : null;
   }
 
-  /** Parses a message and notes when it was appended: behind the join only the later of two times is known. */
+  /** Parses a message and keeps its append time: after the join only the later of the two is known. */
   private static final class ToHalf extends ContextualFixedKeyProcessor<byte[], byte[], Half> {
     @Override
     public void process(FixedKeyRecord<byte[], byte[]> message) {
@@ -67,7 +67,7 @@ public final class Join implements Program {
     }
   }
 
-  /** Drops what does not belong together, and gives the rest the time of the flow message. */
+  /** Drops pairs that do not match, and gives the others the timestamp of the flow message. */
   private static final class AtFlowTime extends ContextualFixedKeyProcessor<byte[], Pair, Pair> {
     @Override
     public void process(FixedKeyRecord<byte[], Pair> joined) {

@@ -21,10 +21,9 @@ import streamgauge.traffic.Pair;
 import streamgauge.traffic.Sums;
 
 /**
- * Of each point and second the relative change of flow and speed against some seconds before.
+ * The relative change of flow and speed of each point and second against earlier seconds.
  *
- * <p>A window holds the sums of each of its seconds. Seconds in a row, as many as the window is long, have different
- * remainders, so that a second has its place in an array whatever the window.
+ * <p>A window holds the sums of each of its seconds, in an array indexed by the second modulo the window's length.
  */
 public final class Sliding implements Program {
   private int[] lookBacksS;

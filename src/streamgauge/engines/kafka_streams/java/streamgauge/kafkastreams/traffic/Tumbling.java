@@ -13,7 +13,7 @@ import streamgauge.kafkastreams.Binary;
 import streamgauge.kafkastreams.Program;
 import streamgauge.traffic.Sums;
 
-/** Of each point and second the sum of the cars and the mean speed. */
+/** The number of cars and the mean speed of each point and second. */
 public final class Tumbling implements Program {
   private static final Serde<Sums> SUMS = Binary.serde(Sums.FORM);
 

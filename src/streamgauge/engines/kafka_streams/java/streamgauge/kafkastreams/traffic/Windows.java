@@ -22,12 +22,12 @@ import streamgauge.traffic.Sums;
 final class Windows {
   private static final Duration SECOND = Duration.ofMillis(Sums.SECOND_MS);
 
-  /** A store forgets by the newest record; the windows that this one closes must still be there after a gap so long. */
+  /** The store expires windows by the newest record; after a gap this long, windows to be closed must still exist. */
   private static final Duration LONGEST_GAP = Duration.ofMinutes(5);
 
   private Windows() {}
 
-  /** A window closes when no speed message can find a flow message of it any more. */
+  /** A window closes when no speed message can match one of its flow messages any more. */
   static <T> KStream<Windowed<byte[]>, T> over(Duration length, StreamsBuilder builder, Job job, Initializer<T> nothing,
       Aggregator<byte[], Pair, T> add, Serde<T> serde) {
     Duration grace = Duration.ofMillis(job.parameter("join_bound_ms") + job.parameter("out_of_order_ms"));

@@ -1,4 +1,4 @@
-"""The stock: prepared ahead, bounded, and cut into slices without loss."""
+"""The buffer: built ahead, bounded, and cut into slices without loss."""
 
 from __future__ import annotations
 
@@ -6,8 +6,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from streamgauge.load.buffer import (
+    BLOCK_MAX,
+    BLOCK_MIN,
+    BLOCKS_AHEAD,
+    BURST_AHEAD_MAX,
+    RecordBuffer,
+    block_size,
+    blocks_ahead,
+)
 from streamgauge.load.share import Share
-from streamgauge.load.stock import BLOCK_MAX, BLOCK_MIN, BLOCKS_AHEAD, BURST_AHEAD_MAX, Stock, block_size, blocks_ahead
 from streamgauge.model import LoadPlan
 from streamgauge.workloads.traffic.data import Traffic
 
@@ -25,27 +33,27 @@ def share_of(records: int, block: int, index: int = 0, of: int = 1) -> Share:
 )
 def test_every_record_leaves_once_in_order(records: int, block: int, wishes: list[int], ahead: bool) -> None:
     dataset = Traffic(1, 5)
-    stock = Stock(dataset, share_of(records, block))
+    buffer = RecordBuffer(dataset, share_of(records, block))
     sent: dict[str, list[tuple[int, bytes, bytes]]] = {"flow": [], "speed": []}
     first, turn = 0, 0
     while first < records:
         if ahead:
-            stock.add()
-        end = first + min(wishes[turn % len(wishes)], stock.reach(first))
+            buffer.add()
+        end = first + min(wishes[turn % len(wishes)], buffer.reach(first))
         assert end > first
-        slice_ = stock.cut(end)
+        slice_ = buffer.cut(end)
         assert sorted(n_seq for part in slice_.values() for n_seq in part.n_seq) == list(range(first, end))
         for stream, part in slice_.items():
             sent[stream] += zip(*part[:3], strict=True)
         first, turn = end, turn + 1
     whole = dataset.build(0, records)
     assert sent == {stream: list(zip(*part[:3], strict=True)) for stream, part in whole.items()}
-    assert stock.reach(records) == 0
+    assert buffer.reach(records) == 0
 
 
 def test_no_more_than_a_few_blocks_are_held() -> None:
-    stock = Stock(Traffic(1, 5), share_of(10**6, 10))
-    assert sum(stock.add() for _ in range(50)) == BLOCKS_AHEAD
+    buffer = RecordBuffer(Traffic(1, 5), share_of(10**6, 10))
+    assert sum(buffer.add() for _ in range(50)) == BLOCKS_AHEAD
 
 
 @pytest.mark.parametrize(("rate_per_s", "records"), [(1, BLOCK_MIN), (100_000, 1_000), (10**7, BLOCK_MAX)])
@@ -59,15 +67,15 @@ BACKLOG = LoadPlan(400, 30.0, 60.0, 0.0, "single-burst", burst_records=1_800_000
 
 @pytest.mark.parametrize("of", [1, 3])
 def test_a_whole_burst_is_built_before_it_begins(of: int) -> None:
-    """Each of several workers holds its part of it."""
+    """Each of several workers holds its part."""
     block = block_size(BURSTS.busiest_per_s)
-    stock = Stock(Traffic.for_rate(1, 400), Share(BURSTS, 0, of, block))
-    built = block * sum(stock.add() for _ in range(1000))
+    buffer = RecordBuffer(Traffic.for_rate(1, 400), Share(BURSTS, 0, of, block))
+    built = block * sum(buffer.add() for _ in range(1000))
     (burst, *_) = BURSTS.bursts
     assert burst.records / of <= built < burst.records / of + 2 * block
 
 
-def test_only_bursts_are_held_whole_and_not_larger_than_memory_allows() -> None:
+def test_only_bursts_are_held_whole_up_to_a_limit() -> None:
     assert blocks_ahead(LoadPlan(100_000, 0.0, 60.0, 0.0), 1000) == BLOCKS_AHEAD
     assert blocks_ahead(BACKLOG, block_size(BACKLOG.busiest_per_s)) == 60, "of five minutes, a second"
     huge = LoadPlan(400, 0.0, 60.0, 0.0, "periodic-burst", burst_records=10**8, burst_s=0.5, burst_every_s=10.0)

@@ -1,4 +1,4 @@
-"""Records built ahead of their moment, so that sending them costs little when it comes."""
+"""Records built ahead of their send time, so that sending them is cheap."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ BURST_AHEAD_MAX = 200_000
 
 
 def block_size(rate_per_s: int) -> int:
-    """About 10 ms of load: built in less than a slice's time, large enough to be built efficiently."""
+    """About 10 ms of load: quick to build, and large enough to be built efficiently."""
     return max(BLOCK_MIN, min(BLOCK_MAX, rate_per_s // 100))
 
 
 def blocks_ahead(plan: LoadPlan, block: int) -> int:
-    """A few; where there are bursts, those of the busiest second, which leaves no time to build anything."""
+    """A few; with bursts, those of the busiest second, which leaves no time to build records."""
     burst = min(plan.busiest_per_s, BURST_AHEAD_MAX) if plan.bursts else 0
     return max(BLOCKS_AHEAD, -(-burst // block))
 
 
 @dataclass
-class _Shelf:
+class _StreamRecords:
     stream: str
     records: Records
     used: int = 0
@@ -38,11 +38,11 @@ class _Shelf:
 @dataclass
 class _Block:
     end: int
-    shelves: list[_Shelf]
+    streams: list[_StreamRecords]
 
 
-class Stock:
-    """A few blocks of a worker's records, whatever the length of the run. They leave in order."""
+class RecordBuffer:
+    """Holds a few blocks of a worker's records, however long the run is, and returns them in order."""
 
     def __init__(self, dataset: Dataset, share: Share) -> None:
         self._dataset = dataset
@@ -52,35 +52,35 @@ class Stock:
         self._blocks: deque[_Block] = deque()
 
     def add(self) -> bool:
-        """Build one more block, unless enough are there or all are built; says whether it did."""
+        """Build one more block unless the buffer is full or all are built; returns whether it did."""
         if len(self._blocks) >= self._ahead or self._built >= self._share.records:
             return False
         end = min(self._share.records, self._built + self._share.block)
         first = self._share.n_seq(self._built)
         built = self._dataset.build(first, end - self._built)
         self._blocks.append(
-            _Block(first + end - self._built, [_Shelf(stream, records) for stream, records in built.items()])
+            _Block(first + end - self._built, [_StreamRecords(stream, records) for stream, records in built.items()])
         )
         self._built = end
         return True
 
     def reach(self, first: int) -> int:
-        """How many records from ``first`` on can be cut at once; builds them if need be."""
+        """How many records from ``first`` on can be cut at once; builds a block if necessary."""
         if not self._blocks:
             self.add()
         return self._blocks[0].end - first if self._blocks else 0
 
     def cut(self, end: int) -> dict[str, Records]:
-        """The records before ``end`` that have not left yet, by stream; ``end`` within ``reach``."""
+        """Remove and return the records before ``end`` by stream; ``end`` must be within ``reach``."""
         block = self._blocks[0]
         slice_ = {}
-        for shelf in block.shelves:
-            n_seq, keys, values, headers = shelf.records
-            start, stop = shelf.used, bisect_left(n_seq, end, lo=shelf.used)
-            shelf.used = stop
+        for part in block.streams:
+            n_seq, keys, values, headers = part.records
+            start, stop = part.used, bisect_left(n_seq, end, lo=part.used)
+            part.used = stop
             if stop > start:
                 cut = slice(start, stop)
-                slice_[shelf.stream] = Records(n_seq[cut], keys[cut], values[cut], headers and headers[cut])
+                slice_[part.stream] = Records(n_seq[cut], keys[cut], values[cut], headers and headers[cut])
         if end == block.end:
             self._blocks.popleft()
         return slice_
