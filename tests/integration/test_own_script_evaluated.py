@@ -121,7 +121,7 @@ MISTAKES = [
     ("return inputs['flow'].select('n_seq')", "lacks the key column id"),
     ("return inputs['flow'].selectExpr('key AS id')", "does not identify the inputs of its rows"),
     ("return inputs['flow'].selectExpr('n_seq', 'key AS id', '1 AS n', '2 AS n')", "several columns named n"),
-    ("return inputs['flow'].selectExpr('key AS id', '1 AS inputs')", "has no appended_max_ms"),
+    ("return inputs['flow'].selectExpr('key AS id', '1 AS inputs')", "it lacks appended_max_ms"),
     ("return inputs['flow'].select('nothing')", "line 12: return inputs['flow'].select('nothing')"),
     ("return inputs['flows']", "KeyError: 'flows'"),
     ("return inputs['flow'].selectExpr('n_seq + 9999 AS n_seq', 'key AS id')", "a row without inputs"),
