@@ -15,10 +15,11 @@ from streamgauge import identity
 from streamgauge.errors import UsageError
 from streamgauge.identity import Ignored
 from streamgauge.model import NS_PER_S, Script
+from streamgauge.model.latency import LATENCY_NAMES
 from streamgauge.model.manifest import Manifest
 from streamgauge.model.outcome import Outcome
 from streamgauge.report import draw, text
-from streamgauge.report.page import as_script_data, csp_hash, packaged
+from streamgauge.report.layout import Head, build, write_whole
 from streamgauge.rundir import RunDir, shared_cores
 
 CAPACITY_FILE = "capacity.json"
@@ -92,33 +93,15 @@ def write(entries: Sequence[Entry], notes: Sequence[str], target: Path) -> Path:
             "the page cannot be written", where=target, got="a directory", expected="a file, e.g. history.html"
         )
     target.parent.mkdir(parents=True, exist_ok=True)
-    part = target.with_name(target.name + ".part")
-    part.write_text(render(entries, notes), encoding="utf-8")
-    part.replace(target)
-    return target
+    return write_whole(target, render(entries, notes))
 
 
 def render(entries: Sequence[Entry], notes: Sequence[str]) -> str:
     """The whole page. The same runs give the same bytes."""
-    import jinja2
-    from markupsafe import Markup
-    from plotly.offline import get_plotlyjs
-
     sections = [_section(position, name, entries) for position, name in enumerate(_scenarios(entries))]
     drawn = {key: figure for section in sections for key, figure in section["figures"].items()}
-    scripts = {"plotly_js": get_plotlyjs() if drawn else "", "draw_js": packaged("page.js")}
-    environment = jinja2.Environment(
-        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    environment.filters.update(number=text.number, plain=text.plain)
-    return environment.from_string(packaged("history.html.j2")).render(
-        css=Markup(packaged("page.css")),  # noqa: S704  the package's own file
-        **{name: Markup(script) for name, script in scripts.items()},  # noqa: S704  the packages' own files
-        script_hashes=[csp_hash(script) for script in scripts.values()],
-        figures_json=Markup(as_script_data(drawn)),  # noqa: S704  escaped there
-        sections=sections,
-        notes=notes,
-    )
+    head = Head(kind="history", title="Earlier runs", heading="Earlier runs")
+    return build("history.html.j2", head, drawn, sections=sections, notes=notes)
 
 
 def _scenarios(entries: Sequence[Entry]) -> list[str]:
@@ -129,14 +112,18 @@ def _section(position: int, scenario: str, entries: Sequence[Entry]) -> dict[str
     mine = [entry for entry in entries if entry.scenario == scenario]
     figures = {}
     for name, title, unit, field in (
-        ("p50", "Median of the total latency, ms", "ms", "p50_ms"),
-        ("p99", "99th percentile of the total latency, ms", "ms", "p99_ms"),
-        ("rate", "Throughput, per second", "/s", "output_per_s"),
+        ("p50", f"median of the {LATENCY_NAMES['total']} (ms)", "ms", "p50_ms"),
+        ("p99", f"99th percentile of the {LATENCY_NAMES['total']} (ms)", "ms", "p99_ms"),
+        ("rate", "throughput (per second)", "/s", "output_per_s"),
     ):
         if figure := _figure(mine, title, unit, field):
             figures[f"{position}-{name}"] = figure
-    titles = {key: figure["layout"]["yaxis"]["title"]["text"] for key, figure in figures.items()}
+    titles = {key: _capital(figure["layout"]["yaxis"]["title"]["text"]) for key, figure in figures.items()}
     return {"scenario": scenario, "entries": mine, "figures": figures, "titles": titles}
+
+
+def _capital(title: str) -> str:
+    return title[:1].upper() + title[1:]
 
 
 def _figure(entries: Sequence[Entry], title: str, unit: str, field: str) -> draw.Figure | None:

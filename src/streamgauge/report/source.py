@@ -12,7 +12,7 @@ from streamgauge.errors import UsageError
 from streamgauge.model import NS_PER_S
 from streamgauge.model.manifest import Manifest
 from streamgauge.model.outcome import Outcome
-from streamgauge.model.samples import ClockSample, MachineSample, ResourceSample, SampleKind
+from streamgauge.model.samples import ClockSample, MachineSample, PositionsSample, ResourceSample, SampleKind
 from streamgauge.model.summary import Summary
 from streamgauge.rundir import RunDir
 from streamgauge.stored import damaged
@@ -31,6 +31,8 @@ class Phase:
     name: str
     from_s: float
     to_s: float
+    main: bool = False
+    """Whether the figures are about this part."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,7 @@ class Source:
     resources: Sequence[ResourceSample]
     machine: Sequence[MachineSample]
     clock: Sequence[ClockSample]
+    positions: Sequence[PositionsSample]
     missing: Sequence[str]
 
     @property
@@ -67,22 +70,40 @@ class Source:
 
     @property
     def phases(self) -> list[Phase]:
-        """The parts that the load went through, in order; empty when it never started."""
-        moments = [
-            self.outcome.load_start_ns,
-            self.outcome.measured_start_ns,
-            self.outcome.measured_end_ns,
-            self.outcome.load_end_ns,
-            self.outcome.drain_end_ns,
+        """The parts that the load went through, in order; empty when it never started.
+
+        Where all input was there before the engine, it is the processing that is measured.
+        """
+        outcome = self.outcome
+        if self.preloaded and outcome.engine_start_ns is not None and outcome.engine_ready_ns is not None:
+            names, main = PRELOADED_PHASES, "processing"
+            seconds = (self.summary.processing or {}).get("seconds")
+            done_ns = outcome.drain_end_ns if seconds is None else outcome.engine_ready_ns + round(seconds * NS_PER_S)
+            moments = [outcome.load_start_ns, outcome.engine_start_ns, outcome.engine_ready_ns, done_ns]
+            moments += [outcome.drain_end_ns]
+        else:
+            names, main = PHASES, "measured"
+            moments = [outcome.load_start_ns, outcome.measured_start_ns, outcome.measured_end_ns]
+            moments += [outcome.load_end_ns, outcome.drain_end_ns]
+        return [
+            Phase(name, self.since_start_s(begin), self.since_start_s(end), name == main)
+            for name, begin, end in zip(names, moments, moments[1:], strict=False)
+            if begin is not None and end is not None and end > begin
         ]
-        phases = []
-        for name, begin, end in zip(PHASES, moments, moments[1:], strict=False):
-            if begin is not None and end is not None and end > begin:
-                phases.append(Phase(name, self.since_start_s(begin), self.since_start_s(end)))
-        return phases
+
+    @property
+    def preloaded(self) -> bool:
+        """Whether all input was there before the engine was started."""
+        return self.manifest.scenario.load.plan().shape == "preloaded"
+
+    @property
+    def main_phase(self) -> Phase | None:
+        """The part that is measured."""
+        return next((phase for phase in self.phases if phase.main), None)
 
 
 PHASES = ("warm-up", "measured", "tail", "drain")
+PRELOADED_PHASES = ("load", "start-up", "processing", "drain")
 
 
 def read(run: RunDir) -> Source:
@@ -112,6 +133,7 @@ def read(run: RunDir) -> Source:
         resources=_samples(run, ResourceSample, missing),
         machine=_samples(run, MachineSample, missing),
         clock=_samples(run, ClockSample, missing),
+        positions=run.samples(PositionsSample),
         missing=missing,
     )
 

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
+from streamgauge.model import NS_PER_S
+from streamgauge.model.latency import LATENCY_NAMES
+from streamgauge.model.manifest import Manifest
+from streamgauge.model.outcome import Outcome
 from streamgauge.report.figures import CLOCK_LIMIT_MS, CLOCK_WARNING_MS, clock_steps_ms, late_limits_ms
+from streamgauge.report.latencies import latency_name
 from streamgauge.report.source import Source
 from streamgauge.report.text import (
     CLOSED_LOOP,
@@ -16,6 +22,7 @@ from streamgauge.report.text import (
     NONE,
     RESULTS,
     bounded,
+    moment,
     number,
     rounded,
     share,
@@ -53,7 +60,7 @@ def headlines(source: Source) -> list[Headline]:
         values = summary.latency(kind)
         rows.append(
             Headline(
-                f"{kind} latency",
+                latency_name(kind),
                 [Value(name, bounded(values, name, rounded), "ms") for name in ("p50", "p99")],
                 INCLUDES_WAIT if summary.processing else note,
             )
@@ -109,15 +116,15 @@ def result_rows(source: Source) -> list[dict[str, str]]:
 
 def latency_rows(source: Source) -> list[dict[str, Any]]:
     latencies = source.summary.latency_ms
-    kinds = [kind for kind in LATENCIES if kind in latencies]
-    kinds += [kind for kind in latencies if kind not in LATENCIES]
+    known = (*LATENCY_NAMES, *LATENCIES)
+    kinds = [kind for kind in known if kind in latencies] + [kind for kind in latencies if kind not in known]
     rows, closed = [], source.summary.closed_loop
     for kind in kinds:
         values = source.summary.latency(kind)
         rows.append(
             {
-                "kind": kind.replace("_", " "),
-                "means": LATENCIES.get(kind, "") if kind != "total" or not closed else CLOSED_LOOP,
+                "kind": latency_name(kind),
+                "means": CLOSED_LOOP if kind == "total" and closed else LATENCIES.get(kind, ""),
                 "count": number(values.get("count")),
                 "missing": number(values.get("missing")),
                 "values": [bounded(values, name, partial(number, digits=1)) for name in PERCENTILES],
@@ -143,7 +150,7 @@ def _resolution(known: Mapping[str, Any]) -> str:
 def negative_latencies(source: Source) -> list[str]:
     """Kinds with results that came out before their inputs' stamps, each with how many: kept, and counted."""
     counts = {kind: int(counts[values < 0].sum()) for kind, (values, counts) in source.latency.items()}
-    return [f"{number(count)} of {kind}" for kind, count in counts.items() if count]
+    return [f"{number(count)} of {latency_name(kind)}" for kind, count in counts.items() if count]
 
 
 def when_visible(source: Source) -> str:
@@ -228,6 +235,18 @@ def machine_rows(source: Source) -> list[tuple[str, str]]:
         if values:
             rows.append((name, f"{number(100 * max(values), 1)} % of all cores"))
     return rows
+
+
+def measured_on(manifest: Manifest, outcome: Outcome | None = None) -> str:
+    """When and on which machine, in one line."""
+    start_ns = outcome.load_start_ns if outcome is not None else None
+    date = manifest.provenance.date if manifest.provenance is not None else None
+    when = moment(datetime.fromtimestamp(start_ns / NS_PER_S, UTC).isoformat() if start_ns is not None else date)
+    machine = manifest.machine
+    parts = [machine.cpu, f"{number(machine.cores)} cores" if machine.cores else None]
+    parts += [f"{number(machine.memory_mb)} MB of memory" if machine.memory_mb else None]
+    where = ", ".join(part for part in parts if part)
+    return " · ".join(part for part in ("" if when == NONE else f"measured {when}", where) if part)
 
 
 def provenance_rows(source: Source) -> list[tuple[str, str]]:

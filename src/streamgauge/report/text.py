@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import shlex
 from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 NONE = "–"
@@ -22,13 +23,10 @@ RESULTS = {
 }
 
 LATENCIES = {
-    "total": "result readable − last input should have left: what a person waits, generator included",
-    "latest": "result readable − last input had arrived: the system's own share",
-    "average": "result readable − mean arrival of the inputs",
-    "processing_time": "result readable − last input pulled by the engine",
-    "arrival": "mean over the records of (result readable − record arrived)",
-    "generator_share": "record arrived − record should have left: the generator's and the transport's share",
+    "processing_time": "from when the engine took the last input until the result can be read",
+    "arrival": "from the arrival of each record until its result can be read, mean over all records",
 }
+"""What a kind of latency means that the glossary does not define."""
 
 CLOSED_LOOP = "closed loop: from when the last input was sent, as the load waited for acknowledgements"
 """What ``total`` means for a load without a schedule."""
@@ -43,9 +41,9 @@ STATES = {
 """For summaries of older versions, which do not say why themselves."""
 
 VERDICTS = {
-    "VALID": ("✓", "the measurement can be trusted"),
-    "INVALID": ("!", "the measurement cannot be trusted"),
-    "FAILED": ("✕", "the system under test died or gave wrong answers"),
+    "VALID": "the measurement can be trusted",
+    "INVALID": "the measurement cannot be trusted",
+    "FAILED": "the system under test died or gave wrong answers",
 }
 UNVALIDATED = "load, clock and transport can be trusted; nothing says whether the answers are right"
 """What VALID means for a script without a reference."""
@@ -110,6 +108,14 @@ def scaled(changes: Any) -> str:
         else:
             parts.append(f"{name} {plain(change)}")
     return ", ".join(parts)
+
+
+def moment(iso: str | None) -> str:
+    """A date and time as a person reads it; what is not one stays as it is."""
+    try:
+        return datetime.fromisoformat(iso or "").astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
+    except ValueError:
+        return iso or NONE
 
 
 def argv(value: Sequence[Any]) -> str:

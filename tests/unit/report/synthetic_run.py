@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 
 from run_files import change, write_manifest
 from streamgauge.model import NS_PER_MS, NS_PER_S
-from streamgauge.model.samples import ClockSample, MachineSample, ResourceSample
+from streamgauge.model.samples import ClockSample, MachineSample, PositionsSample, ResourceSample
 from streamgauge.rundir import RunDir
 from streamgauge.stored import write_json
 
@@ -67,6 +67,29 @@ def write_bursts(path: Path, burst: dict[str, Any] | None = None) -> RunDir:
     ]
     periodic = {"kind": "periodic", "bursts": bursts, "wide": 1, "elevated_s": 3, "p99_peak_ms": None}
     change(run.summary_path, burst=burst or periodic)
+    return run
+
+
+def write_preloaded(path: Path) -> RunDir:
+    """A run whose input was all there before the engine, which took it in eight seconds."""
+    run = write_valid(path)
+    content = manifest()
+    content["scenario"]["load"] |= {"shape": "preloaded", "preloaded": 16_000, "rate_per_s": 0}
+    write_manifest(run, content)
+    at_s = {"load_start_ns": 0, "measured_start_ns": 0, "measured_end_ns": 2, "load_end_ns": 2}
+    at_s |= {"engine_start_ns": 2, "engine_ready_ns": 6, "drain_end_ns": 20}
+    write_json(run.outcome_path, {**outcome(), **{name: START_NS + s * NS_PER_S for name, s in at_s.items()}})
+    seconds = pq.read_table(run.measures("seconds")).to_pylist()[:20]
+    for second, row in enumerate(seconds):
+        row |= {"offered": 0, "sent": 8000 if second < 2 else 0, "appended": 8000 if second < 2 else 0}
+        row |= {"output": 2000 if 6 <= second < 14 else 0}
+    pq.write_table(pa.Table.from_pylist(seconds), run.measures("seconds"))
+    for second in range(20):
+        taken = 2000 * min(max(second - 6, 0), 8)
+        appended = {"flow": 8000, "speed": 8000, "output": taken}
+        run.append_samples(PositionsSample(t_ns=START_NS + second * NS_PER_S, appended=appended, consumed=taken))
+    processing = {"records": 16_000, "bytes": 4_000_000, "startup_s": 4.0, "seconds": 8.0}
+    change(run.summary_path, processing={**processing, "records_per_s": 2000.0, "mb_per_s": 0.5})
     return run
 
 
