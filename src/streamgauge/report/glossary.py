@@ -59,7 +59,7 @@ TERMS: dict[str, str] = {
     "steady": "The state of a run that kept up and whose latency did not drift.",
     "sustained": "Whether the system keeps up with the offered load, by the rule of the scenario.",
     "tail": "The last part of the load, which only completes the results of the measured interval.",
-    "transport": "What carries the records to the engine and its results back, for example Kafka.",
+    "transport": "What carries the records to the engine and its results back: a message broker or a queue.",
     "VALID": "The verdict on a run whose measurement can be trusted.",
     "warm-up": "The first part of a run, in which the engine gets up to speed. It is not measured.",
     "workload": "What is computed, on which data.",

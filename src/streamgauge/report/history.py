@@ -38,7 +38,6 @@ IGNORED: Ignored = {
     "scenario.sustained": "judges what was measured",
     "scenario.slo": "judges what was measured",
 }
-PREFIXES = ("engine.options.conf.", "engine.options.", "scenario.parameters.", "scenario.load.", "scenario.")
 
 
 @dataclass(frozen=True)
@@ -192,12 +191,7 @@ def _why(problem: UsageError | OSError) -> str:
 
 def _settings(manifest: Manifest, shared: bool | None) -> dict[str, str]:
     identified = identity.ignoring(identity.of_manifest(manifest, shared), [*MEASURED, *IGNORED])
-    return {_short(name): text.plain(value) for name, value in identified.items()}
-
-
-def _short(name: str) -> str:
-    """As it is set on the command line."""
-    return name.removeprefix(next((prefix for prefix in PREFIXES if name.startswith(prefix)), ""))
+    return {text.setting_name(name): text.plain(value) for name, value in identified.items()}
 
 
 def _script_name(script: Script | None) -> str:

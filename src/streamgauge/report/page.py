@@ -7,6 +7,7 @@ from typing import Any
 
 from streamgauge.model.latency import LATENCY_NAMES
 from streamgauge.report import text
+from streamgauge.report.against import against
 from streamgauge.report.bursts import burst_moments, burst_rows
 from streamgauge.report.figures import all_figures
 from streamgauge.report.latencies import alike, joined_names
@@ -31,15 +32,21 @@ from streamgauge.report.tables import (
 from streamgauge.rundir import RunDir
 
 
-def write_page(run: RunDir, baseline: Path | None = None) -> Path:
+def write_page(run: RunDir, baseline: RunDir | None = None) -> Path:
     """See ``report.write``."""
     target: Path = run.report_path
-    return write_whole(target, render(read(run)))
+    return write_whole(target, render(read(run), None if baseline is None else read(baseline)))
 
 
-def render(source: Source) -> str:
-    """The whole page. The same run gives the same bytes."""
-    return build("run.html.j2", _head(source), all_figures(source), **context(source))
+def render(source: Source, baseline: Source | None = None) -> str:
+    """The whole page, with ``baseline`` behind its figures. The same runs give the same bytes."""
+    return build(
+        "run.html.j2",
+        _head(source),
+        all_figures(source, baseline),
+        against=None if baseline is None else against(source, baseline),
+        **context(source),
+    )
 
 
 def _head(source: Source) -> Head:

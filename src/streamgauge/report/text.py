@@ -110,6 +110,14 @@ def scaled(changes: Any) -> str:
     return ", ".join(parts)
 
 
+def setting_name(name: str) -> str:
+    """As it is set on the command line: ``rate_per_s`` for ``scenario.load.rate_per_s``."""
+    return name.removeprefix(next((prefix for prefix in _PREFIXES if name.startswith(prefix)), ""))
+
+
+_PREFIXES = ("engine.options.conf.", "engine.options.", "scenario.parameters.", "scenario.load.", "scenario.")
+
+
 def moment(iso: str | None) -> str:
     """A date and time as a person reads it; what is not one stays as it is."""
     try:
