@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from streamgauge.evaluate.facts import Facts, Moments
-from streamgauge.evaluate.metrics import burst, latency, throughput
+from streamgauge.evaluate.metrics import burst, heatmap, latency, throughput
 from streamgauge.evaluate.metrics.arrival import Shortfall
 from streamgauge.evaluate.metrics.clock import Bound
 from streamgauge.evaluate.metrics.generator import Generator
@@ -214,7 +214,7 @@ def _clock(figures: Figures | None) -> ClockFigures:
 
 
 def write_measures(run: RunDir, facts: Facts, figures: Figures, moments: Moments) -> None:
-    """measures/seconds.parquet and measures/latency.parquet."""
+    """measures/seconds.parquet, measures/latency.parquet and measures/heatmap.parquet."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -246,7 +246,9 @@ def write_measures(run: RunDir, facts: Facts, figures: Figures, moments: Moments
         },
         schema=pa.schema({"kind": pa.string(), "value_ms": pa.float64(), "count": pa.int64()}),
     )
-    for name, table in (("seconds", seconds), ("latency", samples)):
+    spread = heatmap.per_second(figures.tally, figures.kind, moments.seconds if figures.kind in kinds else 0)
+    buckets = pa.table({"kind": pa.array([figures.kind] * len(spread["second"]), pa.string()), **spread})
+    for name, table in (("seconds", seconds), ("latency", samples), ("heatmap", buckets)):
         path = run.measures(name)
         path.parent.mkdir(exist_ok=True)
         pq.write_table(table, path)

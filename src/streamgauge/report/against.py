@@ -22,6 +22,9 @@ IGNORED: Ignored = {
     "scenario.slo": "judges what was measured",
 }
 
+COUNTS = ("lost", "wrong", "unfinished", "duplicates")
+"""Of results."""
+
 
 @dataclass(frozen=True)
 class Against:
@@ -54,12 +57,7 @@ def against(source: Source, baseline: Source) -> Against:
 
 def _figures(source: Source, baseline: Source) -> Table:
     here, there = dict(_values(source)), dict(_values(baseline))
-    rows = [
-        Row(
-            [name, number(here.get(name), 1), number(there.get(name), 1), *_difference(here.get(name), there.get(name))]
-        )
-        for name in dict.fromkeys([*here, *there])
-    ]
+    rows = [Row([name, *_shown(name, here.get(name), there.get(name))]) for name in dict.fromkeys([*here, *there])]
     head = ["figure", "this run", "baseline", "difference", "in %"]
     return Table("", head, rows, frozenset({1, 2, 3, 4}))
 
@@ -81,16 +79,19 @@ def _values(source: Source) -> Iterator[tuple[str, float]]:
     engine = summary.resources.get("engine", {})
     known["engine: CPU, mean (cores)"] = engine.get("cpu_mean")
     known["engine: memory, max (MB)"] = engine.get("rss_max_mb")
-    known |= {f"{name} results": summary.results.get(name) for name in ("lost", "wrong", "unfinished", "duplicates")}
+    known |= {name: summary.results.get(name) for name in COUNTS}
     for name, value in known.items():
         if isinstance(value, int | float):
             yield name, float(value)
 
 
-def _difference(here: float | None, there: float | None) -> tuple[str, str]:
+def _shown(name: str, here: float | None, there: float | None) -> list[str]:
+    """Both values, their difference, and the same in percent."""
+    digits = 0 if name in COUNTS else 1
+    both = [number(here, digits), number(there, digits)]
     if here is None or there is None:
-        return NONE, NONE
-    return _signed(here - there, 1), _signed(100 * (here - there) / there, 1) if there else NONE
+        return [*both, NONE, NONE]
+    return [*both, _signed(here - there, digits), _signed(100 * (here - there) / there, 1) if there else NONE]
 
 
 def _signed(value: float, digits: int) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -146,12 +147,22 @@ def latency_against_value(capacity: Capacity) -> Figure | None:
     unit = capacity.unit
     x_axis = logarithmic(unit, [p.value for p in shown])
     # The searched range is mostly narrower than from one round number to the next.
-    ticks = sorted({values[0], values[-1], capacity.interval[0] or values[0]})
-    x_axis |= {"tickvals": ticks, "ticktext": [text.number(tick) for tick in ticks]}
+    ticks = _apart([values[0], values[-1], capacity.interval[0] or values[0]], x_axis["range"])
+    x_axis |= {"tickvals": ticks, "ticktext": [text.number(tick) for tick in ticks], "tickangle": 0}
     zones = unsustainable(capacity, shown, x_axis["range"])
     y_axis = logarithmic(f"{LATENCY_NAMES['total']} (ms)", [v for trace in traces for v in trace["y"]])
     named = [key("not sustained", "--band", "square") for _ in zones]
     return figure([*traces, *named], x_axis, y_axis, shapes=zones, hovermode="closest")
+
+
+def _apart(values: Sequence[float], x_range: Sequence[float]) -> list[float]:
+    """In the order of their weight, those that leave room for their labels between them; then sorted."""
+    least = 0.18 * (x_range[1] - x_range[0])
+    shown: list[float] = []
+    for value in reversed(values):
+        if all(abs(math.log10(value) - math.log10(other)) >= least for other in shown):
+            shown.append(value)
+    return sorted(shown)
 
 
 def unsustainable(capacity: Capacity, shown: Sequence[CapacityProbe], x_range: Sequence[float]) -> list[Figure]:

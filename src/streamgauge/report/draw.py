@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import html
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,8 +21,8 @@ Figure = dict[str, Any]
 
 NOT_DATA = "not data"
 """The ``meta`` of traces that explain a figure: its CSV leaves them out."""
-ROW_PX = 15
-"""The height of a row of notes above a figure."""
+ROW_PX, GAP_PX = 15, 5
+"""The height of a row of notes above a figure, and how far they stay away from it and its marks."""
 
 SERIES = ("--s1", "--s2", "--s3", "--s4", "--s5", "--s6")
 DASHES = ("solid", "dash", "dot", "dashdot")
@@ -75,7 +75,7 @@ def figure(traces: Sequence[Figure], x_axis: Figure, y_axis: Figure, *, rows_abo
             "xaxis": {**_AXIS, **x_axis},
             "yaxis": {**_AXIS, "fixedrange": True, **y_axis},
             "showlegend": len([t for t in traces if t.get("showlegend", True)]) > 1,
-            "margin": {"l": 64, "r": 12, "t": 10 + ROW_PX * rows_above, "b": 44},
+            "margin": {"l": 64, "r": 12, "t": 8 + GAP_PX + ROW_PX * rows_above, "b": 44},
             "font": {
                 "size": 12,
                 "color": "--ink",
@@ -91,7 +91,9 @@ def figure(traces: Sequence[Figure], x_axis: Figure, y_axis: Figure, *, rows_abo
     }
 
 
-def over_time(source: Source, traces: Sequence[Figure], y_axis: Figure, marks: Sequence[Mark] = ()) -> Figure:
+def over_time(
+    source: Source, traces: Sequence[Figure], y_axis: Figure, marks: Sequence[Mark] = (), **layout: Any
+) -> Figure:
     """A figure over the seconds of the run: all but its main part shaded, faults and ``marks`` numbered above it.
 
     The main part sets both axes (see ``main_axis``); what lies beyond its top is marked at the edge.
@@ -99,17 +101,17 @@ def over_time(source: Source, traces: Sequence[Figure], y_axis: Figure, marks: S
     from_s, to_s = shown_seconds(source)
     shapes, phase_notes = _shading(source.phases, from_s, to_s)
     lines, numbers, keys = _numbered([*_faults(source), *marks], from_s, to_s)
-    since = "the load started" if source.load_started else "the first sample (the load never started)"
+    since = "the load started" if source.load_started else "the first sample"
     x_axis = {
         "title": {"text": f"seconds since {since}"},
         "hoverformat": ",.1f",
         "tickformat": ",~g",
         "range": [from_s, to_s],
     }
-    notes = [*numbers, *({**note, "yshift": ROW_PX * bool(numbers)} for note in phase_notes)]
+    notes = [*numbers, *({**note, "yshift": GAP_PX + ROW_PX * bool(numbers)} for note in phase_notes)]
     rows = bool(numbers) + bool(phase_notes)
     drawn = [*traces, *_clipped(traces, y_axis, from_s, to_s), *keys]
-    return figure(drawn, x_axis, y_axis, shapes=[*shapes, *lines], annotations=notes, rows_above=rows)
+    return figure(drawn, x_axis, y_axis, shapes=[*shapes, *lines], annotations=notes, rows_above=rows, **layout)
 
 
 def shown_seconds(source: Source) -> tuple[float, float]:
@@ -144,7 +146,7 @@ def _clipped(traces: Sequence[Figure], y_axis: Figure, from_s: float, to_s: floa
     top = 10 ** y_axis["range"][1] if log else y_axis["range"][1]
     highest: dict[float, float] = {}
     for trace in traces:
-        for x, y in zip(trace["x"], trace["y"], strict=True):
+        for x, y in _points(trace):
             if x is not None and y is not None and y > top and from_s <= x <= to_s:
                 highest[x] = max(y, highest.get(x, y))
     if not highest:
@@ -165,6 +167,16 @@ def _clipped(traces: Sequence[Figure], y_axis: Figure, from_s: float, to_s: floa
             "meta": NOT_DATA,
         }
     ]
+
+
+def _points(trace: Figure) -> Iterator[tuple[Any, Any]]:
+    """Of a heatmap, the highest of each column."""
+    if trace["type"] != "heatmap":
+        yield from zip(trace["x"], trace["y"], strict=True)
+        return
+    for column, x in enumerate(trace["x"][:-1]):
+        filled = [place for place, row in enumerate(trace["z"]) if row[column] is not None]
+        yield x, trace["y"][filled[-1] + 1] if filled else None
 
 
 def _peaks(points: Sequence[tuple[float, float]], apart: float) -> list[tuple[float, float]]:
@@ -250,8 +262,8 @@ def _numbered(marks: Sequence[Mark], from_s: float, to_s: float) -> tuple[list[F
 
 def _above(x: float, text: str, color: str, **look: Any) -> Figure:
     """A note above the figure, where it can lie over no curve and no axis."""
-    place = {"x": x, "yref": "paper", "y": 1, "yanchor": "bottom", "showarrow": False, "borderpad": 0}
-    return {**place, "text": text, "font": {"size": 10, "color": color}, **look}
+    place = {"x": x, "yref": "paper", "y": 1, "yanchor": "bottom", "yshift": GAP_PX, "showarrow": False}
+    return {**place, "text": text, "borderpad": 0, "font": {"size": 10, "color": color}, **look}
 
 
 def _shading(phases: Sequence[Phase], from_s: float, to_s: float) -> tuple[list[Figure], list[Figure]]:
@@ -282,6 +294,10 @@ def _faults(source: Source) -> list[Mark]:
 
 
 _AXIS: Figure = {
+    # They keep the labels of two axes apart where these meet.
+    "ticks": "outside",
+    "ticklen": 5,
+    "tickcolor": "--clear",
     "gridcolor": "--grid",
     "zerolinecolor": "--rule",
     "linecolor": "--rule",

@@ -35,6 +35,7 @@ def all_figures(source: Source, baseline: Source | None = None) -> dict[str, Fig
         "rates": rates(source),
         **burst_figures(source),
         **latencies.over_seconds(source, baseline),
+        "heatmap": latencies.heatmap(source),
         "distribution": latencies.distribution(source, baseline),
         "backlog": backlog(source),
         "lateness": lateness(source),
@@ -244,7 +245,7 @@ def _per_role(source: Source, field: str, title: str, unit: str, growth: bool) -
         if points:
             x, y = [p[0] for p in points], [p[1] for p in points]
             traces.append(line(role, x, y, unit=unit, **series_look(position)))
-    return over_time(source, traces, main_axis(source, title, traces)) if traces else None
+    return over_time(source, traces, main_axis(source, title, traces), showlegend=True) if traces else None
 
 
 def _middles(source: Source) -> list[float]:

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 TERMS: dict[str, str] = {
     "achieved rate": "The records per second that the load generator really sent.",
     "backlog": "Input records that have arrived at the transport and whose result has not come out yet.",
-    "baseline": "An earlier run that a report draws behind this one, to compare with.",
+    "baseline": "What something is compared with: in a report, an earlier run that is drawn behind this one.",
     "burst": "Many records that are sent within a short time, on top of the base rate.",
     "capacity": "The hardest load that a system sustains, found by a search of many short runs.",
     "closed loop": "A load without a schedule: it sends more records when the transport has acknowledged earlier ones.",
@@ -59,7 +59,7 @@ TERMS: dict[str, str] = {
     "steady": "The state of a run that kept up and whose latency did not drift.",
     "sustained": "Whether the system keeps up with the offered load, by the rule of the scenario.",
     "tail": "The last part of the load, which only completes the results of the measured interval.",
-    "transport": "What carries the records to the engine and its results back: a message broker or a queue.",
+    "transport": "What carries the records to the engine and its results back, and stamps when they arrive.",
     "VALID": "The verdict on a run whose measurement can be trusted.",
     "warm-up": "The first part of a run, in which the engine gets up to speed. It is not measured.",
     "workload": "What is computed, on which data.",
@@ -68,7 +68,7 @@ TERMS: dict[str, str] = {
 _CAPITALS = {term for term in TERMS if term.isupper()}
 _BY_LOWER = {term.lower(): term for term in TERMS}
 _WORDS = "|".join(re.escape(term) for term in sorted(TERMS, key=len, reverse=True))
-_TERM = re.compile(rf"(?<![\w-])({_WORDS})(s?)(?![\w-])", re.IGNORECASE)
+_TERM = re.compile(rf"(?<![\w/.-])({_WORDS})(s?)(?![\w/-])", re.IGNORECASE)
 _TAG = re.compile(r"(<[^>]*>)")
 _NAME = re.compile(r"<(/?)([a-z][a-z0-9]*)")
 _UNLINKED = frozenset(

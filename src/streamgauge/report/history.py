@@ -110,19 +110,17 @@ def _scenarios(entries: Sequence[Entry]) -> list[str]:
 def _section(position: int, scenario: str, entries: Sequence[Entry]) -> dict[str, Any]:
     mine = [entry for entry in entries if entry.scenario == scenario]
     figures = {}
-    for name, title, unit, field in (
-        ("p50", f"median of the {LATENCY_NAMES['total']} (ms)", "ms", "p50_ms"),
-        ("p99", f"99th percentile of the {LATENCY_NAMES['total']} (ms)", "ms", "p99_ms"),
-        ("rate", "throughput (per second)", "/s", "output_per_s"),
+    titles = {}
+    latency = LATENCY_NAMES["total"].capitalize()
+    for name, title, axis, unit, field in (
+        ("p50", f"{latency}, median", "p50 (ms)", "ms", "p50_ms"),
+        ("p99", f"{latency}, 99th percentile", "p99 (ms)", "ms", "p99_ms"),
+        ("rate", "Throughput", "per second", "/s", "output_per_s"),
     ):
-        if figure := _figure(mine, title, unit, field):
+        if figure := _figure(mine, axis, unit, field):
             figures[f"{position}-{name}"] = figure
-    titles = {key: _capital(figure["layout"]["yaxis"]["title"]["text"]) for key, figure in figures.items()}
+            titles[f"{position}-{name}"] = title
     return {"scenario": scenario, "entries": mine, "figures": figures, "titles": titles}
-
-
-def _capital(title: str) -> str:
-    return title[:1].upper() + title[1:]
 
 
 def _figure(entries: Sequence[Entry], title: str, unit: str, field: str) -> draw.Figure | None:

@@ -17,6 +17,7 @@ from streamgauge.report.draw import (
     logarithmic,
     main_axis,
     over_time,
+    shown_seconds,
 )
 from streamgauge.report.source import Source
 
@@ -35,6 +36,7 @@ LOOKS: Mapping[str, dict[str, Any]] = {
     "max": {"color": "--s4", "dash": "dot"},
 }
 BASELINE = "baseline"
+COLUMNS_MAX = 120
 
 
 def latency_name(kind: str) -> str:
@@ -110,6 +112,51 @@ def _behind(source: Source, baseline: Source | None, kind: str) -> list[Figure]:
         }
         for trace in _percentiles(baseline, kind)
     ]
+
+
+def heatmap(source: Source) -> Figure | None:
+    """Time by latency: how large a share of the results of each moment had that latency.
+
+    None for runs of early versions, which did not count it, and for preloaded ones, as in ``over_seconds``.
+    """
+    import numpy as np  # `list` reads every study, whose exhibits import this
+
+    rows = [] if source.preloaded else source.heatmap
+    if not rows:
+        return None
+    from_s, to_s = shown_seconds(source)
+    step_s = max(1, math.ceil((to_s - from_s) / COLUMNS_MAX))
+    columns = math.ceil((to_s - math.floor(from_s)) / step_s)
+    edges = sorted({edge for row in rows for edge in (max(row["from_ms"], FLOOR_MS), row["to_ms"])})
+    counts = np.zeros((len(edges) - 1, columns))
+    for row in rows:
+        column = int((row["second"] - math.floor(from_s)) // step_s)
+        if 0 <= column < columns:
+            first = edges.index(max(row["from_ms"], FLOOR_MS))
+            counts[first, column] += row["count"]
+    every = counts.sum(axis=0)
+    shares = 100 * counts / np.maximum(every, 1)
+    z = [[float(f"{share:.4g}") if share else None for share in line] for line in shares.tolist()]
+    x = [math.floor(from_s) + step_s * column for column in range(columns + 1)]
+    name = latency_name(str(rows[0]["kind"]))
+    trace = {
+        "type": "heatmap",
+        "name": f"share of the results of a moment, up to {shares.max():.3g} %",
+        "x": x,
+        "y": edges,
+        "z": z,
+        "zmin": 0,
+        "colorscale": [[0, "--heat1"], [0.03, "--heat2"], [0.25, "--heat3"], [1, "--heat4"]],
+        "showscale": False,
+        "hovertemplate": "from second %{x}: %{z} % at %{y:,.4~g} ms<extra></extra>",
+        "xgap": 0,
+    }
+    main = source.main_phase
+    inside = [r for r in rows if main is None or main.from_s <= r["second"] < main.to_s] or rows
+    ends = [max(row["from_ms"], FLOOR_MS) for row in inside] + [row["to_ms"] for row in inside]
+    columns_of_csv = {"x": "from second", "y": "from ms", "z": "share of the results (%)"}
+    look: dict[str, Any] = {"hovermode": "closest", "showlegend": True, "meta": columns_of_csv}
+    return over_time(source, [trace], logarithmic(f"{name} (ms)", ends), **look)
 
 
 def distribution(source: Source, baseline: Source | None = None) -> Figure | None:

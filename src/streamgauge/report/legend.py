@@ -24,7 +24,7 @@ class Entry:
     name: str
     color: str
     shape: str
-    """line, area, upright, triangle, square, circle, ring or diamond."""
+    """line, area, upright, triangle, square, circle, ring, diamond or heat."""
     width: float = 2.0
     dash: str = ""
     opacity: float = 1.0
@@ -43,6 +43,8 @@ def entries(figure: Mapping[str, Any]) -> list[Entry]:
 
 def _entry(place: int, trace: Mapping[str, Any]) -> Entry:
     line, marker = trace.get("line", {}), trace.get("marker", {})
+    if trace["type"] == "heatmap":
+        return Entry(html.unescape(str(trace["name"])), "--heat4", "heat", trace=place)
     common = Entry(html.unescape(str(trace["name"])), "", "", opacity=float(trace.get("opacity", 1.0)), trace=place)
     if trace.get("fill") or trace["type"] in ("bar", "box"):
         color = trace.get("fillcolor") if trace.get("fill") else marker.get("color", line.get("color"))

@@ -10,7 +10,7 @@ from streamgauge.report import text
 from streamgauge.report.against import against
 from streamgauge.report.bursts import burst_moments, burst_rows
 from streamgauge.report.figures import all_figures
-from streamgauge.report.latencies import alike, joined_names
+from streamgauge.report.latencies import alike, joined_names, latency_name
 from streamgauge.report.layout import Head, build, write_whole
 from streamgauge.report.recovery import fault_results, fault_rows
 from streamgauge.report.source import Source, read
@@ -90,6 +90,7 @@ def context(source: Source) -> dict[str, Any]:
         "results": result_rows(source),
         "latencies": latency_rows(source),
         "names": LATENCY_NAMES,
+        "heatmap_name": latency_name(str(source.heatmap[0]["kind"])) if source.heatmap else "",
         "latency_title": _latency_title(source),
         "negative_latencies": negative_latencies(source),
         "when_visible": when_visible(source),

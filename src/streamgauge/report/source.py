@@ -45,6 +45,8 @@ class Source:
     seconds: Mapping[str, Column]
     latency: Mapping[str, tuple[np.ndarray, np.ndarray]]
     """Per kind: the distinct values in ms, rising, and how often each occurred."""
+    heatmap: Sequence[Mapping[str, Any]]
+    """How many results of each ``second`` lie ``from_ms`` … ``to_ms``; empty for runs of early versions."""
     resources: Sequence[ResourceSample]
     machine: Sequence[MachineSample]
     clock: Sequence[ClockSample]
@@ -130,6 +132,7 @@ def read(run: RunDir) -> Source:
         summary=run.summary(),
         seconds={} if seconds is None else _columns(seconds),
         latency={} if latency is None else _by_kind(latency),
+        heatmap=_heatmap(run.measures("heatmap")),
         resources=_samples(run, ResourceSample, missing),
         machine=_samples(run, MachineSample, missing),
         clock=_samples(run, ClockSample, missing),
@@ -143,6 +146,12 @@ def _samples(run: RunDir, kind: type[SampleKind], missing: list[str]) -> list[Sa
     if not samples:
         missing.append(f"samples/{kind.kind}.jsonl: no samples")
     return samples
+
+
+def _heatmap(path: Path) -> list[dict[str, Any]]:
+    """Nothing where there is no such file: early versions did not write it."""
+    table = _table(path, []) if path.is_file() else None
+    return [] if table is None else table.to_pylist()
 
 
 def _table(path: Path, missing: list[str]) -> pa.Table | None:
@@ -168,7 +177,7 @@ def _check_types(path: Path, table: pa.Table) -> None:
     """Raises UsageError for a column that cannot be drawn."""
     import pyarrow as pa
 
-    lacking = {"seconds": {"second"}, "latency": {"kind", "value_ms", "count"}}[path.stem] - set(table.column_names)
+    lacking = _COLUMNS[path.stem] - set(table.column_names)
     if lacking:
         raise _damaged(path, f"no column {', '.join(sorted(lacking))}")
     for name, kind in zip(table.column_names, table.schema.types, strict=True):
@@ -176,6 +185,13 @@ def _check_types(path: Path, table: pa.Table) -> None:
         fits = pa.types.is_string(kind) if text else pa.types.is_integer(kind) or pa.types.is_floating(kind)
         if not fits and not pa.types.is_null(kind):
             raise _damaged(path, f"the column {name} holds {kind}")
+
+
+_COLUMNS = {
+    "seconds": {"second"},
+    "latency": {"kind", "value_ms", "count"},
+    "heatmap": {"kind", "second", "from_ms", "to_ms", "count"},
+}
 
 
 def _damaged(path: Path, got: str) -> UsageError:

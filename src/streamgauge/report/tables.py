@@ -12,6 +12,7 @@ from streamgauge.model import NS_PER_S
 from streamgauge.model.latency import LATENCY_NAMES
 from streamgauge.model.manifest import Manifest
 from streamgauge.model.outcome import Outcome
+from streamgauge.model.summary import Repetition
 from streamgauge.report.figures import CLOCK_LIMIT_MS, CLOCK_WARNING_MS, clock_steps_ms, late_limits_ms
 from streamgauge.report.latencies import latency_name
 from streamgauge.report.source import Source
@@ -165,6 +166,15 @@ def when_visible(source: Source) -> str:
 
 
 def rate_rows(source: Source) -> list[tuple[str, str]]:
+    """Of a preloaded run, how fast its input was processed."""
+    if processing := source.summary.processing:
+        return [
+            ("throughput", _with_unit(processing.get("records_per_s"), "records/s", 1)),
+            ("", _with_unit(processing.get("mb_per_s"), "MB/s", 2)),
+            ("records", number(processing.get("records"))),
+            ("processed in", _with_unit(processing.get("seconds"), "s", 1)),
+            ("start-up of the engine", _with_unit(processing.get("startup_s"), "s", 1)),
+        ]
     rate = source.summary.rate_per_s
     return [
         *(
@@ -205,14 +215,46 @@ def generator_rows(source: Source) -> list[dict[str, str]]:
 
 
 def resource_rows(source: Source) -> list[dict[str, str]]:
-    fields = {"cpu_mean": 2, "rss_max_mb": 0, "heap_max_mb": 0, "gc_ms": 0}
-    return [
-        {
-            "group": group,
-            **{field: number(usage.get(field), d) for field, d in fields.items()},
-        }
-        for group, usage in source.summary.resources.items()
-    ]
+    """A row for each group of processes and, where it has several, for each of them, by the names of the figures."""
+    roles: dict[str, list[str]] = {}
+    for sample in source.resources:
+        of_group = roles.setdefault(sample.group, [])
+        if sample.role not in of_group:
+            of_group.append(sample.role)
+    rows = []
+    for group, usage in source.summary.resources.items():
+        mine = roles.get(group, [])
+        alone = mine[0] if len(mine) == 1 else "all"
+        rows.append({"group": group, "process": alone, **_usage(usage)})
+        if len(mine) > 1:
+            rows += [{"group": group, "process": role, **_usage(_of_role(source, role))} for role in mine]
+    return rows
+
+
+def _usage(values: Mapping[str, Any]) -> dict[str, str]:
+    digits = {"cpu_mean": 2, "rss_max_mb": 0, "heap_max_mb": 0, "gc_ms": 0}
+    return {field: number(values.get(field), places) for field, places in digits.items()}
+
+
+def _of_role(source: Source, role: str) -> dict[str, float]:
+    """What one process used in the main part of the run, by the same names as the summary has for its group."""
+    main = source.main_phase
+    mine = [sample for sample in source.resources if sample.role == role]
+    if main is not None:
+        mine = [sample for sample in mine if main.from_s <= source.since_start_s(sample.t_ns) <= main.to_s]
+
+    def known(field: str) -> list[tuple[int, float]]:
+        return [(sample.t_ns, value) for sample in mine if (value := getattr(sample, field)) is not None]
+
+    used: dict[str, float] = {}
+    if len(cpu := known("cpu_s")) > 1:
+        used["cpu_mean"] = (cpu[-1][1] - cpu[0][1]) / ((cpu[-1][0] - cpu[0][0]) / NS_PER_S)
+    if len(gc := known("gc_ms")) > 1:
+        used["gc_ms"] = gc[-1][1] - gc[0][1]
+    for name, field in (("rss_max_mb", "rss_mb"), ("heap_max_mb", "heap_used_mb")):
+        if values := known(field):
+            used[name] = max(value for _, value in values)
+    return used
 
 
 def machine_rows(source: Source) -> list[tuple[str, str]]:
@@ -299,7 +341,18 @@ def attempt_rows(source: Source) -> list[dict[str, Any]]:
     """Every run of a set; before one that was repeated, its INVALID attempts. Empty for a single run."""
     rows: list[dict[str, Any]] = []
     for run in source.summary.repetitions:
-        shown = {key: value for key, value in run.as_json().items() if key != "invalid_attempts"}
-        rows += [{**attempt.as_json(), "counts": "no, repeated"} for attempt in run.invalid_attempts]
-        rows.append({**shown, "counts": "yes"})
+        rows += [{**_attempt(attempt), "counts": "no, repeated"} for attempt in run.invalid_attempts]
+        rows.append({**_attempt(run), "counts": "yes"})
     return rows
+
+
+def _attempt(run: Repetition) -> dict[str, Any]:
+    columns = {key: value for key, value in run.as_json().items() if key != "invalid_attempts"}
+    return {_COLUMNS.get(key, key): value for key, value in columns.items()}
+
+
+_COLUMNS = {
+    "total_p50": f"{LATENCY_NAMES['total']}, p50 (ms)",
+    "total_p99": f"{LATENCY_NAMES['total']}, p99 (ms)",
+    "rate_output": "output (results/s)",
+}

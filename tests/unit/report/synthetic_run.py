@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from run_files import change, write_manifest
+from streamgauge.evaluate.metrics.heatmap import EDGES_MS
 from streamgauge.model import NS_PER_MS, NS_PER_S
 from streamgauge.model.samples import ClockSample, MachineSample, PositionsSample, ResourceSample
 from streamgauge.rundir import RunDir
@@ -305,6 +306,11 @@ def write_measures(run: RunDir, total: np.ndarray, late: np.ndarray) -> None:
         distinct, counts = np.unique(values[measured], return_counts=True)
         kinds.append(pa.table({"kind": [kind] * len(distinct), "value_ms": distinct, "count": counts}))
     pq.write_table(pa.concat_tables(kinds), run.measures("latency"))
+    buckets = np.searchsorted(EDGES_MS, total, side="right") - 1
+    cells, counts = np.unique(np.stack([due_s.astype(int), buckets]), axis=1, return_counts=True)
+    edges = {"from_ms": EDGES_MS[cells[1]], "to_ms": EDGES_MS[cells[1] + 1]}
+    heatmap = {"kind": ["total"] * len(counts), "second": cells[0], **edges, "count": counts}
+    pq.write_table(pa.table(heatmap), run.measures("heatmap"))
 
 
 def write_samples(run: RunDir, from_s: int, to_s: int) -> None:

@@ -30,6 +30,7 @@ def source(**parts: Any) -> Source:
         "summary": summary(latency_ms={}),
         "seconds": {},
         "latency": {},
+        "heatmap": (),
         "resources": (),
         "machine": (),
         "clock": (),
@@ -134,6 +135,36 @@ def test_a_preloaded_run_is_drawn_while_the_engine_works(preloaded: RunDir) -> N
     assert max(y for x, y in zip(taken["x"], taken["y"], strict=True) if main.from_s <= x <= main.to_s) == 2000
     shaded = [(s["x0"], s["x1"]) for s in drawn["rates"]["layout"]["shapes"]]
     assert not [1 for begin, end in shaded if begin < main.to_s and end > main.from_s]
+
+
+def test_the_heatmap_has_every_result_of_every_second(valid: RunDir) -> None:
+    drawn = latencies.heatmap(read(valid))
+    assert drawn is not None
+    (trace, *_) = drawn["data"]
+    assert trace["x"] == list(range(47))
+    shares = np.array([[0.0 if share is None else share for share in row] for row in trace["z"]])
+    assert shares.shape == (len(trace["y"]) - 1, 46)
+    assert shares[:, :41].sum(axis=0) == pytest.approx(100, abs=0.1)
+    total, _ = synthetic_run.latencies_ms()
+    of_second = total[20 * synthetic_run.RATE : 21 * synthetic_run.RATE]
+    expected = np.histogram(of_second, trace["y"])[0] / synthetic_run.RATE * 100
+    assert shares[:, 20] == pytest.approx(expected, abs=0.01)
+    assert drawn["layout"]["yaxis"]["type"] == "log"
+
+
+def test_a_long_run_has_a_heatmap_of_few_columns(valid: RunDir) -> None:
+    loaded = read(valid)
+    late_ns = loaded.load_start_ns + 1000 * NS_PER_S
+    long = replace(loaded, outcome=loaded.outcome.with_changes(measured_end_ns=late_ns, load_end_ns=late_ns))
+    drawn = latencies.heatmap(long)
+    assert drawn is not None and 60 < len(drawn["data"][0]["x"]) <= latencies.COLUMNS_MAX + 2
+
+
+def test_a_run_of_an_early_version_has_no_heatmap_and_no_gap(valid: RunDir) -> None:
+    valid.measures("heatmap").unlink()
+    loaded = read(valid)
+    assert latencies.heatmap(loaded) is None
+    assert not loaded.missing
 
 
 def test_cpu_is_the_growth_of_cpu_time_and_unknown_where_a_process_went() -> None:

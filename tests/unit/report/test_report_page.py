@@ -28,7 +28,7 @@ from streamgauge.stored import write_json
 
 HOSTILE = "</script><img src=x onerror=alert(1)>\"'&<b>"
 FIGURES = {
-    *("rates", "latency-total", "distribution", "backlog", "lateness"),
+    *("rates", "latency-total", "heatmap", "distribution", "backlog", "lateness"),
     *("cpu", "rss", "heap", "gc", "machine", "clock"),
 }
 
@@ -102,7 +102,8 @@ def test_valid_run_has_every_figure_with_units_and_no_gap(valid: RunDir) -> None
     for name, figure in page.figures.items():
         assert "(" in figure["layout"]["yaxis"]["title"]["text"] or name == "rates", name
         assert figure["layout"]["xaxis"]["title"]["text"] in ("seconds since the load started", "percentile (%)")
-        assert all(len(trace["x"]) == len(trace["y"]) > 0 for trace in figure["data"]), name
+        lines = [trace for trace in figure["data"] if trace["type"] != "heatmap"]
+        assert all(len(trace["x"]) == len(trace["y"]) > 0 for trace in lines), name
     assert "Not available" not in page.text
 
 
@@ -139,7 +140,7 @@ def test_failed_run_says_what_died_and_what_is_missing(failed: RunDir) -> None:
     ):
         assert words in page.text, words
     assert set(page.figures) == {"cpu", "rss", "heap", "gc", "machine", "clock"}
-    assert "the load never started" in page.figures["cpu"]["layout"]["xaxis"]["title"]["text"]
+    assert page.figures["cpu"]["layout"]["xaxis"]["title"]["text"] == "seconds since the first sample"
 
 
 @pytest.mark.parametrize("part", ["samples", "measures", "outcome.json"])
@@ -247,6 +248,26 @@ def test_objectives_and_repetitions_only_when_there_are_any(valid: RunDir) -> No
     assert {"slo", "repetitions"} <= {attrs.get("id") for _, attrs in page.tags}
     for words in ("latency.p99 < 1s 710.20 1,000 ms yes", "2 runs", "460.50"):
         assert words in page.text, words
+
+
+def test_processes_have_the_same_names_in_the_table_and_in_the_figures(valid: RunDir) -> None:
+    samples = [sample for sample in valid.samples(ResourceSample) if sample.role == "engine"]
+    valid.append_samples(*(sample.with_changes(role="worker-1", rss_mb=77.0) for sample in samples))
+    page = Page(valid)
+    table = page.text.partition("GC, in all (ms)")[2].partition("CPU per process")[0]
+    names = [trace["name"] for trace in page.figures["cpu"]["data"]]
+    assert names == ["broker", "engine", "load", "worker-1"]
+    rows = re.findall(r"(all|broker|engine|load|worker-1) (broker|engine|load) (\S+) (\S+) ", table)
+    assert [row[:2] for row in rows] == [
+        *(("all", "engine"), ("engine", "engine"), ("worker-1", "engine")),
+        *(("broker", "broker"), ("load", "load")),
+    ]
+    assert rows[2][2] == rows[1][2] and 0.7 < float(rows[1][2]) < 1.1 and rows[2][3] == "77"
+
+
+def test_date_and_processor_are_in_the_head(valid: RunDir) -> None:
+    head = Page(valid).text.partition("VALID · spark")[2].partition("Results")[0]
+    assert "measured 2026-11-15 10:15 UTC · Example CPU @ 2.5 GHz, 2 cores" in head
 
 
 def test_manifest_is_whole(valid: RunDir) -> None:
