@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import runpy
 from pathlib import Path
 
@@ -12,6 +13,8 @@ from playwright.sync_api import Browser
 from run_files import write_manifest
 from streamgauge import report
 from streamgauge.model.samples import ResourceSample
+from streamgauge.report import history
+from streamgauge.report.capacity import write_capacity
 
 SYNTHETIC = runpy.run_path(str(Path(__file__).parents[1] / "unit" / "report" / "synthetic_run.py"))
 
@@ -72,6 +75,46 @@ def test_nothing_overlaps_or_is_cut_off(
     assert opened.misplaced() == []
     assert opened.fits()
     assert opened.complaints == []
+    opened.page.close()
+
+
+@pytest.fixture(scope="module")
+def other_pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """The pages of a capacity search and of the history."""
+    out = tmp_path_factory.mktemp("pages")
+    probe = {"purpose": "bracket", "reason": "", "weak": False, "seconds": 60.0, "seconds_saved": 0.0}
+    found = ((918, "sustained", 10.0), (1000, "sustained", 12.0), (1111, "not sustained", 900.0))
+    probes = [
+        {**probe, "value": value, "verdict": verdict, "directory": f"probes/{value}"}
+        | {"total_p50": p50, "total_p99": 3 * p50}
+        for value, verdict, p50 in found
+    ]
+    about = {"format": 1, "scenario": "ospbench/throughput", "engine": "echo", "rule": "slope", "slo": [], "note": ""}
+    about |= {"resolution": 0.1, "over": "rate_per_s", "unit": "records/s", "outcome": "found", "confirmed": True}
+    about |= {"interval": [1000, 1100], "best_latency_ms": {"p50": 12.0, "p99": 36.0}, "guess": 1010}
+    about |= {"seconds": 180.0, "seconds_saved": 0.0, "settings": {"stage": "parse", "profile": "laptop"}}
+    (out / "capacity.json").write_text(json.dumps({**about, "probes": probes}))
+    for name in ("valid", "invalid", "preloaded"):
+        SYNTHETIC[f"write_{name}"](out / "runs" / name)
+    runs = history.find(out / "runs")
+    return {
+        "capacity": write_capacity(out).as_uri(),
+        "history": history.write(*runs, out / "history.html").as_uri(),
+    }
+
+
+@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("width", [420, 1400])
+@pytest.mark.parametrize("name", ["capacity", "history"])
+def test_other_pages_draw_and_fit(
+    browser: Browser, other_pages: dict[str, str], name: str, width: int, dark: bool
+) -> None:
+    opened = Opened(browser, other_pages[name], width, dark)
+    assert opened.marks() and all(opened.marks().values())
+    assert opened.misplaced() == []
+    assert opened.fits()
+    assert opened.complaints == []
+    assert opened.requests == [other_pages[name]]
     opened.page.close()
 
 

@@ -7,7 +7,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -134,7 +134,12 @@ def _figure(entries: Sequence[Entry], title: str, unit: str, field: str) -> draw
         traces.append({**trace, "mode": "lines+markers"})
     if not traces:
         return None
-    return draw.figure(traces, {"type": "date", "title": {"text": "run started (UTC)"}}, draw.linear(title))
+    at = [entry.at for entry in points]
+    # Runs within an hour would have ticks of milliseconds.
+    around = max((max(at) - min(at)) / 20, timedelta(minutes=30))
+    ends = [moment.isoformat(timespec="seconds") for moment in (min(at) - around, max(at) + around)]
+    x_axis = {"type": "date", "title": {"text": "run started (UTC)"}, "range": ends, "nticks": 4}
+    return draw.figure(traces, x_axis, draw.linear(title))
 
 
 def _lines(entries: Sequence[Entry]) -> dict[str, list[Entry]]:

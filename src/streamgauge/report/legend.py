@@ -14,7 +14,14 @@ _SHAPES = {
     "square": "square",
     "x": "cross",
     "circle-open": "ring",
+    "diamond-open": "◇",
+    "square-open": "□",
+    "triangle-up-open": "△",
+    "star-open": "☆",
+    "cross-open": "+",
+    "hexagon-open": "⬡",
 }
+"""A character where one looks the same."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +31,7 @@ class Entry:
     name: str
     color: str
     shape: str
-    """line, area, upright, triangle, square, circle, ring, diamond or heat."""
+    """line, area, upright, triangle, square, circle, ring, heat or a character."""
     width: float = 2.0
     dash: str = ""
     opacity: float = 1.0
@@ -51,7 +58,7 @@ def _entry(place: int, trace: Mapping[str, Any]) -> Entry:
         return replace(common, color=str(color), shape="area", opacity=0.8)
     if trace.get("mode") == "markers":
         symbol = marker.get("symbol", "circle")
-        shape = _SHAPES.get(symbol, "diamond" if "open" in symbol else "circle")
+        shape = _SHAPES.get(symbol, "circle")
         return replace(common, color=str(marker["color"]), shape=shape)
     width, dash = min(float(line.get("width", 2)), 6.0), _DASHES.get(line.get("dash", ""), "")
     return replace(common, color=str(line["color"]), shape="line", width=width, dash=dash)
