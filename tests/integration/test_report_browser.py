@@ -12,9 +12,13 @@ from playwright.sync_api import Browser
 
 from run_files import write_manifest
 from streamgauge import report
+from streamgauge.model.comparison import Comparison
 from streamgauge.model.samples import ResourceSample
 from streamgauge.report import history
 from streamgauge.report.capacity import write_capacity
+from streamgauge.report.comparison import write_comparison
+from streamgauge.report.source import read
+from streamgauge.rundir import RunDir
 
 SYNTHETIC = runpy.run_path(str(Path(__file__).parents[1] / "unit" / "report" / "synthetic_run.py"))
 
@@ -80,7 +84,7 @@ def test_nothing_overlaps_or_is_cut_off(
 
 @pytest.fixture(scope="module")
 def other_pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """The pages of a capacity search and of the history."""
+    """The pages of a capacity search, of the history and of a comparison."""
     out = tmp_path_factory.mktemp("pages")
     probe = {"purpose": "bracket", "reason": "", "weak": False, "seconds": 60.0, "seconds_saved": 0.0}
     found = ((918, "sustained", 10.0), (1000, "sustained", 12.0), (1111, "not sustained", 900.0))
@@ -97,7 +101,14 @@ def other_pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     for name in ("valid", "invalid", "preloaded"):
         SYNTHETIC[f"write_{name}"](out / "runs" / name)
     runs = history.find(out / "runs")
+    sources = [read(RunDir.open(out / "runs" / name)) for name in ("valid", "invalid")]
+    engine = {"name": "spark", "version": "4.2.0", "options": {}}
+    side = {"path": "runs/a", "engine": engine, "runs": ["a"], "values": [250.0], "median": 250.0}
+    word = {"format": 1, "measure": "total_p50_ms", "word": "cannot tell", "ratio": 1.0, "interval": [0.9, 1.1]}
+    compared = Comparison.model_validate({**word, "seed": 1, "runs_needed": 3, "notes": [], "a": side, "b": side})
+    comparison = write_comparison(compared, out / "comparison.html", sources[:1], sources[1:])
     return {
+        "comparison": comparison.as_uri(),
         "capacity": write_capacity(out).as_uri(),
         "history": history.write(*runs, out / "history.html").as_uri(),
     }
@@ -105,7 +116,7 @@ def other_pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 @pytest.mark.parametrize("dark", [False, True])
 @pytest.mark.parametrize("width", [420, 1400])
-@pytest.mark.parametrize("name", ["capacity", "history"])
+@pytest.mark.parametrize("name", ["capacity", "history", "comparison"])
 def test_other_pages_draw_and_fit(
     browser: Browser, other_pages: dict[str, str], name: str, width: int, dark: bool
 ) -> None:

@@ -147,7 +147,14 @@ def latency_against_value(capacity: Capacity) -> Figure | None:
     unit = capacity.unit
     x_axis = logarithmic(unit, [p.value for p in shown])
     # The searched range is mostly narrower than from one round number to the next.
-    ticks = _apart([values[0], values[-1], capacity.interval[0] or values[0]], x_axis["range"])
+    wanted = [
+        *x_axis["tickvals"],
+        max(p.value for p in shown),
+        values[0],
+        values[-1],
+        capacity.interval[0] or values[0],
+    ]
+    ticks = _apart(wanted, x_axis["range"])
     x_axis |= {"tickvals": ticks, "ticktext": [text.number(tick) for tick in ticks], "tickangle": 0}
     zones = unsustainable(capacity, shown, x_axis["range"])
     y_axis = logarithmic(f"{LATENCY_NAMES['total']} (ms)", [v for trace in traces for v in trace["y"]])
@@ -156,7 +163,7 @@ def latency_against_value(capacity: Capacity) -> Figure | None:
 
 
 def _apart(values: Sequence[float], x_range: Sequence[float]) -> list[float]:
-    """In the order of their weight, those that leave room for their labels between them; then sorted."""
+    """Those that leave room for their labels, later ones before earlier ones; sorted."""
     least = 0.18 * (x_range[1] - x_range[0])
     shown: list[float] = []
     for value in reversed(values):

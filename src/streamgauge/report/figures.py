@@ -149,7 +149,17 @@ def backlog(source: Source) -> Figure | None:
                 dash="dash",
             )
         )
-    return over_time(source, traces, main_axis(source, "backlog (records)", traces[:1]))
+    shown = [traces[0], *_lag(source)]
+    return over_time(source, [*_lag(source), *traces], main_axis(source, "records", shown))
+
+
+def _lag(source: Source) -> list[Figure]:
+    """What the engine had not taken yet, by the positions that it reported; nothing where it reports none."""
+    points = [(source.since_start_s(s.t_ns), s.lag) for s in source.positions if s.lag is not None]
+    if not points:
+        return []
+    x, y = [x for x, _ in points], [lag for _, lag in points]
+    return [line("lag: not taken by the engine", x, y, "--s3", "records", dash="dot")]
 
 
 def lateness(source: Source) -> Figure | None:

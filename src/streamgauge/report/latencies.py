@@ -166,18 +166,19 @@ def distribution(source: Source, baseline: Source | None = None) -> Figure | Non
         for group in alike(baseline):
             if group[0] in source.latency:
                 lead = {"color": "--baseline", "dash": ("solid", "dash", "dot")[len(traces) % 3]}
-                traces.append(_nines(baseline, group, f"{BASELINE} {joined_names(group)}", lead))
+                traces.append(percentile_line(baseline, group[0], f"{BASELINE} {joined_names(group)}", lead))
     for position, group in enumerate(alike(source)):
         look = {"color": SERIES[position % len(SERIES)], "dash": ("solid", "dash", "dot")[position % 3]}
-        traces.append(_nines(source, group, joined_names(group), look))
-    if not traces:
-        return None
+        traces.append(percentile_line(source, group[0], joined_names(group), look))
+    return percentile_figure(traces, "latency (ms)") if traces else None
+
+
+def percentile_figure(traces: Sequence[Figure], title: str) -> Figure:
+    """Of lines as ``percentile_line`` gives them."""
     values = [max(value, FLOOR_MS) for trace in traces for value in trace["y"]]
-    title = "latency (ms)"
     wide = max(values) / min(values) > WIDE
     if wide:
-        for trace in traces:
-            trace["y"] = [max(value, FLOOR_MS) for value in trace["y"]]
+        traces = [{**trace, "y": [max(value, FLOOR_MS) for value in trace["y"]]} for trace in traces]
     lowest = min(value for trace in traces for value in trace["y"])
     y_axis = logarithmic(title, values) if wide else linear(title, range=[min(0.0, lowest), 1.05 * max(values)])
     most = max(trace["x"][-1] for trace in traces)
@@ -195,12 +196,12 @@ def distribution(source: Source, baseline: Source | None = None) -> Figure | Non
     return figure(traces, x_axis, y_axis, hovermode="closest", meta=columns, showlegend=True)
 
 
-def _nines(source: Source, kinds: Sequence[str], name: str, look: Mapping[str, str]) -> Figure:
+def percentile_line(source: Source, kind: str, name: str, look: Mapping[str, str]) -> Figure:
     """A stair: up to ``x = 1 / (1 − q)`` the latency is at most ``y``; the last step is the slowest result."""
     import numpy as np  # `list` reads every study, whose exhibits import this
 
-    values, counts = source.latency[kinds[0]]
-    every = float(counts.sum()) + float(source.summary.latency(kinds[0]).get("missing") or 0)
+    values, counts = source.latency[kind]
+    every = float(counts.sum()) + float(source.summary.latency(kind).get("missing") or 0)
     done = np.cumsum(counts)
     # Beyond the last result but one, a percentile is the slowest result.
     x = every / np.maximum(every - done, 1.0)

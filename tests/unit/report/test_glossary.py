@@ -8,23 +8,27 @@ from pathlib import Path
 import pytest
 from synthetic_study import write_study
 from test_report_capacity import capacity
+from test_report_comparison import comparison
 
 from streamgauge import report
 from streamgauge.model.latency import LATENCY_NAMES
 from streamgauge.report import glossary, history
 from streamgauge.report.capacity import render as render_capacity
+from streamgauge.report.comparison import render as render_comparison
 from streamgauge.rundir import RunDir
 from streamgauge.studies.stage_latency import STUDY
 
 DOCS = Path(__file__).parents[3] / "docs" / "reference" / "glossary.md"
 
 
-@pytest.fixture(params=["run", "failed", "capacity", "history", "study"])
+@pytest.fixture(params=["run", "failed", "capacity", "history", "comparison", "study"])
 def page(request: pytest.FixtureRequest, valid: RunDir, failed: RunDir, tmp_path: Path) -> str:
     if request.param in ("run", "failed"):
         return report.write(valid if request.param == "run" else failed).read_text(encoding="utf-8")
     if request.param == "capacity":
         return render_capacity(capacity())
+    if request.param == "comparison":
+        return render_comparison(comparison())
     if request.param == "history":
         return history.render(*history.find(valid.path.parent))
     out = write_study(tmp_path / "study", "stage-latency", STUDY)

@@ -15,7 +15,7 @@ from written_runs import manifest, summary
 from run_files import change, content
 from streamgauge.model import NS_PER_S
 from streamgauge.model.outcome import Outcome
-from streamgauge.model.samples import ClockSample, ResourceSample
+from streamgauge.model.samples import ClockSample, PositionsSample, ResourceSample
 from streamgauge.report import figures, latencies
 from streamgauge.report.draw import Mark, line, linear, logarithmic, over_time
 from streamgauge.report.source import Source, read
@@ -197,6 +197,19 @@ def test_slope_goes_through_the_middle_of_the_measured_backlog(valid: RunDir) ->
     assert slope["x"] == [10, 40] and slope["y"][1] - slope["y"][0] == 60
     assert slope["y"][0] + 2.0 * (25 - 10) == middle
     assert max(band["y"]) - middle == pytest.approx(3.0 * 15)
+
+
+def test_the_lag_that_was_sampled_is_drawn_with_the_backlog(valid: RunDir) -> None:
+    start_ns = read(valid).load_start_ns
+    lags = {11: 100.0, 12: 300.0, 13: None}
+    valid.append_samples(
+        *(PositionsSample(t_ns=start_ns + s * NS_PER_S, appended={}, consumed=5, lag=lag) for s, lag in lags.items())
+    )
+    drawn = figures.backlog(read(valid))
+    assert drawn is not None
+    lag, backlog, *_ = drawn["data"]
+    assert (lag["name"], lag["x"], lag["y"]) == ("lag: not taken by the engine", [11, 12], [100, 300])
+    assert backlog["name"] == "backlog" and drawn["layout"]["yaxis"]["range"][1] == pytest.approx(315)
 
 
 def test_worst_second_is_a_whole_one_of_the_measured_interval() -> None:

@@ -100,7 +100,7 @@ def test_valid_run_has_every_figure_with_units_and_no_gap(valid: RunDir) -> None
     page = Page(valid)
     assert set(page.figures) == FIGURES
     for name, figure in page.figures.items():
-        assert "(" in figure["layout"]["yaxis"]["title"]["text"] or name == "rates", name
+        assert "(" in figure["layout"]["yaxis"]["title"]["text"] or name in ("rates", "backlog"), name
         assert figure["layout"]["xaxis"]["title"]["text"] in ("seconds since the load started", "percentile (%)")
         lines = [trace for trace in figure["data"] if trace["type"] != "heatmap"]
         assert all(len(trace["x"]) == len(trace["y"]) > 0 for trace in lines), name
