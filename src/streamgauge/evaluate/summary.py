@@ -223,6 +223,17 @@ def write_measures(run: RunDir, facts: Facts, figures: Figures, moments: Moments
         for kind in ("total", "latest")
         for name, column in latency.per_second(figures.tally, kind, moments.seconds).items()
     }
+    from_s, to_s = (
+        (moment_ns - moments.load_start_ns) // NS_PER_S
+        for moment_ns in (moments.measured_start_ns, moments.measured_end_ns)
+    )
+    window_s = latency.window_s(figures.tally, from_s, to_s)
+    by_second |= {
+        f"{kind}_p99_window": [None] * moments.seconds
+        if kind in figures.unknown_kinds
+        else latency.p99_by_window(figures.tally, kind, moments.seconds, from_s, to_s, window_s)
+        for kind in ("total", "latest")
+    }
     seconds = pa.table(
         {
             "second": pa.array(range(moments.seconds), pa.int32()),
@@ -234,6 +245,7 @@ def write_measures(run: RunDir, facts: Facts, figures: Figures, moments: Moments
             "late_max_ms": pa.array(figures.generator.late_max_per_second, pa.float64()),
             **{name: pa.array(column, pa.float64()) for name, column in by_second.items()},
             "backlog": figures.backlog,
+            "window_s": pa.array([window_s] * moments.seconds, pa.int32()),
         }
     )
     kinds = [kind for kind in KINDS if kind not in figures.unknown_kinds]

@@ -105,7 +105,7 @@ def over_time(
     x_axis = {
         "title": {"text": f"seconds since {since}"},
         "hoverformat": ",.1f",
-        "tickformat": ",~g",
+        "tickformat": ",.10~g",
         "range": [from_s, to_s],
     }
     notes = [*numbers, *({**note, "yshift": GAP_PX + ROW_PX * bool(numbers)} for note in phase_notes)]
@@ -193,7 +193,7 @@ def _peaks(points: Sequence[tuple[float, float]], apart: float) -> list[tuple[fl
 
 
 def linear(title: str, **axis: Any) -> Figure:
-    return {"title": {"text": title}, "rangemode": "tozero", "tickformat": ",~g", **axis}
+    return {"title": {"text": title}, "rangemode": "tozero", "tickformat": ",.10~g", **axis}
 
 
 def logarithmic(title: str, values: Iterable[Any]) -> Figure:

@@ -19,7 +19,7 @@ from streamgauge.report.draw import (
     over_time,
     shown_seconds,
 )
-from streamgauge.report.source import Source
+from streamgauge.report.source import Column, Source
 
 if TYPE_CHECKING:
     import numpy as np
@@ -89,11 +89,22 @@ def over_seconds(source: Source, baseline: Source | None = None) -> dict[str, Fi
 
 def _percentiles(source: Source, kind: str) -> list[Figure]:
     middles = [second + 0.5 for second in source.seconds.get("second", ())]
-    return [
-        line(name, middles, source.seconds[f"{kind}_{name}"], unit="ms", **look)
-        for name, look in LOOKS.items()
-        if any(value is not None for value in source.seconds.get(f"{kind}_{name}", ()))
-    ]
+    traces = []
+    for name, look in LOOKS.items():
+        shown, column = name, source.seconds.get(f"{kind}_{name}", ())
+        if name == "p99" and _mostly_unknown(source, column):
+            # At a low rate, a second has too few results for it.
+            column = source.seconds.get(f"{kind}_p99_window", ())
+            shown = f"p99 of {next(iter(source.seconds.get('window_s', ())), 1)} s"
+        if any(value is not None for value in column):
+            traces.append({**line(shown, middles, column, unit="ms", **look), "legendgroup": name})
+    return traces
+
+
+def _mostly_unknown(source: Source, column: Column) -> bool:
+    """In the measured interval."""
+    inside = [v for v, phase in zip(column, source.seconds.get("phase", ()), strict=False) if phase == "measured"]
+    return sum(value is None for value in inside) * 2 >= len(inside)
 
 
 def _behind(source: Source, baseline: Source | None, kind: str) -> list[Figure]:
@@ -108,7 +119,7 @@ def _behind(source: Source, baseline: Source | None, kind: str) -> list[Figure]:
             **trace,
             "name": f"{BASELINE} {trace['name']}",
             "x": [x + shift_s for x in trace["x"]],
-            "line": {"color": "--baseline", "width": 1.6, "dash": dashes[trace["name"]]},
+            "line": {"color": "--baseline", "width": 1.6, "dash": dashes[trace["legendgroup"]]},
         }
         for trace in _percentiles(baseline, kind)
     ]

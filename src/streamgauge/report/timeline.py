@@ -50,7 +50,7 @@ def _mean_and_highest(title: str, points: Sequence[Point]) -> str:
 def over_seconds(traces: Sequence[Figure], since: str, y_axis: Figure, shapes: Sequence[Figure] = ()) -> Figure:
     """The figure of these lines; ``since`` says what its seconds count from."""
     x = [float(value) for trace in traces for value in trace["x"] if value is not None]
-    x_axis = {"title": {"text": since}, "range": [min(x), max(x)], "tickformat": ",~g", "hoverformat": ",.1f"}
+    x_axis = {"title": {"text": since}, "range": [min(x), max(x)], "tickformat": ",.10~g", "hoverformat": ",.1f"}
     return figure(traces, x_axis, y_axis, shapes=list(shapes))
 
 

@@ -102,6 +102,20 @@ def test_the_measured_part_sets_the_axes_and_the_warm_up_is_clipped_and_marked(v
     assert [trace["name"] for trace in figure["data"][:3]] == ["p50", "p99", "max"]
 
 
+def test_a_low_rate_shows_the_99th_percentile_of_a_window(valid: RunDir) -> None:
+    loaded = read(valid)
+    many = len(loaded.seconds["second"])
+    seconds = {**loaded.seconds, "total_p99": [None] * many}
+    seconds |= {"total_p99_window": [700.0] * many, "window_s": [3] * many}
+    names = [
+        trace["name"] for trace in latencies.over_seconds(replace(loaded, seconds=seconds))["latency-total"]["data"]
+    ]
+    assert names[:3] == ["p50", "p99 of 3 s", "max"]
+    early = {name: column for name, column in seconds.items() if "window" not in name}
+    names = [trace["name"] for trace in latencies.over_seconds(replace(loaded, seconds=early))["latency-total"]["data"]]
+    assert names[:2] == ["p50", "max"]
+
+
 def test_a_warm_up_longer_than_the_measured_part_is_cut(valid: RunDir) -> None:
     change(valid.outcome_path, measured_start_ns=content(valid.outcome_path)["load_start_ns"] + 30 * NS_PER_S)
     assert figures.all_figures(read(valid))["rates"]["layout"]["xaxis"]["range"] == [25, 45]
