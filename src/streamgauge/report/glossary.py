@@ -7,12 +7,12 @@ from collections.abc import Iterable
 
 TERMS: dict[str, str] = {
     "achieved rate": "The records per second that the load generator really sent.",
-    "backlog": "Input records that have arrived at the transport and whose result has not come out yet.",
+    "backlog": "Input records that have arrived at the transport and whose result has not been written yet.",
     "baseline": "What something is compared with: in a report, an earlier run that is drawn behind this one.",
     "burst": "Many records that are sent within a short time, on top of the base rate.",
     "capacity": "The hardest load that a system sustains, found by a search of many short runs.",
     "closed loop": "A load without a schedule: it sends more records when the transport has acknowledged earlier ones.",
-    "drain": "The part of a run after the load has ended, until no more results come out.",
+    "drain": "The part of a run after the load has ended, until no more results are written.",
     "drifting": "The state of a run whose latency kept rising or falling, so that it had not settled.",
     "end-to-end latency": (
         "From the moment the last input of a result should have been sent until the result can be read. It includes "

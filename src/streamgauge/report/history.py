@@ -209,7 +209,7 @@ def _moment(run: RunDir, manifest: Manifest) -> datetime:
         return datetime.fromtimestamp(start_ns / NS_PER_S, UTC)
     named = re.search(r"(\d{8}-\d{6})-[0-9a-f]+$", manifest.run)
     if named is None:
-        raise UsageError("nothing tells when it ran", got=f"the name {manifest.run!r} without a date")
+        raise UsageError("unknown when it ran", got=f"the name {manifest.run!r} without a date")
     return datetime.strptime(named[1], "%Y%m%d-%H%M%S").replace(tzinfo=UTC)
 
 

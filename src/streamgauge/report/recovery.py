@@ -9,7 +9,7 @@ from streamgauge.model.summary import FaultFigures
 from streamgauge.report.source import Source
 from streamgauge.report.text import number, plain
 
-NEVER, UNKNOWN = "not in this run", "cannot be told"
+NEVER, UNKNOWN = "not in this run", "unknown"
 
 
 def fault_rows(source: Source) -> list[dict[str, str]]:

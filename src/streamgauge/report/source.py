@@ -95,7 +95,7 @@ class Source:
 
     @property
     def preloaded(self) -> bool:
-        """Whether all input was there before the engine was started."""
+        """Whether all input was waiting before the engine was started."""
         return self.manifest.scenario.load.plan().shape == "preloaded"
 
     @property

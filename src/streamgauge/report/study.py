@@ -67,7 +67,7 @@ def _context(reproduction: Reproduction, study: Study) -> dict[str, Any]:
 
 
 def _engines(reproduction: Reproduction) -> list[str]:
-    """Each engine with the versions that ran: more than one when the study was gone on with after an update."""
+    """Each engine with the versions that ran: more than one when the study was resumed after an update."""
     engines = []
     for name in reproduction.engines:
         ran = [result.manifest for result in reproduction.experiments if result.engine == name]

@@ -85,7 +85,7 @@ def headlines(source: Source) -> list[Headline]:
                     Value("", rounded(processing.get("records_per_s")), "records/s"),
                     Value("", number(processing.get("mb_per_s"), 1), "MB/s"),
                 ],
-                f"{rounded(processing.get('records'))} records that were there before the engine, in "
+                f"{rounded(processing.get('records'))} records written before the engine started, in "
                 f"{number(processing.get('seconds'), 1)} s; start-up {number(processing.get('startup_s'), 1)} s",
             )
         )

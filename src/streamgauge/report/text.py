@@ -11,15 +11,15 @@ from typing import Any
 NONE = "–"
 
 RESULTS = {
-    "expected": "rows of the reference answer whose inputs came before the tail",
-    "matched": "came out with the right value",
-    "wrong": "came out, but the last value is not right",
-    "lost": "never came out, although later ones of the same partitions did, or the drain ended quiet",
-    "unfinished": "had not come out when the drain's deadline ended the run",
-    "duplicates": "right values that came out again",
-    "intermediate": "values that are not right and were followed by another",
-    "reverted": "matched, but a wrong value came out between two right ones",
-    "unexpected": "rows with a key that the reference does not have",
+    "expected": "rows of the reference answer whose inputs arrived before the tail",
+    "matched": "results with the correct value",
+    "wrong": "results whose last value is not correct",
+    "lost": "never written, although later results of the same partitions were, or the drain ended quiet",
+    "unfinished": "not written yet when the drain's deadline ended the run",
+    "duplicates": "correct values that were written again",
+    "intermediate": "incorrect values that were followed by another",
+    "reverted": "matched, but an incorrect value was written between two correct ones",
+    "unexpected": "rows with a key that the reference answer does not have",
 }
 
 LATENCIES = {
@@ -31,7 +31,7 @@ LATENCIES = {
 CLOSED_LOOP = "closed loop: from when the last input was sent, as the load waited for acknowledgements"
 """What ``total`` means for a load without a schedule."""
 
-INCLUDES_WAIT = "includes the wait for the engine: all input was there before it started"
+INCLUDES_WAIT = "includes the wait for the engine: all input was written before it started"
 
 STATES = {
     "steady": "the system kept up, and no drift of its latency was found",
@@ -45,7 +45,7 @@ VERDICTS = {
     "INVALID": "the measurement cannot be trusted",
     "FAILED": "the system under test died or gave wrong answers",
 }
-UNVALIDATED = "load, clock and transport can be trusted; nothing says whether the answers are right"
+UNVALIDATED = "load, clock and transport can be trusted; the answers were not checked"
 """What VALID means for a script without a reference."""
 
 

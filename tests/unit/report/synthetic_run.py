@@ -72,7 +72,7 @@ def write_bursts(path: Path, burst: dict[str, Any] | None = None) -> RunDir:
 
 
 def write_preloaded(path: Path) -> RunDir:
-    """A run whose input was all there before the engine, which took it in eight seconds."""
+    """A run whose input was all written before the engine started, which took it in eight seconds."""
     run = write_valid(path)
     content = manifest()
     content["scenario"]["load"] |= {"shape": "preloaded", "preloaded": 16_000, "rate_per_s": 0}

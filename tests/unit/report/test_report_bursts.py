@@ -39,7 +39,7 @@ def test_a_single_burst_is_marked_from_the_engines_start_on(tmp_path: Path, name
 
 def test_a_single_burst_in_words(tmp_path: Path) -> None:
     text = text_of(write_bursts(tmp_path / "run", SINGLE))
-    assert "A backlog of 60,000 records was there before the engine was started." in text
+    assert "A backlog of 60,000 records was waiting before the engine was started." in text
     assert "first output after 7.25 s" in text and "caught up after 12.50 s" in text
     assert "not how fast the engine is" in text
 

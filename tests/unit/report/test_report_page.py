@@ -132,7 +132,7 @@ def test_failed_run_says_what_died_and_what_is_missing(failed: RunDir) -> None:
     for words in (
         "FAILED",
         "Do not use these numbers",
-        "engine ended although nobody had asked it to, with exit code 137",
+        "engine exited unexpectedly, with exit code 137",
         "OutOfMemoryError",
         "measures/seconds.parquet: not written",
         "measures/latency.parquet: not written",

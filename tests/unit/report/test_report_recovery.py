@@ -55,8 +55,7 @@ def test_the_table(tmp_path: Path) -> None:
         "1 silent to the end, 1 not judged 2.12 3.00 4.00" in text
     )
     assert (
-        "kill worker-2 at 50% from 15.00 s to 15.10 s 0.47 0.470 cannot be told cannot be told "
-        "0.21 not in this run cannot be told" in text
+        "kill worker-2 at 50% from 15.00 s to 15.10 s 0.47 0.470 unknown unknown 0.21 not in this run unknown" in text
     )
     assert "kill worker-2 at 25s none: worker-2 was not running" in text
     assert "0 lost, 0 duplicates" in text

@@ -64,10 +64,10 @@ def test_the_papers_order_is_not_found(tmp_path: Path, flink_ms: float) -> None:
 
 def test_the_order_of_what_was_not_measured_cannot_be_told(tmp_path: Path) -> None:
     (alone,) = latency_by_stage(ingest(tmp_path / "alone", {"spark": 210}))
-    assert alone.finding.endswith("cannot be told here: no VALID run of flink or kafka-streams.")
+    assert alone.finding.endswith("is undecided here: no VALID run of flink or kafka-streams.")
     spoilt = {"spark": "INVALID"}
     (panel,) = latency_by_stage(ingest(tmp_path / "spoilt", {"spark": 210, "flink": 3}, spoilt))
-    assert panel.finding.endswith("cannot be told here: no VALID run of spark.")
+    assert panel.finding.endswith("is undecided here: no VALID run of spark.")
 
 
 def test_the_papers_medians_stand_in_the_row_and_colour_of_their_engine(tmp_path: Path) -> None:
