@@ -17,6 +17,7 @@ from typer.main import get_command
 
 from streamgauge import registry
 from streamgauge.cli.main import app
+from streamgauge.report.glossary import as_markdown
 from streamgauge.studies import scenario as scenarios
 
 DOCS = Path(__file__).parent
@@ -156,6 +157,7 @@ def readme() -> str:
 FILES = {
     DOCS / "reference" / "cli.md": cli,
     DOCS / "reference" / "environment.md": environment,
+    DOCS / "reference" / "glossary.md": as_markdown,
     README: readme,
 }
 

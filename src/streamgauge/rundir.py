@@ -15,7 +15,7 @@ Format history
 ``script.py``       the user's script, if any (``job.py`` in earlier versions)
 ``reference.py``    a script that was given later, only for its reference answer; ``reference-from.json``: its original
                     path
-``measures/``       results of the evaluation for the report: ``seconds`` and ``latency``
+``measures/``       results of the evaluation for the report: ``seconds``, ``latency``, and since later ``heatmap``
 """
 
 from __future__ import annotations

@@ -47,7 +47,7 @@ class Opened:
     def marks(self) -> dict[str, int]:
         """The number of drawn lines or points in each figure."""
         script = """() => Object.fromEntries([...document.querySelectorAll('.plot')].map(
-            plot => [plot.id, plot.querySelectorAll('.trace path').length]))"""
+            plot => [plot.id, plot.querySelectorAll('.trace path, .hm image').length]))"""
         counts: dict[str, int] = self.page.evaluate(script)
         return counts
 
@@ -61,6 +61,34 @@ class Opened:
         ]))"""
         drawn_traces: dict[str, list[str]] = self.page.evaluate(script)
         return drawn_traces
+
+    def misplaced(self) -> list[str]:
+        """Texts of figures that lie over one another, outside their figure, or over what it draws.
+
+        Numbers that belong to a bar or a point may stand on it.
+        """
+        script = """() => [...document.querySelectorAll('.plot')].flatMap(plot => {
+            const frame = plot.getBoundingClientRect();
+            const inner = plot.querySelector('.nsewdrag').getBoundingClientRect();
+            const texts = [...plot.querySelectorAll('svg text')]
+                .filter(text => text.textContent.trim() && !text.closest('.hoverlayer, .bartext, .textpoint'))
+                .map(text => ({words: `${plot.id}: ${text.textContent}`, box: text.getBoundingClientRect()}))
+                .filter(({box}) => box.width > 0);
+            const over = (a, b) =>
+                a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - 2 && b.top < a.bottom - 2;
+            const outside = texts.filter(({box}) => box.left < frame.left - 1 || box.right > frame.right + 1
+                || box.top < frame.top - 1 || box.bottom > frame.bottom + 1);
+            const within = {left: inner.left + 2, right: inner.right - 2, top: inner.top + 2, bottom: inner.bottom - 2};
+            const covering = texts.filter(({box}) => over(box, within));
+            const pairs = texts.flatMap((a, i) => texts.slice(i + 1).filter(b => over(a.box, b.box)).map(b => [a, b]));
+            return [
+                ...outside.map(({words}) => `outside ${words}`),
+                ...covering.map(({words}) => `over the drawing ${words}`),
+                ...pairs.map(([a, b]) => `${a.words} over ${b.words}`),
+            ];
+        })"""
+        problems: list[str] = self.page.evaluate(script)
+        return problems
 
     def fits(self) -> bool:
         """Whether nothing overflows horizontally."""

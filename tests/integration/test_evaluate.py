@@ -80,7 +80,7 @@ def test_evaluating_again_gives_the_same_bytes(spark: Any, tmp_path: Path) -> No
     synthetic.without(4, 17)
     run = synthetic.write(tmp_path / "run")
     evaluate(spark, run)
-    files = [run.summary_path, run.measures("seconds"), run.measures("latency")]
+    files = [run.summary_path, run.measures("seconds"), run.measures("latency"), run.measures("heatmap")]
     before = [file.read_bytes() for file in files]
     evaluate(spark, run)
     assert [file.read_bytes() for file in files] == before

@@ -227,5 +227,5 @@ def test_the_message_that_a_reader_sees_first(spark: Any, tmp_path: Path) -> Non
     evaluate(spark, run)
     page = write(run).read_text()
     assert "VALID · unvalidated: no reference" in page
-    assert "nothing says whether the answers are right" in page
+    assert "the answers were not checked" in page
     assert "the script my.py instead of stage" in page

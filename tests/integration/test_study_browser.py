@@ -66,6 +66,7 @@ def test_every_figure_of_a_study_is_drawn(
     assert opened.complaints == []
     assert opened.requests == [pages[name]]
     assert opened.fits()
+    assert opened.misplaced() == []
     assert opened.page.locator("img").count() == 0
     assert HOSTILE in opened.page.inner_text("#experiments")
     opened.page.close()

@@ -31,6 +31,7 @@ def compare(
     again: Annotated[bool, typer.Option("--run", help="Repeat both first, taking turns: A B, B A, …")] = False,
     runs: Annotated[int, typer.Option(min=1, help="Repetitions of each, with --run.")] = 5,
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Where --run writes; new or empty.")] = None,
+    html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the comparison as a page, too.")] = None,
 ) -> None:
     """Compare B with A: the ratio of their medians, its interval, and the word that it allows."""
     from streamgauge.campaigns.comparison import compare as judge
@@ -42,10 +43,22 @@ def compare(
         a, b = _run_again(a, b, runs, out or _fresh_directory())
     comparison = judge(a, b)
     _show(comparison, to_stderr=as_json)
+    if html is not None:
+        typer.echo(f"page     {_write_page(comparison, a, b, html)}", err=as_json)
     if as_json:
         echo_json(comparison.as_json())
     if fail_on is FailOn.SLOWER and comparison.word == "slower":
         raise typer.Exit(EXIT_MISSED)
+
+
+def _write_page(comparison: Comparison, a: Path, b: Path, target: Path) -> Path:
+    from streamgauge.campaigns.capacity_comparison import is_capacity
+    from streamgauge.campaigns.repetition import read_runs
+    from streamgauge.report.comparison import write_comparison
+    from streamgauge.report.source import read
+
+    sides = [[] if is_capacity(path) else [read(run) for run in read_runs(path)] for path in (a, b)]
+    return write_comparison(comparison, target, *sides)
 
 
 def _run_again(a: Path, b: Path, runs: int, out: Path) -> tuple[Path, Path]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from streamgauge.evaluate.facts import Facts, Moments
-from streamgauge.evaluate.metrics import burst, latency, throughput
+from streamgauge.evaluate.metrics import burst, heatmap, latency, throughput
 from streamgauge.evaluate.metrics.arrival import Shortfall
 from streamgauge.evaluate.metrics.clock import Bound
 from streamgauge.evaluate.metrics.generator import Generator
@@ -214,7 +214,7 @@ def _clock(figures: Figures | None) -> ClockFigures:
 
 
 def write_measures(run: RunDir, facts: Facts, figures: Figures, moments: Moments) -> None:
-    """measures/seconds.parquet and measures/latency.parquet."""
+    """measures/seconds.parquet, measures/latency.parquet and measures/heatmap.parquet."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -222,6 +222,17 @@ def write_measures(run: RunDir, facts: Facts, figures: Figures, moments: Moments
         f"{kind}_{name}": [None] * moments.seconds if kind in figures.unknown_kinds else column
         for kind in ("total", "latest")
         for name, column in latency.per_second(figures.tally, kind, moments.seconds).items()
+    }
+    from_s, to_s = (
+        (moment_ns - moments.load_start_ns) // NS_PER_S
+        for moment_ns in (moments.measured_start_ns, moments.measured_end_ns)
+    )
+    window_s = latency.window_s(figures.tally, from_s, to_s)
+    by_second |= {
+        f"{kind}_p99_window": [None] * moments.seconds
+        if kind in figures.unknown_kinds
+        else latency.p99_by_window(figures.tally, kind, moments.seconds, from_s, to_s, window_s)
+        for kind in ("total", "latest")
     }
     seconds = pa.table(
         {
@@ -234,6 +245,7 @@ def write_measures(run: RunDir, facts: Facts, figures: Figures, moments: Moments
             "late_max_ms": pa.array(figures.generator.late_max_per_second, pa.float64()),
             **{name: pa.array(column, pa.float64()) for name, column in by_second.items()},
             "backlog": figures.backlog,
+            "window_s": pa.array([window_s] * moments.seconds, pa.int32()),
         }
     )
     kinds = [kind for kind in KINDS if kind not in figures.unknown_kinds]
@@ -246,7 +258,9 @@ def write_measures(run: RunDir, facts: Facts, figures: Figures, moments: Moments
         },
         schema=pa.schema({"kind": pa.string(), "value_ms": pa.float64(), "count": pa.int64()}),
     )
-    for name, table in (("seconds", seconds), ("latency", samples)):
+    spread = heatmap.per_second(figures.tally, figures.kind, moments.seconds if figures.kind in kinds else 0)
+    buckets = pa.table({"kind": pa.array([figures.kind] * len(spread["second"]), pa.string()), **spread})
+    for name, table in (("seconds", seconds), ("latency", samples), ("heatmap", buckets)):
         path = run.measures(name)
         path.parent.mkdir(exist_ok=True)
         pq.write_table(table, path)

@@ -8,14 +8,15 @@ from streamgauge.rundir import RunDir
 from streamgauge.study import Study
 
 
-def write(run: RunDir) -> Path:
+def write(run: RunDir, baseline: RunDir | None = None) -> Path:
     """Write ``report.html`` of an evaluated run, whole or not at all, and return its path.
 
-    Measures and samples that are missing are named in the report. Raises UsageError when there is no summary.
+    ``baseline`` is drawn behind its figures, and the report lists the differences. Measures and samples that are
+    missing are named in the report. Raises UsageError when one of the two has no summary or is damaged.
     """
     from streamgauge.report.page import write_page  # jinja2 and numpy would slow down every command line
 
-    return write_page(run)
+    return write_page(run, baseline)
 
 
 def write_study(out: Path, study: Study) -> Path:

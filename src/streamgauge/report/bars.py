@@ -49,6 +49,8 @@ def bars(
                 "opacity": [0.85 if bar.usable else 0.25 for bar in of_series.bars],
             },
             "text": [bar.text for bar in of_series.bars],
+            # Captions and tables have the numbers: on a phone they would lie over each other.
+            "textposition": "none",
             "hovertemplate": f"%{{y:,.5~g}} {unit}",
         }
         for name, of_series in series.items()
@@ -67,6 +69,7 @@ def bars(
                     "line": {"color": "--muted" if ours is None else context.engine_color(ours), "width": 1},
                 },
                 "text": [number_short(mark.value) for _, mark in theirs],
+                "textposition": "none",
                 "hovertext": [label(mark_text(mark)) for _, mark in theirs],
                 "hovertemplate": "%{hovertext}<extra></extra>",
             }

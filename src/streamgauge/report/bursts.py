@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from streamgauge.model.latency import LATENCY_NAMES
 from streamgauge.model.summary import BurstFigures
-from streamgauge.report.draw import Figure, line, linear, mark, over_time
+from streamgauge.report.draw import Figure, Mark, line, main_axis, over_time
 from streamgauge.report.source import Source
 from streamgauge.report.text import number
 
@@ -34,7 +35,7 @@ def burst_figures(source: Source) -> dict[str, Figure | None]:
                 "p50": (f"{kind}_p50", {"color": "--s1", "width": 2.4}),
                 "p99": (f"{kind}_p99", {"color": "--s2"}),
             },
-            f"{kind} latency (ms)",
+            f"{LATENCY_NAMES[kind]} (ms)",
             "ms",
         ),
     }
@@ -79,22 +80,14 @@ def _marked(source: Source, lines: Mapping[str, tuple[str, dict[str, Any]]], tit
     ]
     if not traces:
         return None
-    marks = _marks(source)
-    return over_time(
-        source,
-        traces,
-        linear(title),
-        shapes=[shape for shape, _ in marks],
-        annotations=[note for _, note in marks],
-        showlegend=True,
-    )
+    return over_time(source, traces, main_axis(source, title, traces), _marks(source))
 
 
-def _marks(source: Source) -> list[tuple[Figure, Figure]]:
+def _marks(source: Source) -> list[Mark]:
     burst = source.summary.burst
     if burst is not None and burst.kind == "periodic":
         return [
-            mark("wide burst", each.start_s, "--alarm") if each.wide else mark("burst", each.start_s)
+            Mark("wide burst", each.start_s, "--alarm") if each.wide else Mark("burst", each.start_s)
             for each in burst.bursts
         ]
     started_ns = source.outcome.engine_start_ns
@@ -102,12 +95,7 @@ def _marks(source: Source) -> list[tuple[Figure, Figure]]:
         return []
     started_s = source.since_start_s(started_ns)
     moments = {"engine started": 0.0, **_moments(burst)}
-    # An engine may catch up right after its first output: their labels stand on either side.
-    return [
-        mark(text, started_s + after_s, label_after=text == CAUGHT_UP)
-        for text, after_s in moments.items()
-        if after_s is not None
-    ]
+    return [Mark(text, started_s + after_s) for text, after_s in moments.items() if after_s is not None]
 
 
 def _known(source: Source, column: str) -> bool:

@@ -2,57 +2,71 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
+from streamgauge.errors import UsageError
 from streamgauge.model.capacity import NAME, Capacity, CapacityProbe, CapacitySet, SearchRow, read
+from streamgauge.model.latency import LATENCY_NAMES
 from streamgauge.report import text
-from streamgauge.report.draw import Figure, figure, line, logarithmic
-from streamgauge.report.page import as_script_data, csp_hash, packaged
+from streamgauge.report.draw import Figure, figure, key, line, logarithmic
+from streamgauge.report.layout import Head, build, write_whole
+from streamgauge.report.tables import measured_on
+from streamgauge.rundir import RunDir
 from streamgauge.search_axis import SearchAxis
 
 _STYLES = {"found": "valid", "ceiling": "valid", "missed": "failed", "invalid": "invalid", None: "invalid"}
 _PERCENTILES: tuple[tuple[Literal["p50", "p99"], str], ...] = (("p50", "--s1"), ("p99", "--s2"))
-_MARKS = {"valid": "✓", "failed": "✕", "invalid": "!"}
 
 
 def write_capacity(out: Path) -> Path:
     """Write ``report.html`` beside ``capacity.json``, whole or not at all, and return its path."""
-    page = render(read(out / NAME))
-    target = out / "report.html"
-    part = target.with_name(target.name + ".part")
-    part.write_text(page, encoding="utf-8")
-    part.replace(target)
-    return target
+    capacity = read(out / NAME)
+    return write_whole(out / "report.html", render(capacity, _measured_on(out, capacity)))
 
 
-def render(capacity: Capacity | CapacitySet) -> str:
-    """The whole page. The same search gives the same bytes."""
-    import jinja2
-    from markupsafe import Markup
-    from plotly.offline import get_plotlyjs
-
-    drawn = None if isinstance(capacity, CapacitySet) else latency_against_value(capacity)
-    figures = {} if drawn is None else {"latency": drawn}
-    scripts = {"plotly_js": get_plotlyjs() if figures else "", "draw_js": packaged("page.js")}
-    environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
-    environment.filters.update(number=text.number, plain=text.plain, answer=lambda search: bracket(search, capacity))
+def render(capacity: Capacity | CapacitySet, measured: str = "") -> str:
+    """The whole page; ``measured`` says when and on which machine. The same search gives the same bytes."""
     verdict, sentence = headline(capacity)
-    style = "failed" if verdict == "FAILED" else _STYLES.get(capacity.outcome, "invalid")
-    template = "capacity_set.html.j2" if isinstance(capacity, CapacitySet) else "capacity.html.j2"
-    return environment.from_string(packaged(template)).render(
-        css=Markup(packaged("page.css")),  # noqa: S704  the package's own files
-        **{name: Markup(script) for name, script in scripts.items()},  # noqa: S704  the packages' own files
-        script_hashes=[csp_hash(script) for script in scripts.values()],
-        figures=figures,
-        figures_json=Markup(as_script_data(figures)),  # noqa: S704  escaped there
-        capacity=capacity,
+    head = Head(
+        kind=f"capacity, {capacity.runs} searches" if isinstance(capacity, CapacitySet) else "capacity",
+        title=f"{verdict} · capacity of {capacity.engine} · {capacity.scenario}",
+        heading=capacity.engine,
         word=verdict,
-        sentence=sentence,
-        style=style,
-        mark=_MARKS[style],
+        meaning=f"{sentence}.",
+        style="failed" if verdict == "FAILED" else _STYLES.get(capacity.outcome, "invalid"),
+        footer=f"capacity.json format {capacity.format}",
     )
+    drawn = None if isinstance(capacity, CapacitySet) else latency_against_value(capacity)
+    more: dict[str, Any] = {}
+    if isinstance(capacity, CapacitySet):
+        more["searches"] = [(search, bracket(search, capacity)) for search in capacity.searches]
+    return build(
+        "capacity.html.j2",
+        head,
+        {} if drawn is None else {"latency": drawn},
+        capacity=capacity,
+        latency_name=LATENCY_NAMES["total"],
+        measured_on=measured,
+        **more,
+    )
+
+
+def _measured_on(out: Path, capacity: Capacity | CapacitySet) -> str:
+    """By the first probe that was kept; empty where none was."""
+    if isinstance(capacity, CapacitySet):
+        first = next(iter(capacity.searches), None)
+        found = out / first.directory / NAME if first is not None else None
+        return "" if found is None or not found.is_file() else _measured_on(found.parent, read(found))
+    for probe in capacity.probes:
+        try:
+            run = RunDir.open(out / probe.directory)
+            return measured_on(run.manifest(), run.outcome() if run.outcome_path.is_file() else None)
+        except (UsageError, OSError):
+            continue
+    return ""
 
 
 def headline(capacity: Capacity | CapacitySet) -> tuple[str, str]:
@@ -133,21 +147,37 @@ def latency_against_value(capacity: Capacity) -> Figure | None:
     unit = capacity.unit
     x_axis = logarithmic(unit, [p.value for p in shown])
     # The searched range is mostly narrower than from one round number to the next.
-    ticks = sorted({values[0], values[-1], capacity.interval[0] or values[0]})
-    x_axis |= {"tickvals": ticks, "ticktext": [text.number(tick) for tick in ticks]}
-    shapes, notes = unsustainable(capacity, shown, x_axis["range"])
-    y_axis = logarithmic("total latency (ms)", [v for trace in traces for v in trace["y"]])
-    return figure(traces, x_axis, y_axis, shapes=shapes, annotations=notes, hovermode="closest")
+    wanted = [
+        *x_axis["tickvals"],
+        max(p.value for p in shown),
+        values[0],
+        values[-1],
+        capacity.interval[0] or values[0],
+    ]
+    ticks = _apart(wanted, x_axis["range"])
+    x_axis |= {"tickvals": ticks, "ticktext": [text.number(tick) for tick in ticks], "tickangle": 0}
+    zones = unsustainable(capacity, shown, x_axis["range"])
+    y_axis = logarithmic(f"{LATENCY_NAMES['total']} (ms)", [v for trace in traces for v in trace["y"]])
+    named = [key("not sustained", "--band", "square") for _ in zones]
+    return figure([*traces, *named], x_axis, y_axis, shapes=zones, hovermode="closest")
 
 
-def unsustainable(
-    capacity: Capacity, shown: Sequence[CapacityProbe], x_range: Sequence[float]
-) -> tuple[list[Figure], list[Figure]]:
-    """The zone beyond the edge as a shape, and its label; nothing while no probe has failed."""
+def _apart(values: Sequence[float], x_range: Sequence[float]) -> list[float]:
+    """Those that leave room for their labels, later ones before earlier ones; sorted."""
+    least = 0.18 * (x_range[1] - x_range[0])
+    shown: list[float] = []
+    for value in reversed(values):
+        if all(abs(math.log10(value) - math.log10(other)) >= least for other in shown):
+            shown.append(value)
+    return sorted(shown)
+
+
+def unsustainable(capacity: Capacity, shown: Sequence[CapacityProbe], x_range: Sequence[float]) -> list[Figure]:
+    """The zone beyond the edge as a shape; nothing while no probe has failed."""
     failed = [p.value for p in shown if p.verdict != "sustained"]
     beyond = capacity.interval[1]
     if beyond is None and not failed:
-        return [], []
+        return []
     upwards = SearchAxis.of_file(capacity).more_is_harder
     edge = beyond if beyond is not None else min(failed) if upwards else max(failed)
     ends = (edge, 10 ** x_range[1]) if upwards else (10 ** x_range[0], edge)
@@ -162,16 +192,4 @@ def unsustainable(
         "fillcolor": "--band",
         "line": {"width": 0},
     }
-    note = {
-        "xref": "paper",
-        "x": 0.99 if upwards else 0.01,
-        "xanchor": "right" if upwards else "left",
-        "yref": "paper",
-        # Below: what is not sustained has its markers above.
-        "y": 0.02,
-        "yanchor": "bottom",
-        "text": "not sustained",
-        "showarrow": False,
-        "font": {"size": 11, "color": "--muted"},
-    }
-    return [zone], [note]
+    return [zone]

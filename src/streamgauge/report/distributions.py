@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from streamgauge.report.draw import WIDE, Figure, figure, label, linear, logarithmic
 from streamgauge.report.exhibit import Context, Row, Table, fits, verdict_words
+from streamgauge.report.latencies import latency_name
 from streamgauge.report.published import mark_traces
 from streamgauge.report.reproduction import ExperimentResult
 from streamgauge.report.text import number, rounded
@@ -107,7 +108,7 @@ def violins(context: Context, measured: Sequence[MeasuredLatency], marks: Sequen
         traces += _violin(one, place, context.color(one.result), name, wide, first=name not in named)
         named.add(name)
     traces += mark_traces(context, [(mark, max(x, FLOOR_MS) if wide else x, y) for mark, x, y in marked])
-    title = f"{context.study.latency} latency (ms)"
+    title = f"{latency_name(context.study.latency)} (ms)"
     several = len({one.result.engine for one in measured}) > 1
     return figure(
         traces,
@@ -193,9 +194,9 @@ def violin_words(measured: Sequence[MeasuredLatency], kind: str, marks: Sequence
         bad = "" if one.result.usable else f", {one.result.verdict}"
         medians.append(f"{first} ({', '.join([*rest, one.result.engine])}) {rounded(one.latency.level(50))} ms{bad}")
     return (
-        f"Median {kind} latency: {'; '.join(medians)}. Outline: where the results lie, p0.1 to p99.9. Thin line: p1 to "
-        f"p99; thick line: p25 to p75; ring: median. {_MARKS_WORDS if marks else 'On'} a logarithmic axis less than "
-        f"{FLOOR_MS:g} ms is drawn at {FLOOR_MS:g} ms."
+        f"Median {latency_name(kind)}: {'; '.join(medians)}. Outline: where the results lie, p0.1 to p99.9. "
+        f"Thin line: p1 to p99; thick line: p25 to p75; ring: median. {_MARKS_WORDS if marks else 'On'} a logarithmic "
+        f"axis less than {FLOOR_MS:g} ms is drawn at {FLOOR_MS:g} ms."
     )
 
 
@@ -272,6 +273,6 @@ def boxes(
     theirs: list[tuple[Mark, float | str, float]] = [(mark, label(at), mark.value) for at, mark in marks if at in order]
     traces += mark_traces(context, theirs)
     x_axis = {"type": "category", "categoryorder": "array", "categoryarray": [label(one) for one in order]}
-    mode = {"boxmode": "group"} if len(series) > 1 else {}
-    y_axis = linear(f"{context.study.latency} latency (ms)")
+    mode: dict[str, Any] = {"boxmode": "group"} if len(series) > 1 else {}
+    y_axis = linear(f"{latency_name(context.study.latency)} (ms)")
     return figure(traces, x_axis, y_axis, hovermode="closest", showlegend=True, **mode)

@@ -2,45 +2,41 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from streamgauge.model import NS_PER_MS
+from streamgauge.report import latencies
 from streamgauge.report.bursts import burst_figures
 from streamgauge.report.draw import (
-    DASHES,
-    SERIES,
-    WIDE,
+    NOT_DATA,
     Figure,
-    figure,
     limit,
     line,
     linear,
     logarithmic,
+    main_axis,
     over_time,
     series_look,
+    shown_seconds,
 )
 from streamgauge.report.source import Column, Source
 from streamgauge.report.text import number
-
-if TYPE_CHECKING:
-    import numpy as np
 
 LATE_FLOOR_MS = 0.01
 CLOCK_WARNING_MS, CLOCK_LIMIT_MS = 1.0, 5.0
 """Steps of the clock that warn, and that make a run INVALID; the evaluation decides, the figure only shows them."""
 
 
-def all_figures(source: Source) -> dict[str, Figure]:
-    """By id, those that there is data for."""
+def all_figures(source: Source, baseline: Source | None = None) -> dict[str, Figure]:
+    """By id, those that there is data for; ``baseline`` is drawn behind those over time and the distribution."""
     figures: dict[str, Figure | None] = {
         "rates": rates(source),
         **burst_figures(source),
-        "latency-total": latency_over_time(source, "total"),
-        "latency-latest": latency_over_time(source, "latest"),
-        "distribution": distribution(source),
+        **latencies.over_seconds(source, baseline),
+        "heatmap": latencies.heatmap(source),
+        "distribution": latencies.distribution(source, baseline),
         "backlog": backlog(source),
         "lateness": lateness(source),
         "cpu": cpu(source),
@@ -54,6 +50,7 @@ def all_figures(source: Source) -> dict[str, Figure]:
 
 
 def rates(source: Source) -> Figure | None:
+    """Of a preloaded run, the records that the engine took and the results that it wrote while it worked."""
     middles = _middles(source)
     looks: dict[str, dict[str, Any]] = {
         "offered": {"color": "--offered", "width": 6},
@@ -61,39 +58,42 @@ def rates(source: Source) -> Figure | None:
         "appended": {"color": "--s3", "dash": "dot", "width": 2.4},
         "output": {"color": "--s2"},
     }
+    if source.preloaded:
+        looks = {"output": looks["output"]}
     traces = [
         line(name, middles, source.seconds[name], unit="records/s", **look)
         for name, look in looks.items()
         if _any(source.seconds.get(name))
     ]
+    if source.preloaded:
+        traces = [*_consumed(source), *traces]
     if not traces:
         return None
-    worst = worst_second(source)
-    notes = []
+    worst = None if source.preloaded else worst_second(source)
     if worst is not None:
         second, sent = worst
-        place = second / len(middles)
-        notes = [
-            {
-                "x": second + 0.5,
-                "xanchor": "left" if place < 0.4 else "right" if place > 0.6 else "center",
-                "y": sent,
-                "text": f"worst second: {number(sent)} sent",
-                "arrowcolor": "--ink",
-                "arrowwidth": 1,
-                "arrowhead": 2,
-                "ax": 0,
-                "ay": 34,
-                "bgcolor": "--surface",
-                "font": {"size": 11, "color": "--ink"},
-            }
-        ]
-    return over_time(source, traces, linear("records per second"), annotations=notes)
+        point = line(f"worst second: {number(sent)} sent", [second + 0.5], [sent], "--ink", "records/s")
+        marker = {"color": "--ink", "symbol": "circle-open", "size": 11, "line": {"width": 1.5}}
+        traces.append({**point, "marker": marker, "meta": NOT_DATA})
+    return over_time(source, traces, main_axis(source, "records per second", traces))
+
+
+def _consumed(source: Source) -> list[Figure]:
+    """Records per second that the engine said it had taken, between two samples."""
+    known = [(source.since_start_s(s.t_ns), s.consumed) for s in source.positions if s.consumed is not None]
+    points = [
+        ((x + x_before) / 2, (taken - taken_before) / (x - x_before))
+        for (x_before, taken_before), (x, taken) in pairwise(known)
+        if x > x_before and taken >= taken_before
+    ]
+    if not any(rate for _, rate in points):
+        return []
+    return [line("taken by the engine", [x for x, _ in points], [y for _, y in points], "--s1", "records/s")]
 
 
 def worst_second(source: Source) -> tuple[int, int] | None:
     """The whole second of the measured interval in which the fewest records were sent, and how many."""
-    measured = next((phase for phase in source.phases if phase.name == "measured"), None)
+    measured = source.main_phase
     if measured is None:
         return None
     rows = zip(source.seconds.get("sent", ()), source.seconds.get("second", ()), strict=False)
@@ -103,55 +103,6 @@ def worst_second(source: Source) -> tuple[int, int] | None:
         if sent is not None and measured.from_s <= second and second + 1 <= measured.to_s
     ]
     return min(whole)[::-1] if whole else None
-
-
-def latency_over_time(source: Source, kind: str) -> Figure | None:
-    looks: dict[str, dict[str, Any]] = {
-        "p50": {"color": "--s1", "width": 2.4},
-        "p99": {"color": "--s2"},
-        "max": {"color": "--s4", "dash": "dot"},
-    }
-    traces = [
-        line(name, _middles(source), source.seconds[f"{kind}_{name}"], unit="ms", **look)
-        for name, look in looks.items()
-        if _any(source.seconds.get(f"{kind}_{name}"))
-    ]
-    if not traces:
-        return None
-    # One scale for both kinds, so that the eye may compare them.
-    both = _known(v for k in ("total", "latest") for name in looks for v in source.seconds.get(f"{k}_{name}", ()))
-    title = f"{kind} latency (ms)"
-    if min(both) > 0 and max(both) / min(both) > WIDE:
-        return over_time(source, traces, logarithmic(title, both))
-    top = max(max(both), 0.0) * 1.05
-    return over_time(source, traces, linear(title, range=[min(0.0, min(both)), top]) if top else linear(title))
-
-
-def distribution(source: Source) -> Figure | None:
-    """The share of results within each latency, reduced to some hundred points that are exact."""
-    kinds = [kind for kind in ("total", "latest", "average") if kind in source.latency]
-    kinds += sorted(set(source.latency) - set(kinds))
-    reduced = {kind: _cumulated(*source.latency[kind], _missing(source, kind)) for kind in kinds}
-    positive = [v for values, _ in reduced.values() for v in values if v > 0]
-    wide = bool(positive) and max(positive) / min(positive) > WIDE
-    traces = []
-    for position, (kind, (values, shares)) in enumerate(reduced.items()):
-        look = {"color": SERIES[position % len(SERIES)], "dash": DASHES[position % len(DASHES)]}
-        trace = line(kind, values, shares, unit="%", shape="hv", **look)
-        traces.append({**trace, "hovertemplate": "%{y:.4~g} % within %{x:,.5~g} ms"})
-    if not traces:
-        return None
-    title = "latency (ms)"
-    x_axis = logarithmic(title, positive) if wide else {"title": {"text": title}, "tickformat": ",~g"}
-    marks = [limit(f"{share} %", share, "--muted") for share in (50, 99)]
-    return figure(
-        traces,
-        x_axis,
-        {"title": {"text": "share of results (%)"}, "range": [0, 104], "tickvals": [0, 25, 50, 75, 100]},
-        shapes=[shape for shape, _ in marks],
-        annotations=[{**note, "x": 0, "xanchor": "left"} for _, note in marks],
-        hovermode="closest",
-    )
 
 
 def backlog(source: Source) -> Figure | None:
@@ -164,7 +115,7 @@ def backlog(source: Source) -> Figure | None:
     assert values is not None
     middles = _middles(source)
     traces = [line("backlog", middles, values, "--s1", "records")]
-    measured = [phase for phase in source.phases if phase.name == "measured"]
+    measured = source.main_phase
     figures = source.summary.backlog
     slope, interval = (None, None) if figures is None else (figures.slope_per_s, figures.slope_ci)
     inside = [
@@ -172,8 +123,8 @@ def backlog(source: Source) -> Figure | None:
         for middle, value, phase in zip(middles, values, source.seconds.get("phase", ()), strict=False)
         if phase == "measured" and value is not None
     ]
-    if slope is not None and measured and inside:
-        begin, end = measured[0].from_s, measured[0].to_s
+    if slope is not None and measured is not None and inside:
+        begin, end = measured.from_s, measured.to_s
         middle_x = float(np.median([x for x, _ in inside]))
         middle_y = float(np.median([y for _, y in inside]))
 
@@ -186,7 +137,7 @@ def backlog(source: Source) -> Figure | None:
             band = line(
                 "interval of the slope", [x for x, _ in corners], [at(*c) for c in corners], "--band", "", width=0
             )
-            traces.append({**band, "fill": "toself", "fillcolor": "--band", "hoverinfo": "skip"})
+            traces.append({**band, "fill": "toself", "fillcolor": "--band", "hoverinfo": "skip", "meta": NOT_DATA})
         traces.append(
             line(
                 "slope",
@@ -198,7 +149,17 @@ def backlog(source: Source) -> Figure | None:
                 dash="dash",
             )
         )
-    return over_time(source, traces, linear("backlog (records)"))
+    shown = [traces[0], *_lag(source)]
+    return over_time(source, [*_lag(source), *traces], main_axis(source, "records", shown))
+
+
+def _lag(source: Source) -> list[Figure]:
+    """What the engine had not taken yet, by the positions that it reported; nothing where it reports none."""
+    points = [(source.since_start_s(s.t_ns), s.lag) for s in source.positions if s.lag is not None]
+    if not points:
+        return []
+    x, y = [x for x, _ in points], [lag for _, lag in points]
+    return [line("lag: not taken by the engine", x, y, "--s3", "records", dash="dot")]
 
 
 def lateness(source: Source) -> Figure | None:
@@ -209,10 +170,8 @@ def lateness(source: Source) -> Figure | None:
     assert late is not None
     shown = [None if value is None else max(value, LATE_FLOOR_MS) for value in late]
     traces = [line("latest record of the second", _middles(source), shown, "--s1", "ms")]
-    shape, note = limit(f"limit for any record: {number(top)} ms", top)
-    note["y"] = math.log10(top)
-    axis = logarithmic("lateness (ms)", [*shown, top, top * 1.8])
-    return over_time(source, traces, axis, shapes=[shape], annotations=[note])
+    traces.append(limit(f"limit for any record: {number(top)} ms", top, shown_seconds(source)))
+    return over_time(source, traces, logarithmic("lateness (ms)", [*shown, top, top * 1.8]))
 
 
 def late_limits_ms(source: Source) -> tuple[float | None, float | None]:
@@ -258,15 +217,13 @@ def clock(source: Source) -> Figure | None:
     if not steps:
         return None
     traces = [line("step", [x for x, _ in steps], [step for _, step in steps], "--s1", "ms")]
-    marks = [limit(f"{sign}{CLOCK_LIMIT_MS:g} ms: INVALID", float(f"{sign}{CLOCK_LIMIT_MS}")) for sign in ("+", "-")]
+    ends = shown_seconds(source)
+    traces += [
+        limit(f"{sign}{CLOCK_LIMIT_MS:g} ms: INVALID", factor * CLOCK_LIMIT_MS, ends)
+        for sign, factor in (("+", 1), ("−", -1))
+    ]
     reach = max(6.5, *(1.1 * abs(step) for _, step in steps))
-    return over_time(
-        source,
-        traces,
-        linear("step of the clock (ms)", range=[-reach, reach]),
-        shapes=[shape for shape, _ in marks],
-        annotations=[{**note, "text": note["text"].replace("-", "−")} for _, note in marks],
-    )
+    return over_time(source, traces, linear("step of the clock (ms)", range=[-reach, reach]))
 
 
 def clock_steps_ms(source: Source) -> list[tuple[float, float]]:
@@ -298,22 +255,7 @@ def _per_role(source: Source, field: str, title: str, unit: str, growth: bool) -
         if points:
             x, y = [p[0] for p in points], [p[1] for p in points]
             traces.append(line(role, x, y, unit=unit, **series_look(position)))
-    return over_time(source, traces, linear(title), showlegend=True) if traces else None
-
-
-def _missing(source: Source, kind: str) -> float:
-    """Results that never came: the line ends below 100 %."""
-    return float(source.summary.latency(kind).get("missing") or 0)
-
-
-def _cumulated(values: np.ndarray, counts: np.ndarray, missing: float) -> tuple[list[float], list[float]]:
-    """Value and share (%) of results within it: evenly spaced shares, closer ones in the tail, both ends."""
-    import numpy as np  # as above
-
-    shares = np.cumsum(counts) / (counts.sum() + missing)
-    wanted = np.concatenate([np.linspace(0, 1, 401), 1 - np.logspace(-6, -2, 81)])
-    indices = np.unique(np.minimum(np.searchsorted(shares, np.sort(wanted)), len(values) - 1))
-    return values[indices].tolist(), (100 * shares[indices]).round(5).tolist()
+    return over_time(source, traces, main_axis(source, title, traces), showlegend=True) if traces else None
 
 
 def _middles(source: Source) -> list[float]:

@@ -7,7 +7,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +15,11 @@ from streamgauge import identity
 from streamgauge.errors import UsageError
 from streamgauge.identity import Ignored
 from streamgauge.model import NS_PER_S, Script
+from streamgauge.model.latency import LATENCY_NAMES
 from streamgauge.model.manifest import Manifest
 from streamgauge.model.outcome import Outcome
 from streamgauge.report import draw, text
-from streamgauge.report.page import as_script_data, csp_hash, packaged
+from streamgauge.report.layout import Head, build, write_whole
 from streamgauge.rundir import RunDir, shared_cores
 
 CAPACITY_FILE = "capacity.json"
@@ -37,7 +38,6 @@ IGNORED: Ignored = {
     "scenario.sustained": "judges what was measured",
     "scenario.slo": "judges what was measured",
 }
-PREFIXES = ("engine.options.conf.", "engine.options.", "scenario.parameters.", "scenario.load.", "scenario.")
 
 
 @dataclass(frozen=True)
@@ -92,33 +92,15 @@ def write(entries: Sequence[Entry], notes: Sequence[str], target: Path) -> Path:
             "the page cannot be written", where=target, got="a directory", expected="a file, e.g. history.html"
         )
     target.parent.mkdir(parents=True, exist_ok=True)
-    part = target.with_name(target.name + ".part")
-    part.write_text(render(entries, notes), encoding="utf-8")
-    part.replace(target)
-    return target
+    return write_whole(target, render(entries, notes))
 
 
 def render(entries: Sequence[Entry], notes: Sequence[str]) -> str:
     """The whole page. The same runs give the same bytes."""
-    import jinja2
-    from markupsafe import Markup
-    from plotly.offline import get_plotlyjs
-
     sections = [_section(position, name, entries) for position, name in enumerate(_scenarios(entries))]
     drawn = {key: figure for section in sections for key, figure in section["figures"].items()}
-    scripts = {"plotly_js": get_plotlyjs() if drawn else "", "draw_js": packaged("page.js")}
-    environment = jinja2.Environment(
-        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    environment.filters.update(number=text.number, plain=text.plain)
-    return environment.from_string(packaged("history.html.j2")).render(
-        css=Markup(packaged("page.css")),  # noqa: S704  the package's own file
-        **{name: Markup(script) for name, script in scripts.items()},  # noqa: S704  the packages' own files
-        script_hashes=[csp_hash(script) for script in scripts.values()],
-        figures_json=Markup(as_script_data(drawn)),  # noqa: S704  escaped there
-        sections=sections,
-        notes=notes,
-    )
+    head = Head(kind="history", title="Earlier runs", heading="Earlier runs")
+    return build("history.html.j2", head, drawn, sections=sections, notes=notes)
 
 
 def _scenarios(entries: Sequence[Entry]) -> list[str]:
@@ -128,14 +110,16 @@ def _scenarios(entries: Sequence[Entry]) -> list[str]:
 def _section(position: int, scenario: str, entries: Sequence[Entry]) -> dict[str, Any]:
     mine = [entry for entry in entries if entry.scenario == scenario]
     figures = {}
-    for name, title, unit, field in (
-        ("p50", "Median of the total latency, ms", "ms", "p50_ms"),
-        ("p99", "99th percentile of the total latency, ms", "ms", "p99_ms"),
-        ("rate", "Throughput, per second", "/s", "output_per_s"),
+    titles = {}
+    latency = LATENCY_NAMES["total"].capitalize()
+    for name, title, axis, unit, field in (
+        ("p50", f"{latency}, median", "p50 (ms)", "ms", "p50_ms"),
+        ("p99", f"{latency}, 99th percentile", "p99 (ms)", "ms", "p99_ms"),
+        ("rate", "Throughput", "per second", "/s", "output_per_s"),
     ):
-        if figure := _figure(mine, title, unit, field):
+        if figure := _figure(mine, axis, unit, field):
             figures[f"{position}-{name}"] = figure
-    titles = {key: figure["layout"]["yaxis"]["title"]["text"] for key, figure in figures.items()}
+            titles[f"{position}-{name}"] = title
     return {"scenario": scenario, "entries": mine, "figures": figures, "titles": titles}
 
 
@@ -150,7 +134,12 @@ def _figure(entries: Sequence[Entry], title: str, unit: str, field: str) -> draw
         traces.append({**trace, "mode": "lines+markers"})
     if not traces:
         return None
-    return draw.figure(traces, {"type": "date", "title": {"text": "run started (UTC)"}}, draw.linear(title))
+    at = [entry.at for entry in points]
+    # Runs within an hour would have ticks of milliseconds.
+    around = max((max(at) - min(at)) / 20, timedelta(minutes=30))
+    ends = [moment.isoformat(timespec="seconds") for moment in (min(at) - around, max(at) + around)]
+    x_axis = {"type": "date", "title": {"text": "run started (UTC)"}, "range": ends, "nticks": 4}
+    return draw.figure(traces, x_axis, draw.linear(title))
 
 
 def _lines(entries: Sequence[Entry]) -> dict[str, list[Entry]]:
@@ -205,12 +194,7 @@ def _why(problem: UsageError | OSError) -> str:
 
 def _settings(manifest: Manifest, shared: bool | None) -> dict[str, str]:
     identified = identity.ignoring(identity.of_manifest(manifest, shared), [*MEASURED, *IGNORED])
-    return {_short(name): text.plain(value) for name, value in identified.items()}
-
-
-def _short(name: str) -> str:
-    """As it is set on the command line."""
-    return name.removeprefix(next((prefix for prefix in PREFIXES if name.startswith(prefix)), ""))
+    return {text.setting_name(name): text.plain(value) for name, value in identified.items()}
 
 
 def _script_name(script: Script | None) -> str:
@@ -225,7 +209,7 @@ def _moment(run: RunDir, manifest: Manifest) -> datetime:
         return datetime.fromtimestamp(start_ns / NS_PER_S, UTC)
     named = re.search(r"(\d{8}-\d{6})-[0-9a-f]+$", manifest.run)
     if named is None:
-        raise UsageError("nothing tells when it ran", got=f"the name {manifest.run!r} without a date")
+        raise UsageError("unknown when it ran", got=f"the name {manifest.run!r} without a date")
     return datetime.strptime(named[1], "%Y%m%d-%H%M%S").replace(tzinfo=UTC)
 
 

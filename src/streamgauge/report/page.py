@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import json
-from collections.abc import Mapping, Sequence
-from functools import cache
-from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from streamgauge.model.latency import LATENCY_NAMES
 from streamgauge.report import text
+from streamgauge.report.against import against
 from streamgauge.report.bursts import burst_moments, burst_rows
 from streamgauge.report.figures import all_figures
+from streamgauge.report.latencies import alike, joined_names, latency_name
+from streamgauge.report.layout import Head, build, write_whole
 from streamgauge.report.recovery import fault_results, fault_rows
 from streamgauge.report.source import Source, read
 from streamgauge.report.tables import (
@@ -23,6 +21,7 @@ from streamgauge.report.tables import (
     headlines,
     latency_rows,
     machine_rows,
+    measured_on,
     negative_latencies,
     provenance_rows,
     rate_rows,
@@ -32,67 +31,47 @@ from streamgauge.report.tables import (
 )
 from streamgauge.rundir import RunDir
 
-if TYPE_CHECKING:
-    from jinja2 import Template
 
-
-def write_page(run: RunDir) -> Path:
+def write_page(run: RunDir, baseline: RunDir | None = None) -> Path:
     """See ``report.write``."""
-    page = render(read(run))
     target: Path = run.report_path
-    part = target.with_name(target.name + ".part")
-    part.write_text(page, encoding="utf-8")
-    part.replace(target)
-    return target
+    return write_whole(target, render(read(run), None if baseline is None else read(baseline)))
 
 
-def render(source: Source) -> str:
-    """The whole page. The same run gives the same bytes."""
-    from markupsafe import Markup
-    from plotly.offline import get_plotlyjs
-
-    figures = all_figures(source)
-    scripts = {"plotly_js": get_plotlyjs() if figures else "", "draw_js": packaged("page.js")}
-    return _template().render(
-        css=Markup(packaged("page.css")),  # noqa: S704  the package's own files
-        **{name: Markup(script) for name, script in scripts.items()},  # noqa: S704  the packages' own files
-        script_hashes=[csp_hash(script) for script in scripts.values()],
-        figures=figures,
-        figures_json=Markup(as_script_data(figures)),  # noqa: S704  escaped there
+def render(source: Source, baseline: Source | None = None) -> str:
+    """The whole page, with ``baseline`` behind its figures. The same runs give the same bytes."""
+    return build(
+        "run.html.j2",
+        _head(source),
+        all_figures(source, baseline),
+        against=None if baseline is None else against(source, baseline),
         **context(source),
     )
 
 
-@cache
-def _template() -> Template:
-    """Compiled once: a campaign writes many pages."""
-    import jinja2
-
-    environment = jinja2.Environment(
-        autoescape=True,
-        undefined=jinja2.ChainableUndefined,  # a run that died early lacks what others have
-        trim_blocks=True,
-        lstrip_blocks=True,
+def _head(source: Source) -> Head:
+    summary, manifest = source.summary, source.manifest
+    verdict = summary.verdict
+    unvalidated = summary.validated is False
+    meaning = text.UNVALIDATED if unvalidated and verdict == "VALID" else text.VERDICTS[verdict]
+    word = f"{verdict} · unvalidated: no reference" if unvalidated else verdict
+    engine, scenario = manifest.engine, manifest.scenario
+    return Head(
+        kind=f"report {summary.run or manifest.run}",
+        title=f"{word} · {engine.name} · {scenario.study}/{scenario.name}",
+        heading=f"{engine.title or engine.name} {text.plain(engine.version)}",
+        word=word,
+        meaning=f"{meaning}, because" if summary.reasons else f"{meaning}.",
+        style=verdict.lower(),
+        footer=f"streamgauge {text.plain(manifest.tool)} · run directory format {manifest.format}",
+        strip="" if verdict == "VALID" else f"{verdict}: do not use these numbers",
     )
-    environment.filters.update(
-        number=text.number,
-        plain=text.plain,
-        argv=text.argv,
-        rounded=text.rounded,
-        scaled=text.scaled,
-    )
-    environment.tests["records"] = _is_records
-    return environment.from_string(packaged("page.html.j2"))
 
 
 def context(source: Source) -> dict[str, Any]:
     """What the template says in words and tables."""
     summary, manifest = source.summary, source.manifest.as_json()
-    verdict, state = summary.verdict, summary.state
-    mark, meaning = text.VERDICTS[verdict]
-    unvalidated = summary.validated is False
-    if unvalidated and verdict == "VALID":
-        meaning = text.UNVALIDATED
+    state = summary.state
     return {
         "manifest": manifest,
         "outcome": source.outcome,
@@ -100,15 +79,9 @@ def context(source: Source) -> dict[str, Any]:
         "scenario": manifest["scenario"],
         "engine": manifest["engine"],
         "transport": manifest["transport"],
-        "verdict": {
-            "word": verdict,
-            "mark": mark,
-            "meaning": meaning,
-            "note": "unvalidated: no reference" if unvalidated else "",
-            "usable": verdict == "VALID",
-            "style": verdict.lower(),
-        },
         "state": {"word": state or "not judged", "meaning": _meaning_of_state(source)},
+        "usable": summary.verdict == "VALID",
+        "measured_on": measured_on(source.manifest, source.outcome),
         "reasons": [text.plain(reason) for reason in summary.reasons],
         "warnings": [text.plain(warning) for warning in summary.warnings],
         "missing": source.missing,
@@ -116,6 +89,9 @@ def context(source: Source) -> dict[str, Any]:
         "headlines": headlines(source),
         "results": result_rows(source),
         "latencies": latency_rows(source),
+        "names": LATENCY_NAMES,
+        "heatmap_name": latency_name(str(source.heatmap[0]["kind"])) if source.heatmap else "",
+        "latency_title": _latency_title(source),
         "negative_latencies": negative_latencies(source),
         "when_visible": when_visible(source),
         "generator": generator_rows(source),
@@ -136,28 +112,11 @@ def context(source: Source) -> dict[str, Any]:
     }
 
 
+def _latency_title(source: Source) -> str:
+    """Of the one figure over time: which kinds it shows."""
+    together = [group for group in alike(source) if {"total", "latest"} <= set(group)]
+    return joined_names(["total", "latest"]) if together else LATENCY_NAMES["total"]
+
+
 def _meaning_of_state(source: Source) -> str:
     return text.plain(source.summary.state_reason or text.STATES.get(source.summary.state or "", ""))
-
-
-def as_script_data(content: Any) -> str:
-    """JSON that cannot end the script element it stands in, whatever strings it holds."""
-    return json.dumps(content, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
-
-
-def csp_hash(script: str) -> str:
-    digest = hashlib.sha256(script.encode()).digest()
-    return f"'sha256-{base64.b64encode(digest).decode()}'"
-
-
-def packaged(name: str) -> str:
-    return resources.files(__package__ or "").joinpath(name).read_text(encoding="utf-8")
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
-
-
-def _is_records(value: Any) -> bool:
-    """A list of objects, to be shown as one table."""
-    return isinstance(value, Sequence) and bool(value) and all(isinstance(item, Mapping) for item in value)

@@ -88,7 +88,7 @@ def ranking_finding(context: Context, here: Mapping[str, float]) -> str:
     )
     for side in (lower, higher):
         if not any(engine in here for engine in side):
-            return f"{about} cannot be told here: no VALID run of {' or '.join(side)}."
+            return f"{about} is undecided here: no VALID run of {' or '.join(side)}."
     top = max((engine for engine in lower if engine in here), key=lambda engine: here[engine])
     bottom = min((engine for engine in higher if engine in here), key=lambda engine: here[engine])
     holds = here[top] < here[bottom]

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from streamgauge.model.latency import LATENCY_NAMES
 from streamgauge.model.summary import FaultFigures
 from streamgauge.report.source import Source
 from streamgauge.report.text import number, plain
 
-NEVER, UNKNOWN = "not in this run", "cannot be told"
+NEVER, UNKNOWN = "not in this run", "unknown"
 
 
 def fault_rows(source: Source) -> list[dict[str, str]]:
@@ -25,7 +26,7 @@ def fault_results(source: Source) -> str:
 def _row(fault: FaultFigures) -> dict[str, str]:
     if not fault.took_effect:
         return {"fault": plain(fault.fault), "effect": f"none: {plain(fault.why_not)}"}
-    kind = plain(fault.latency)
+    kind = LATENCY_NAMES.get(fault.latency or "", "latency")
     return {
         "fault": plain(fault.fault),
         "effect": f"from {number(fault.acted_s, 2)} s to {number(fault.ended_s, 2)} s",
@@ -34,7 +35,7 @@ def _row(fault: FaultFigures) -> dict[str, str]:
         "worst partition: outage (gap before) (s)": _worst(fault),
         "partitions affected": _affected(fault),
         "output again after (s)": _after(fault.first_output_s, known=fault.outage_s is not None),
-        f"{kind} latency back after (s)": _after(fault.latency_back_s, known=fault.latency_limit_ms is not None),
+        f"{kind} back after (s)": _after(fault.latency_back_s, known=fault.latency_limit_ms is not None),
         "backlog back after (s)": _after(fault.backlog_back_s, known=fault.backlog_limit is not None),
     }
 

@@ -78,7 +78,7 @@ class ExperimentResult:
         if self.state == "not run":
             return self.reason or "no reason was recorded"
         if self.state != "done":
-            return self.reason or "its turn has not come yet"
+            return self.reason or "not started yet"
         if self.usable or not self.attempts:
             return ""
         return "; ".join(

@@ -12,7 +12,7 @@ from streamgauge.errors import UsageError
 from streamgauge.model import NS_PER_S
 from streamgauge.model.manifest import Manifest
 from streamgauge.model.outcome import Outcome
-from streamgauge.model.samples import ClockSample, MachineSample, ResourceSample, SampleKind
+from streamgauge.model.samples import ClockSample, MachineSample, PositionsSample, ResourceSample, SampleKind
 from streamgauge.model.summary import Summary
 from streamgauge.rundir import RunDir
 from streamgauge.stored import damaged
@@ -31,6 +31,8 @@ class Phase:
     name: str
     from_s: float
     to_s: float
+    main: bool = False
+    """Whether the figures are about this part."""
 
 
 @dataclass(frozen=True)
@@ -43,9 +45,12 @@ class Source:
     seconds: Mapping[str, Column]
     latency: Mapping[str, tuple[np.ndarray, np.ndarray]]
     """Per kind: the distinct values in ms, rising, and how often each occurred."""
+    heatmap: Sequence[Mapping[str, Any]]
+    """How many results of each ``second`` lie ``from_ms`` … ``to_ms``; empty for runs of early versions."""
     resources: Sequence[ResourceSample]
     machine: Sequence[MachineSample]
     clock: Sequence[ClockSample]
+    positions: Sequence[PositionsSample]
     missing: Sequence[str]
 
     @property
@@ -67,22 +72,40 @@ class Source:
 
     @property
     def phases(self) -> list[Phase]:
-        """The parts that the load went through, in order; empty when it never started."""
-        moments = [
-            self.outcome.load_start_ns,
-            self.outcome.measured_start_ns,
-            self.outcome.measured_end_ns,
-            self.outcome.load_end_ns,
-            self.outcome.drain_end_ns,
+        """The parts that the load went through, in order; empty when it never started.
+
+        Where all input was there before the engine, it is the processing that is measured.
+        """
+        outcome = self.outcome
+        if self.preloaded and outcome.engine_start_ns is not None and outcome.engine_ready_ns is not None:
+            names, main = PRELOADED_PHASES, "processing"
+            seconds = (self.summary.processing or {}).get("seconds")
+            done_ns = outcome.drain_end_ns if seconds is None else outcome.engine_ready_ns + round(seconds * NS_PER_S)
+            moments = [outcome.load_start_ns, outcome.engine_start_ns, outcome.engine_ready_ns, done_ns]
+            moments += [outcome.drain_end_ns]
+        else:
+            names, main = PHASES, "measured"
+            moments = [outcome.load_start_ns, outcome.measured_start_ns, outcome.measured_end_ns]
+            moments += [outcome.load_end_ns, outcome.drain_end_ns]
+        return [
+            Phase(name, self.since_start_s(begin), self.since_start_s(end), name == main)
+            for name, begin, end in zip(names, moments, moments[1:], strict=False)
+            if begin is not None and end is not None and end > begin
         ]
-        phases = []
-        for name, begin, end in zip(PHASES, moments, moments[1:], strict=False):
-            if begin is not None and end is not None and end > begin:
-                phases.append(Phase(name, self.since_start_s(begin), self.since_start_s(end)))
-        return phases
+
+    @property
+    def preloaded(self) -> bool:
+        """Whether all input was waiting before the engine was started."""
+        return self.manifest.scenario.load.plan().shape == "preloaded"
+
+    @property
+    def main_phase(self) -> Phase | None:
+        """The part that is measured."""
+        return next((phase for phase in self.phases if phase.main), None)
 
 
 PHASES = ("warm-up", "measured", "tail", "drain")
+PRELOADED_PHASES = ("load", "start-up", "processing", "drain")
 
 
 def read(run: RunDir) -> Source:
@@ -109,9 +132,11 @@ def read(run: RunDir) -> Source:
         summary=run.summary(),
         seconds={} if seconds is None else _columns(seconds),
         latency={} if latency is None else _by_kind(latency),
+        heatmap=_heatmap(run.measures("heatmap")),
         resources=_samples(run, ResourceSample, missing),
         machine=_samples(run, MachineSample, missing),
         clock=_samples(run, ClockSample, missing),
+        positions=run.samples(PositionsSample),
         missing=missing,
     )
 
@@ -121,6 +146,12 @@ def _samples(run: RunDir, kind: type[SampleKind], missing: list[str]) -> list[Sa
     if not samples:
         missing.append(f"samples/{kind.kind}.jsonl: no samples")
     return samples
+
+
+def _heatmap(path: Path) -> list[dict[str, Any]]:
+    """Nothing where there is no such file: early versions did not write it."""
+    table = _table(path, []) if path.is_file() else None
+    return [] if table is None else table.to_pylist()
 
 
 def _table(path: Path, missing: list[str]) -> pa.Table | None:
@@ -146,7 +177,7 @@ def _check_types(path: Path, table: pa.Table) -> None:
     """Raises UsageError for a column that cannot be drawn."""
     import pyarrow as pa
 
-    lacking = {"seconds": {"second"}, "latency": {"kind", "value_ms", "count"}}[path.stem] - set(table.column_names)
+    lacking = _COLUMNS[path.stem] - set(table.column_names)
     if lacking:
         raise _damaged(path, f"no column {', '.join(sorted(lacking))}")
     for name, kind in zip(table.column_names, table.schema.types, strict=True):
@@ -154,6 +185,13 @@ def _check_types(path: Path, table: pa.Table) -> None:
         fits = pa.types.is_string(kind) if text else pa.types.is_integer(kind) or pa.types.is_floating(kind)
         if not fits and not pa.types.is_null(kind):
             raise _damaged(path, f"the column {name} holds {kind}")
+
+
+_COLUMNS = {
+    "seconds": {"second"},
+    "latency": {"kind", "value_ms", "count"},
+    "heatmap": {"kind", "second", "from_ms", "to_ms", "count"},
+}
 
 
 def _damaged(path: Path, got: str) -> UsageError:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -13,7 +12,8 @@ from streamgauge.model.campaign import Attempt
 from streamgauge.model.manifest import MachineDescription
 from streamgauge.report import text
 from streamgauge.report.exhibit import Context, Section, gaps, verdict_words
-from streamgauge.report.page import as_script_data, csp_hash, packaged
+from streamgauge.report.latencies import latency_name
+from streamgauge.report.layout import Head, build, write_whole
 from streamgauge.report.reproduction import ExperimentResult, Reproduction, read_reproduction
 from streamgauge.search_axis import SearchAxis
 from streamgauge.study import Exhibit, Study
@@ -21,35 +21,26 @@ from streamgauge.study import Exhibit, Study
 
 def write_study_page(out: Path, study: Study) -> Path:
     """See ``report.write_study``."""
-    page = render(read_reproduction(out), study)
-    target = out / "report.html"
-    part = target.with_name(target.name + ".part")
-    part.write_text(page, encoding="utf-8")
-    part.replace(target)
-    return target
+    return write_whole(out / "report.html", render(read_reproduction(out), study))
 
 
 def render(reproduction: Reproduction, study: Study) -> str:
     """The whole page. The same reproduction gives the same bytes."""
-    import jinja2
-    from markupsafe import Markup
-    from plotly.offline import get_plotlyjs
-
     sections = [_section(n, study, exhibit, reproduction) for n, exhibit in enumerate(study.exhibits)]
     figures = {plot.name: plot.figure for section in sections for panel in section.panels for plot in panel.plots}
-    scripts = {"plotly_js": get_plotlyjs() if figures else "", "draw_js": packaged("page.js")}
-    environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
-    environment.filters.update(number=text.number, plain=text.plain, link=_link)
-    environment.tests["lines"] = lambda cell: isinstance(cell, list | tuple)
-    return environment.from_string(packaged("study.html.j2")).render(
-        css=Markup(packaged("page.css") + packaged("study.css")),  # noqa: S704  the package's own files
-        **{name: Markup(script) for name, script in scripts.items()},  # noqa: S704  the packages' own files
-        script_hashes=[csp_hash(script) for script in scripts.values()],
-        figures_json=Markup(as_script_data(figures)),  # noqa: S704  escaped there
-        study=study,
-        sections=sections,
-        **_head(reproduction, study),
+    context = _context(reproduction, study)
+    counts = context.pop("counts")
+    head = Head(
+        kind=f"reproduction of {reproduction.study}",
+        title=f"{reproduction.study} reproduced",
+        heading=study.title,
+        word=reproduction.state,
+        meaning=f"{len(reproduction.experiments)} experiments: {counts or 'none'}.",
+        style="invalid" if context["unusable"] or reproduction.state != "finished" else "valid",
+        footer=f"streamgauge {reproduction.version or text.NONE} · reproduction.json format 1",
+        strip="" if reproduction.state == "finished" else "unfinished: parts of the study have not been run yet",
     )
+    return build("study.html.j2", head, figures, study=study, sections=sections, link=_link, **context)
 
 
 def _section(place: int, study: Study, exhibit: Exhibit, reproduction: Reproduction) -> Section:
@@ -57,20 +48,18 @@ def _section(place: int, study: Study, exhibit: Exhibit, reproduction: Reproduct
     return Section(context.id, exhibit, exhibit.draw(context), gaps(context))
 
 
-def _head(reproduction: Reproduction, study: Study) -> dict[str, Any]:
+def _context(reproduction: Reproduction, study: Study) -> dict[str, Any]:
     counts = Counter(result.verdict for result in reproduction.experiments)
     unusable = sum(counts[verdict] for verdict in ("INVALID", "FAILED"))
     return {
         "reproduction": reproduction,
-        "finished": reproduction.state == "finished",
         "counts": ", ".join(f"{count} {verdict}" for verdict, count in counts.items()),
-        "style": "invalid" if unusable or reproduction.state != "finished" else "valid",
         "unusable": unusable,
         "engines": _engines(reproduction),
         "scaled": _scaled(reproduction, study),
-        "latency_means": text.LATENCIES[study.latency],
+        "latency_name": latency_name(study.latency),
         "machine": _machine(reproduction.machine),
-        "started": _moment(reproduction.started),
+        "started": text.moment(reproduction.started),
         "units": _units(reproduction),
         "has_marks": any(exhibit.marks for exhibit in study.exhibits),
         "experiments": [_experiment(result, study.latency) for result in reproduction.experiments],
@@ -78,7 +67,7 @@ def _head(reproduction: Reproduction, study: Study) -> dict[str, Any]:
 
 
 def _engines(reproduction: Reproduction) -> list[str]:
-    """Each engine with the versions that ran: more than one when the study was gone on with after an update."""
+    """Each engine with the versions that ran: more than one when the study was resumed after an update."""
     engines = []
     for name in reproduction.engines:
         ran = [result.manifest for result in reproduction.experiments if result.engine == name]
@@ -106,13 +95,6 @@ def _scaled(reproduction: Reproduction, study: Study) -> list[tuple[str, str]]:
             of_result["runs"] = [len(result.counted), paper_runs]
         changes.setdefault(result.scenario_name, {}).update(of_result)
     return [(scenario, text.scaled(of_scenario)) for scenario, of_scenario in changes.items() if of_scenario]
-
-
-def _moment(iso: str) -> str:
-    try:
-        return datetime.fromisoformat(iso).astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
-    except ValueError:
-        return iso or text.NONE
 
 
 def _machine(machine: MachineDescription) -> str:

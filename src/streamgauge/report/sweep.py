@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from streamgauge.model.capacity import Capacity, CapacityProbe
+from streamgauge.model.latency import LATENCY_NAMES
 from streamgauge.report.capacity import headline, unsustainable
-from streamgauge.report.draw import Figure, figure, label, line, linear, logarithmic
+from streamgauge.report.draw import Figure, figure, key, line, linear, logarithmic
 from streamgauge.report.exhibit import Context, Panel, Plot, Row, Table
 from streamgauge.report.published import mark_traces, marks_table
 from streamgauge.report.reproduction import ExperimentResult
@@ -114,24 +114,23 @@ def _latency_plot(context: Context, searches: Sequence[Search], marks: Sequence[
             drawn = line(f"{context.name(search.result)} {name}", values, latencies, color, "ms", dash=dash)
             marker = {"color": color, "size": 9, "symbol": _symbols(probes)}
             traces.append({**drawn, "mode": "lines+markers", "marker": marker})
-    y_axis = logarithmic("total latency (ms)", [value for trace in traces for value in trace["y"]])
+    y_axis = logarithmic(f"{LATENCY_NAMES['total']} (ms)", [value for trace in traces for value in trace["y"]])
     low, high = y_axis["range"]
     theirs: list[tuple[Mark, float | str, float]] = [
         (mark, mark.value, 10 ** (low + 0.05 * (high - low))) for mark in marks
     ]
     probed = [probe.value for search in searches for probe in search.probes]
     x_axis = logarithmic(_unit(searches), [*probed, *(mark.value for mark, _, _ in theirs)])
-    shapes, notes = _zones(context, searches, x_axis["range"])
+    shapes, keys = _zones(context, searches, x_axis["range"])
     return [
         Plot(
             f"{context.id}-latency",
             "Latency",
             figure(
-                [*traces, *mark_traces(context, theirs)],
+                [*traces, *keys, *mark_traces(context, theirs)],
                 x_axis,
                 y_axis,
                 shapes=shapes,
-                annotations=notes,
                 hovermode="closest",
             ),
             _latency_words(searches, marks),
@@ -149,26 +148,14 @@ def _unit(searches: Sequence[Search]) -> str:
 
 
 def _zones(context: Context, searches: Sequence[Search], x_range: Sequence[float]) -> tuple[list[Figure], list[Figure]]:
-    """Where each engine no longer keeps up: shaded in its colour from there on, with its name at the edge."""
-    shapes, notes = [], []
-    for place, search in enumerate(searches):
+    """Where each engine no longer keeps up, shaded in its colour, and what the legend calls that."""
+    shapes, keys = [], []
+    for search in searches:
         color = context.color(search.result)
-        for zone in unsustainable(search.capacity, search.probes, x_range)[0]:
+        for zone in unsustainable(search.capacity, search.probes, x_range):
             shapes.append({**zone, "fillcolor": color, "opacity": 0.1})
-            notes.append(
-                {
-                    "x": math.log10(zone["x0"]),
-                    "xanchor": "left",
-                    "yref": "paper",
-                    # One below the other: the edges of two engines may lie close together.
-                    "y": 0.99 - 0.06 * place,
-                    "yanchor": "top",
-                    "text": label(f"{search.result.engine}: not sustained"),
-                    "showarrow": False,
-                    "font": {"size": 11, "color": color},
-                }
-            )
-    return shapes, notes
+            keys.append(key(f"{search.result.engine}: not sustained", color, "square", opacity=0.25))
+    return shapes, keys
 
 
 def _levels(context: Context, searches: Sequence[Search], name: str, title: str) -> Figure:
@@ -290,7 +277,7 @@ def _probe_table(search: Search) -> Table:
                 muted=probe.verdict not in JUDGED or not result.usable,
             )
         )
-    return Table("Probes, in the order in which they ran (total latency)", head, rows, frozenset({0, 3, 4, 5, 6}))
+    return Table("Probes, in the order in which they ran (end-to-end latency)", head, rows, frozenset({0, 3, 4, 5, 6}))
 
 
 def _three(levels: Levels | None, digits: int) -> str:

@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
+from streamgauge.model import NS_PER_S
+from streamgauge.model.latency import LATENCY_NAMES
+from streamgauge.model.manifest import Manifest
+from streamgauge.model.outcome import Outcome
+from streamgauge.model.summary import Repetition
 from streamgauge.report.figures import CLOCK_LIMIT_MS, CLOCK_WARNING_MS, clock_steps_ms, late_limits_ms
+from streamgauge.report.latencies import latency_name
 from streamgauge.report.source import Source
 from streamgauge.report.text import (
     CLOSED_LOOP,
@@ -16,6 +23,7 @@ from streamgauge.report.text import (
     NONE,
     RESULTS,
     bounded,
+    moment,
     number,
     rounded,
     share,
@@ -53,7 +61,7 @@ def headlines(source: Source) -> list[Headline]:
         values = summary.latency(kind)
         rows.append(
             Headline(
-                f"{kind} latency",
+                latency_name(kind),
                 [Value(name, bounded(values, name, rounded), "ms") for name in ("p50", "p99")],
                 INCLUDES_WAIT if summary.processing else note,
             )
@@ -77,7 +85,7 @@ def headlines(source: Source) -> list[Headline]:
                     Value("", rounded(processing.get("records_per_s")), "records/s"),
                     Value("", number(processing.get("mb_per_s"), 1), "MB/s"),
                 ],
-                f"{rounded(processing.get('records'))} records that were there before the engine, in "
+                f"{rounded(processing.get('records'))} records written before the engine started, in "
                 f"{number(processing.get('seconds'), 1)} s; start-up {number(processing.get('startup_s'), 1)} s",
             )
         )
@@ -109,15 +117,15 @@ def result_rows(source: Source) -> list[dict[str, str]]:
 
 def latency_rows(source: Source) -> list[dict[str, Any]]:
     latencies = source.summary.latency_ms
-    kinds = [kind for kind in LATENCIES if kind in latencies]
-    kinds += [kind for kind in latencies if kind not in LATENCIES]
+    known = (*LATENCY_NAMES, *LATENCIES)
+    kinds = [kind for kind in known if kind in latencies] + [kind for kind in latencies if kind not in known]
     rows, closed = [], source.summary.closed_loop
     for kind in kinds:
         values = source.summary.latency(kind)
         rows.append(
             {
-                "kind": kind.replace("_", " "),
-                "means": LATENCIES.get(kind, "") if kind != "total" or not closed else CLOSED_LOOP,
+                "kind": latency_name(kind),
+                "means": CLOSED_LOOP if kind == "total" and closed else LATENCIES.get(kind, ""),
                 "count": number(values.get("count")),
                 "missing": number(values.get("missing")),
                 "values": [bounded(values, name, partial(number, digits=1)) for name in PERCENTILES],
@@ -143,7 +151,7 @@ def _resolution(known: Mapping[str, Any]) -> str:
 def negative_latencies(source: Source) -> list[str]:
     """Kinds with results that came out before their inputs' stamps, each with how many: kept, and counted."""
     counts = {kind: int(counts[values < 0].sum()) for kind, (values, counts) in source.latency.items()}
-    return [f"{number(count)} of {kind}" for kind, count in counts.items() if count]
+    return [f"{number(count)} of {latency_name(kind)}" for kind, count in counts.items() if count]
 
 
 def when_visible(source: Source) -> str:
@@ -158,6 +166,15 @@ def when_visible(source: Source) -> str:
 
 
 def rate_rows(source: Source) -> list[tuple[str, str]]:
+    """Of a preloaded run, how fast its input was processed."""
+    if processing := source.summary.processing:
+        return [
+            ("throughput", _with_unit(processing.get("records_per_s"), "records/s", 1)),
+            ("", _with_unit(processing.get("mb_per_s"), "MB/s", 2)),
+            ("records", number(processing.get("records"))),
+            ("processed in", _with_unit(processing.get("seconds"), "s", 1)),
+            ("start-up of the engine", _with_unit(processing.get("startup_s"), "s", 1)),
+        ]
     rate = source.summary.rate_per_s
     return [
         *(
@@ -198,14 +215,46 @@ def generator_rows(source: Source) -> list[dict[str, str]]:
 
 
 def resource_rows(source: Source) -> list[dict[str, str]]:
-    fields = {"cpu_mean": 2, "rss_max_mb": 0, "heap_max_mb": 0, "gc_ms": 0}
-    return [
-        {
-            "group": group,
-            **{field: number(usage.get(field), d) for field, d in fields.items()},
-        }
-        for group, usage in source.summary.resources.items()
-    ]
+    """A row for each group of processes and, where it has several, for each of them, by the names of the figures."""
+    roles: dict[str, list[str]] = {}
+    for sample in source.resources:
+        of_group = roles.setdefault(sample.group, [])
+        if sample.role not in of_group:
+            of_group.append(sample.role)
+    rows = []
+    for group, usage in source.summary.resources.items():
+        mine = roles.get(group, [])
+        alone = mine[0] if len(mine) == 1 else "all"
+        rows.append({"group": group, "process": alone, **_usage(usage)})
+        if len(mine) > 1:
+            rows += [{"group": group, "process": role, **_usage(_of_role(source, role))} for role in mine]
+    return rows
+
+
+def _usage(values: Mapping[str, Any]) -> dict[str, str]:
+    digits = {"cpu_mean": 2, "rss_max_mb": 0, "heap_max_mb": 0, "gc_ms": 0}
+    return {field: number(values.get(field), places) for field, places in digits.items()}
+
+
+def _of_role(source: Source, role: str) -> dict[str, float]:
+    """What one process used in the main part of the run, by the same names as the summary has for its group."""
+    main = source.main_phase
+    mine = [sample for sample in source.resources if sample.role == role]
+    if main is not None:
+        mine = [sample for sample in mine if main.from_s <= source.since_start_s(sample.t_ns) <= main.to_s]
+
+    def known(field: str) -> list[tuple[int, float]]:
+        return [(sample.t_ns, value) for sample in mine if (value := getattr(sample, field)) is not None]
+
+    used: dict[str, float] = {}
+    if len(cpu := known("cpu_s")) > 1:
+        used["cpu_mean"] = (cpu[-1][1] - cpu[0][1]) / ((cpu[-1][0] - cpu[0][0]) / NS_PER_S)
+    if len(gc := known("gc_ms")) > 1:
+        used["gc_ms"] = gc[-1][1] - gc[0][1]
+    for name, field in (("rss_max_mb", "rss_mb"), ("heap_max_mb", "heap_used_mb")):
+        if values := known(field):
+            used[name] = max(value for _, value in values)
+    return used
 
 
 def machine_rows(source: Source) -> list[tuple[str, str]]:
@@ -228,6 +277,18 @@ def machine_rows(source: Source) -> list[tuple[str, str]]:
         if values:
             rows.append((name, f"{number(100 * max(values), 1)} % of all cores"))
     return rows
+
+
+def measured_on(manifest: Manifest, outcome: Outcome | None = None) -> str:
+    """When and on which machine, in one line."""
+    start_ns = outcome.load_start_ns if outcome is not None else None
+    date = manifest.provenance.date if manifest.provenance is not None else None
+    when = moment(datetime.fromtimestamp(start_ns / NS_PER_S, UTC).isoformat() if start_ns is not None else date)
+    machine = manifest.machine
+    parts = [machine.cpu, f"{number(machine.cores)} cores" if machine.cores else None]
+    parts += [f"{number(machine.memory_mb)} MB of memory" if machine.memory_mb else None]
+    where = ", ".join(part for part in parts if part)
+    return " · ".join(part for part in ("" if when == NONE else f"measured {when}", where) if part)
 
 
 def provenance_rows(source: Source) -> list[tuple[str, str]]:
@@ -280,7 +341,18 @@ def attempt_rows(source: Source) -> list[dict[str, Any]]:
     """Every run of a set; before one that was repeated, its INVALID attempts. Empty for a single run."""
     rows: list[dict[str, Any]] = []
     for run in source.summary.repetitions:
-        shown = {key: value for key, value in run.as_json().items() if key != "invalid_attempts"}
-        rows += [{**attempt.as_json(), "counts": "no, repeated"} for attempt in run.invalid_attempts]
-        rows.append({**shown, "counts": "yes"})
+        rows += [{**_attempt(attempt), "counts": "no, repeated"} for attempt in run.invalid_attempts]
+        rows.append({**_attempt(run), "counts": "yes"})
     return rows
+
+
+def _attempt(run: Repetition) -> dict[str, Any]:
+    columns = {key: value for key, value in run.as_json().items() if key != "invalid_attempts"}
+    return {_COLUMNS.get(key, key): value for key, value in columns.items()}
+
+
+_COLUMNS = {
+    "total_p50": f"{LATENCY_NAMES['total']}, p50 (ms)",
+    "total_p99": f"{LATENCY_NAMES['total']}, p99 (ms)",
+    "rate_output": "output (results/s)",
+}

@@ -5,35 +5,33 @@ from __future__ import annotations
 import math
 import shlex
 from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 NONE = "–"
 
 RESULTS = {
-    "expected": "rows of the reference answer whose inputs came before the tail",
-    "matched": "came out with the right value",
-    "wrong": "came out, but the last value is not right",
-    "lost": "never came out, although later ones of the same partitions did, or the drain ended quiet",
-    "unfinished": "had not come out when the drain's deadline ended the run",
-    "duplicates": "right values that came out again",
-    "intermediate": "values that are not right and were followed by another",
-    "reverted": "matched, but a wrong value came out between two right ones",
-    "unexpected": "rows with a key that the reference does not have",
+    "expected": "rows of the reference answer whose inputs arrived before the tail",
+    "matched": "results with the correct value",
+    "wrong": "results whose last value is not correct",
+    "lost": "never written, although later results of the same partitions were, or the drain ended quiet",
+    "unfinished": "not written yet when the drain's deadline ended the run",
+    "duplicates": "correct values that were written again",
+    "intermediate": "incorrect values that were followed by another",
+    "reverted": "matched, but an incorrect value was written between two correct ones",
+    "unexpected": "rows with a key that the reference answer does not have",
 }
 
 LATENCIES = {
-    "total": "result readable − last input should have left: what a person waits, generator included",
-    "latest": "result readable − last input had arrived: the system's own share",
-    "average": "result readable − mean arrival of the inputs",
-    "processing_time": "result readable − last input pulled by the engine",
-    "arrival": "mean over the records of (result readable − record arrived)",
-    "generator_share": "record arrived − record should have left: the generator's and the transport's share",
+    "processing_time": "from when the engine took the last input until the result can be read",
+    "arrival": "from the arrival of each record until its result can be read, mean over all records",
 }
+"""What a kind of latency means that the glossary does not define."""
 
 CLOSED_LOOP = "closed loop: from when the last input was sent, as the load waited for acknowledgements"
 """What ``total`` means for a load without a schedule."""
 
-INCLUDES_WAIT = "includes the wait for the engine: all input was there before it started"
+INCLUDES_WAIT = "includes the wait for the engine: all input was written before it started"
 
 STATES = {
     "steady": "the system kept up, and no drift of its latency was found",
@@ -43,11 +41,11 @@ STATES = {
 """For summaries of older versions, which do not say why themselves."""
 
 VERDICTS = {
-    "VALID": ("✓", "the measurement can be trusted"),
-    "INVALID": ("!", "the measurement cannot be trusted"),
-    "FAILED": ("✕", "the system under test died or gave wrong answers"),
+    "VALID": "the measurement can be trusted",
+    "INVALID": "the measurement cannot be trusted",
+    "FAILED": "the system under test died or gave wrong answers",
 }
-UNVALIDATED = "load, clock and transport can be trusted; nothing says whether the answers are right"
+UNVALIDATED = "load, clock and transport can be trusted; the answers were not checked"
 """What VALID means for a script without a reference."""
 
 
@@ -110,6 +108,22 @@ def scaled(changes: Any) -> str:
         else:
             parts.append(f"{name} {plain(change)}")
     return ", ".join(parts)
+
+
+def setting_name(name: str) -> str:
+    """As it is set on the command line: ``rate_per_s`` for ``scenario.load.rate_per_s``."""
+    return name.removeprefix(next((prefix for prefix in _PREFIXES if name.startswith(prefix)), ""))
+
+
+_PREFIXES = ("engine.options.conf.", "engine.options.", "scenario.parameters.", "scenario.load.", "scenario.")
+
+
+def moment(iso: str | None) -> str:
+    """A date and time as a person reads it; what is not one stays as it is."""
+    try:
+        return datetime.fromisoformat(iso or "").astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
+    except ValueError:
+        return iso or NONE
 
 
 def argv(value: Sequence[Any]) -> str:

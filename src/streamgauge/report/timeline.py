@@ -47,13 +47,11 @@ def _mean_and_highest(title: str, points: Sequence[Point]) -> str:
     return f"{title}: mean {rounded(mean)}, highest {rounded(max(values))}."
 
 
-def over_seconds(
-    traces: Sequence[Figure], since: str, y_axis: Figure, shapes: Sequence[Figure] = (), notes: Sequence[Figure] = ()
-) -> Figure:
+def over_seconds(traces: Sequence[Figure], since: str, y_axis: Figure, shapes: Sequence[Figure] = ()) -> Figure:
     """The figure of these lines; ``since`` says what its seconds count from."""
-    x = [float(value) for trace in traces for value in trace["x"]]
-    x_axis = {"title": {"text": since}, "range": [min(x), max(x)], "tickformat": ",~g", "hoverformat": ",.1f"}
-    return figure(traces, x_axis, y_axis, shapes=list(shapes), annotations=list(notes))
+    x = [float(value) for trace in traces for value in trace["x"] if value is not None]
+    x_axis = {"title": {"text": since}, "range": [min(x), max(x)], "tickformat": ",.10~g", "hoverformat": ",.1f"}
+    return figure(traces, x_axis, y_axis, shapes=list(shapes))
 
 
 def latency_axis(traces: Sequence[Figure]) -> Figure:

@@ -48,6 +48,15 @@ def test_json_alone_on_stdout(sides: tuple[str, str]) -> None:
     assert "slower" in asked.stderr
 
 
+def test_writes_a_page(sides: tuple[str, str], tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    asked = compare(*sides, "--html", str(page))
+    assert asked.exit_code == 0, asked.output
+    assert asked.stdout.endswith(f"page     {page}\n")
+    assert "slower" in page.read_text(encoding="utf-8")
+    assert json.loads(compare(*sides, "--json", "--html", str(page)).stdout)["word"] == "slower"
+
+
 def test_fail_on_slower(sides: tuple[str, str]) -> None:
     a, b = sides
     assert compare(a, b, "--fail-on", "slower").exit_code == 1

@@ -14,7 +14,9 @@ from streamgauge.evaluate.metrics.latency import (
     distributions,
     medians_of_parts_ms,
     mostly_generator,
+    p99_by_window,
     per_second,
+    window_s,
 )
 
 
@@ -138,3 +140,20 @@ def test_warmup_advice() -> None:
     assert advised_warmup_s([*cold, *steady], warmup_s=10) is None
     assert advised_warmup_s(steady, warmup_s=0) is None
     assert advised_warmup_s(cold, warmup_s=0) is None  # too short to tell
+
+
+def test_a_window_has_enough_results_for_a_99th_percentile() -> None:
+    rows = [row(second=n // 400, total=n % 400 + (1000 if n // 400 >= 16 else 0)) for n in range(400 * 20)]
+    counted = tally(*rows)
+    assert window_s(counted, 5, 16) == 3
+    by_second = p99_by_window(counted, "total", 20, 5, 16, 3)
+    assert len(by_second) == 20
+    values = np.sort(np.tile(np.arange(400), 3))
+    assert by_second[5] == pytest.approx(np.percentile(values, 99))
+    assert by_second[5:8] == [by_second[5]] * 3
+    assert by_second[0:2] == [None, None], "a window that is cut short has too few"
+    assert by_second[11:16] == [by_second[11]] * 5, "the last one takes what is left over"
+    assert by_second[15] is not None and by_second[15] < 400 < (by_second[16] or 0), "none reaches over the end"
+    assert p99_by_window(counted, "total", 20, 5, 16, 1)[6] is None
+    assert window_s(tally(row(second=0)), 0, 5) == 60
+    assert p99_by_window(tally(row(second=0)), "total", 3, 0, 3, 60) == [None] * 3

@@ -160,7 +160,7 @@ def test_the_terminal_shows_value_limit_and_outcome(judged_run: RunDir, capsys: 
 
 def test_the_report_shows_objectives(judged_run: RunDir) -> None:
     page = report.write(judged_run).read_text(encoding="utf-8")
-    section = page[page.index('<section id="slo">') : page.index('<section id="rates">')]
+    section = page[page.index('<section id="slo"') : page.index('<section id="rates"')]
     cells = re.findall(r"<td[^>]*>(.*?)</td>", section)
     assert [cells[n : n + 5] for n in range(0, len(cells), 5)] == [
         ["results.wrong == 0", "0", "0", "–", "yes"],

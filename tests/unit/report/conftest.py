@@ -21,3 +21,8 @@ def invalid(tmp_path: Path) -> RunDir:
 @pytest.fixture
 def failed(tmp_path: Path) -> RunDir:
     return synthetic_run.write_failed(tmp_path / "failed")
+
+
+@pytest.fixture
+def preloaded(tmp_path: Path) -> RunDir:
+    return synthetic_run.write_preloaded(tmp_path / "preloaded")

@@ -10,8 +10,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from run_files import change, write_manifest
+from streamgauge.evaluate.metrics.heatmap import EDGES_MS
 from streamgauge.model import NS_PER_MS, NS_PER_S
-from streamgauge.model.samples import ClockSample, MachineSample, ResourceSample
+from streamgauge.model.samples import ClockSample, MachineSample, PositionsSample, ResourceSample
 from streamgauge.rundir import RunDir
 from streamgauge.stored import write_json
 
@@ -67,6 +68,29 @@ def write_bursts(path: Path, burst: dict[str, Any] | None = None) -> RunDir:
     ]
     periodic = {"kind": "periodic", "bursts": bursts, "wide": 1, "elevated_s": 3, "p99_peak_ms": None}
     change(run.summary_path, burst=burst or periodic)
+    return run
+
+
+def write_preloaded(path: Path) -> RunDir:
+    """A run whose input was all written before the engine started, which took it in eight seconds."""
+    run = write_valid(path)
+    content = manifest()
+    content["scenario"]["load"] |= {"shape": "preloaded", "preloaded": 16_000, "rate_per_s": 0}
+    write_manifest(run, content)
+    at_s = {"load_start_ns": 0, "measured_start_ns": 0, "measured_end_ns": 2, "load_end_ns": 2}
+    at_s |= {"engine_start_ns": 2, "engine_ready_ns": 6, "drain_end_ns": 20}
+    write_json(run.outcome_path, {**outcome(), **{name: START_NS + s * NS_PER_S for name, s in at_s.items()}})
+    seconds = pq.read_table(run.measures("seconds")).to_pylist()[:20]
+    for second, row in enumerate(seconds):
+        row |= {"offered": 0, "sent": 8000 if second < 2 else 0, "appended": 8000 if second < 2 else 0}
+        row |= {"output": 2000 if 6 <= second < 14 else 0}
+    pq.write_table(pa.Table.from_pylist(seconds), run.measures("seconds"))
+    for second in range(20):
+        taken = 2000 * min(max(second - 6, 0), 8)
+        appended = {"flow": 8000, "speed": 8000, "output": taken}
+        run.append_samples(PositionsSample(t_ns=START_NS + second * NS_PER_S, appended=appended, consumed=taken))
+    processing = {"records": 16_000, "bytes": 4_000_000, "startup_s": 4.0, "seconds": 8.0}
+    change(run.summary_path, processing={**processing, "records_per_s": 2000.0, "mb_per_s": 0.5})
     return run
 
 
@@ -282,6 +306,11 @@ def write_measures(run: RunDir, total: np.ndarray, late: np.ndarray) -> None:
         distinct, counts = np.unique(values[measured], return_counts=True)
         kinds.append(pa.table({"kind": [kind] * len(distinct), "value_ms": distinct, "count": counts}))
     pq.write_table(pa.concat_tables(kinds), run.measures("latency"))
+    buckets = np.searchsorted(EDGES_MS, total, side="right") - 1
+    cells, counts = np.unique(np.stack([due_s.astype(int), buckets]), axis=1, return_counts=True)
+    edges = {"from_ms": EDGES_MS[cells[1]], "to_ms": EDGES_MS[cells[1] + 1]}
+    heatmap = {"kind": ["total"] * len(counts), "second": cells[0], **edges, "count": counts}
+    pq.write_table(pa.table(heatmap), run.measures("heatmap"))
 
 
 def write_samples(run: RunDir, from_s: int, to_s: int) -> None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pytest
+from pages import section
 from synthetic_run import write_bursts
 
 from streamgauge import report
@@ -19,15 +19,15 @@ SINGLE = {"kind": "single", "records": 60_000, "first_output_s": 7.25, "caught_u
 def text_of(run: RunDir) -> str:
     """The section's words."""
     page = report.write(run).read_text(encoding="utf-8")
-    section = page.partition('<section id="burst">')[2].partition("</section>")[0]
-    return " ".join(re.sub(r"<[^>]+>", " ", section).split())
+    return section(page, "burst")
 
 
 def marks(run: RunDir, name: str) -> list[tuple[float, str, str]]:
     """Place, label and colour of the vertical lines of a figure."""
-    layout = figures.all_figures(read(run))[name]["layout"]
-    lines = [shape for shape in layout["shapes"] if shape["type"] == "line"]
-    labels = {note["x"]: note["text"] for note in layout["annotations"]}
+    drawn = figures.all_figures(read(run))[name]
+    lines = [shape for shape in drawn["layout"]["shapes"] if shape["type"] == "line"]
+    names = dict(trace["name"].split(" ", 1) for trace in drawn["data"] if trace["name"][0].isdigit())
+    labels = {note["x"]: names.get(note["text"]) for note in drawn["layout"]["annotations"]}
     return [(line["x0"], labels[line["x0"]], line["line"]["color"]) for line in lines]
 
 
@@ -39,7 +39,7 @@ def test_a_single_burst_is_marked_from_the_engines_start_on(tmp_path: Path, name
 
 def test_a_single_burst_in_words(tmp_path: Path) -> None:
     text = text_of(write_bursts(tmp_path / "run", SINGLE))
-    assert "A backlog of 60,000 records was there before the engine was started." in text
+    assert "A backlog of 60,000 records was waiting before the engine was started." in text
     assert "first output after 7.25 s" in text and "caught up after 12.50 s" in text
     assert "not how fast the engine is" in text
 
@@ -62,11 +62,11 @@ def test_each_periodic_burst_is_marked_and_a_wide_one_in_another_colour(tmp_path
 def test_the_figures_show_rates_and_latency_of_each_second(tmp_path: Path) -> None:
     loaded = read(write_bursts(tmp_path / "run"))
     drawn = figures.all_figures(loaded)
-    assert [trace["y"] for trace in drawn["burst-output"]["data"]] == [
+    assert [trace["y"] for trace in drawn["burst-output"]["data"][:2]] == [
         loaded.seconds["appended"],
         loaded.seconds["output"],
     ]
-    assert [trace["y"] for trace in drawn["burst-latency"]["data"]] == [
+    assert [trace["y"] for trace in drawn["burst-latency"]["data"][:2]] == [
         loaded.seconds["total_p50"],
         loaded.seconds["total_p99"],
     ]

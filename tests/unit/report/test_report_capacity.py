@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pages import unlinked
 
 from streamgauge.model.capacity import Capacity
 from streamgauge.report.capacity import headline, latency_against_value, render, write_capacity
@@ -63,8 +64,10 @@ def capacity(**changes: Any) -> Capacity:
 
 
 def test_the_answer_comes_first_and_every_probe_is_there() -> None:
-    page = render(capacity())
-    assert page.index("1,000 records/s sustained, 1,100 not (confirmed)") < page.index("Total latency of each probe")
+    page = unlinked(render(capacity()))
+    assert page.index("1,000 records/s sustained, 1,100 not (confirmed)") < page.index(
+        "End-to-end latency of each probe"
+    )
     for text in ("918", "1,111", "2,000", "sustained (weak)", "saved 21 s of load", "p50 12.0 ms"):
         assert text in page
     assert "<b>the backlog grew</b>" not in page
@@ -73,13 +76,13 @@ def test_the_answer_comes_first_and_every_probe_is_there() -> None:
 
 @pytest.mark.parametrize(("settings", "words"), [({}, "stage parse"), ({"choice": "program"}, "program parse")])
 def test_the_choice_is_called_as_the_scenario_calls_it(settings: dict[str, str], words: str) -> None:
-    page = render(capacity(settings={"stage": "parse", "profile": "laptop", **settings}))
+    page = unlinked(render(capacity(settings={"stage": "parse", "profile": "laptop", **settings})))
     assert f"ospbench/throughput, {words} · profile laptop" in page
 
 
 def test_an_invalid_probe_is_listed_with_reason_and_figures() -> None:
     spoilt = probe(950, "invalid", 77.7, reason="generator: a record was 327 ms late", directory="probes/02-950")
-    page = render(capacity(probes=[spoilt, probe(950, "sustained", 10.0)]))
+    page = unlinked(render(capacity(probes=[spoilt, probe(950, "sustained", 10.0)])))
     (listed,) = [part for part in page.split("<tr>") if "probes/02-950" in part]
     for text in ("invalid", "77.7", "233.1", "generator: a record was 327 ms late"):
         assert text in listed
@@ -88,7 +91,8 @@ def test_an_invalid_probe_is_listed_with_reason_and_figures() -> None:
 def test_the_figure_shows_probes_in_order_and_shades_what_is_not_sustained() -> None:
     drawn = latency_against_value(capacity())
     assert drawn is not None
-    p50, p99 = drawn["data"]
+    p50, p99, zone_name = drawn["data"]
+    assert zone_name["name"] == "not sustained"
     assert p50["x"] == [918, 1000, 1111]
     assert p50["y"] == [10.0, 12.0, 900.0]
     assert p99["y"] == [30.0, 36.0, 2700.0]
@@ -109,7 +113,7 @@ def test_less_of_a_resource_is_shaded_on_the_other_side() -> None:
 
 def test_without_a_probe_that_came_to_its_end_there_is_no_figure() -> None:
     assert latency_against_value(capacity(probes=[probe(5, "not sustained", None)])) is None
-    assert "no probe came to its end" in render(capacity(probes=[]))
+    assert "no probe came to its end" in unlinked(render(capacity(probes=[])))
 
 
 @pytest.mark.parametrize(

@@ -22,13 +22,13 @@ from streamgauge import report
 from streamgauge.cli.report import report as report_command
 from streamgauge.errors import UsageError
 from streamgauge.model.samples import ResourceSample
-from streamgauge.report.page import as_script_data
+from streamgauge.report.layout import as_script_data
 from streamgauge.rundir import RunDir
 from streamgauge.stored import write_json
 
 HOSTILE = "</script><img src=x onerror=alert(1)>\"'&<b>"
 FIGURES = {
-    *("rates", "latency-total", "latency-latest", "distribution", "backlog", "lateness"),
+    *("rates", "latency-total", "heatmap", "distribution", "backlog", "lateness"),
     *("cpu", "rss", "heap", "gc", "machine", "clock"),
 }
 
@@ -49,7 +49,7 @@ class Page(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.tags.append((tag, dict(attrs)))
         self._inside = tag
-        self._words.append(" ")
+        self._words.append("" if ("class", "term") in attrs else " ")
         if tag == "script":
             self.scripts.append("")
 
@@ -100,9 +100,10 @@ def test_valid_run_has_every_figure_with_units_and_no_gap(valid: RunDir) -> None
     page = Page(valid)
     assert set(page.figures) == FIGURES
     for name, figure in page.figures.items():
-        assert "(" in figure["layout"]["yaxis"]["title"]["text"] or name == "rates", name
-        assert figure["layout"]["xaxis"]["title"]["text"] in ("seconds since the load started", "latency (ms)")
-        assert all(len(trace["x"]) == len(trace["y"]) > 0 for trace in figure["data"]), name
+        assert "(" in figure["layout"]["yaxis"]["title"]["text"] or name in ("rates", "backlog"), name
+        assert figure["layout"]["xaxis"]["title"]["text"] in ("seconds since the load started", "percentile (%)")
+        lines = [trace for trace in figure["data"] if trace["type"] != "heatmap"]
+        assert all(len(trace["x"]) == len(trace["y"]) > 0 for trace in lines), name
     assert "Not available" not in page.text
 
 
@@ -112,9 +113,9 @@ def test_figures_shade_what_is_not_measured(valid: RunDir) -> None:
 
 
 def test_worst_second_is_marked(invalid: RunDir) -> None:
-    notes = Page(invalid).figures["rates"]["layout"]["annotations"]
-    worst = [note for note in notes if note["text"].startswith("worst second")]
-    assert [(note["x"], note["y"], note["text"]) for note in worst] == [(27.5, 272, "worst second: 272 sent")]
+    traces = Page(invalid).figures["rates"]["data"]
+    worst = [trace for trace in traces if trace["name"].startswith("worst second")]
+    assert [(one["x"], one["y"], one["name"]) for one in worst] == [([27.5], [272], "worst second: 272 sent")]
 
 
 def test_invalid_run_keeps_its_numbers_under_a_banner(invalid: RunDir) -> None:
@@ -131,7 +132,7 @@ def test_failed_run_says_what_died_and_what_is_missing(failed: RunDir) -> None:
     for words in (
         "FAILED",
         "Do not use these numbers",
-        "engine ended although nobody had asked it to, with exit code 137",
+        "engine exited unexpectedly, with exit code 137",
         "OutOfMemoryError",
         "measures/seconds.parquet: not written",
         "measures/latency.parquet: not written",
@@ -139,7 +140,7 @@ def test_failed_run_says_what_died_and_what_is_missing(failed: RunDir) -> None:
     ):
         assert words in page.text, words
     assert set(page.figures) == {"cpu", "rss", "heap", "gc", "machine", "clock"}
-    assert "the load never started" in page.figures["cpu"]["layout"]["xaxis"]["title"]["text"]
+    assert page.figures["cpu"]["layout"]["xaxis"]["title"]["text"] == "seconds since the first sample"
 
 
 @pytest.mark.parametrize("part", ["samples", "measures", "outcome.json"])
@@ -166,7 +167,7 @@ def test_damaged_measures_are_refused_with_the_next_command(valid: RunDir) -> No
 
 def test_null_percentile_is_a_dash_with_a_note(valid: RunDir) -> None:
     text = Page(valid).text
-    row = re.search(r"average ([\d,]+) (\S+) ([\d.,]+) ([\d.,]+) ([\d.,]+) (\S+) ", text)
+    row = re.search(r"mean-input latency ([\d,]+) (\S+) ([\d.,]+) ([\d.,]+) ([\d.,]+) (\S+) ", text)
     assert row is not None and row[6] == "–"
     assert "at least 10 samples above it" in text
 
@@ -177,7 +178,7 @@ def test_a_figure_that_missing_results_leave_unknown_has_its_lower_bound(valid: 
     change_summary(valid, latency_ms={**content.latency_ms, "total": total})
     text = Page(valid).text
     assert "p99 ≥ 60,000 ms" in text, "in the headline"
-    row = re.search(r"total [\d,]+ (\S+) [\d.,]+ [\d.,]+ (≥ [\d.,]+) ", text)
+    row = re.search(r"end-to-end latency [\d,]+ (\S+) [\d.,]+ [\d.,]+ (≥ [\d.,]+) ", text)
     assert row is not None and (row[1], row[2]) == ("400", "≥ 60,000.0")
 
 
@@ -195,7 +196,7 @@ def test_negative_latencies_are_counted(valid: RunDir) -> None:
     assert "Negative values" not in Page(valid).text
     table = pa.table({"kind": ["total", "latest", "latest"], "value_ms": [5.0, -2.0, -1.0], "count": [9, 1000, 234]})
     pq.write_table(table, valid.measures("latency"))
-    assert "Negative values are kept: 1,234 of latest;" in Page(valid).text
+    assert "Negative values are kept: 1,234 of processing latency;" in Page(valid).text
 
 
 def test_the_total_of_a_load_without_a_schedule_is_marked(valid: RunDir) -> None:
@@ -247,6 +248,26 @@ def test_objectives_and_repetitions_only_when_there_are_any(valid: RunDir) -> No
     assert {"slo", "repetitions"} <= {attrs.get("id") for _, attrs in page.tags}
     for words in ("latency.p99 < 1s 710.20 1,000 ms yes", "2 runs", "460.50"):
         assert words in page.text, words
+
+
+def test_processes_have_the_same_names_in_the_table_and_in_the_figures(valid: RunDir) -> None:
+    samples = [sample for sample in valid.samples(ResourceSample) if sample.role == "engine"]
+    valid.append_samples(*(sample.with_changes(role="worker-1", rss_mb=77.0) for sample in samples))
+    page = Page(valid)
+    table = page.text.partition("GC, in all (ms)")[2].partition("CPU per process")[0]
+    names = [trace["name"] for trace in page.figures["cpu"]["data"]]
+    assert names == ["broker", "engine", "load", "worker-1"]
+    rows = re.findall(r"(all|broker|engine|load|worker-1) (broker|engine|load) (\S+) (\S+) ", table)
+    assert [row[:2] for row in rows] == [
+        *(("all", "engine"), ("engine", "engine"), ("worker-1", "engine")),
+        *(("broker", "broker"), ("load", "load")),
+    ]
+    assert rows[2][2] == rows[1][2] and 0.7 < float(rows[1][2]) < 1.1 and rows[2][3] == "77"
+
+
+def test_date_and_processor_are_in_the_head(valid: RunDir) -> None:
+    head = Page(valid).text.partition("VALID · spark")[2].partition("Results")[0]
+    assert "measured 2026-11-15 10:15 UTC · Example CPU @ 2.5 GHz, 2 cores" in head
 
 
 def test_manifest_is_whole(valid: RunDir) -> None:
@@ -373,7 +394,7 @@ def test_provenance_is_shown_collapsed_once(valid: RunDir) -> None:
     manifest["machine"] |= {"governor": "powersave", "container": "docker"}
     write_json(valid.manifest_path, manifest)
     page = report.write(valid).read_text(encoding="utf-8")
-    section = page[page.index('<section id="provenance">') : page.index('<section id="manifest">')]
+    section = page[page.index('<section id="provenance"') : page.index('<section id="manifest"')]
     assert "<details><summary>" in section
     expected = (
         "2026-11-16T09:00:00",

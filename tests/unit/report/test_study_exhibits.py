@@ -180,7 +180,8 @@ def test_probes_stand_at_their_rates_with_the_papers_rates_at_the_foot(tmp_path:
     ]
     panels = rate_sweep(context(tmp_path, rate_sweep, [SEARCH], marks))
     drawn = plot(panels, "e-latency").figure
-    p50, p99, flink, structured = drawn["data"]
+    p50, p99, zone_name, flink, structured = drawn["data"]
+    assert zone_name["name"] == "spark: not sustained"
     assert (p50["x"], p50["y"]) == ([8000, 16000, 32000], [300.0, 900.0, 9000.0])
     assert p99["marker"]["symbol"] == ["circle", "circle", "x"]
     assert (flink["x"], structured["x"]) == ([26_000], [115_000])
@@ -229,7 +230,8 @@ def test_a_single_burst_counts_from_the_start_of_the_engine(tmp_path: Path) -> N
     ]
     panels = single_burst(context(tmp_path, single_burst, [SINGLE], marks))
     output = plot(panels, "e-output")
-    ours, theirs = output.figure["data"]
+    ours, theirs, *moments = output.figure["data"]
+    assert [one["name"] for one in moments] == ["spark first output 9.5 s", "spark caught up 21.0 s"]
     run = tmp_path / "runs/single-burst-tumbling-built-in-spark"
     per_second = pq.read_table(run / "measures/seconds.parquet").column("output").to_pylist()
     # The synthetic engine was started 2 s after the load.

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 import synthetic_study
+from pages import unlinked
 from synthetic_study import THREE, not_run, row, write_reproduction, write_study
 
 from streamgauge import registry, report
@@ -50,7 +51,7 @@ SECTIONS = ("exhibit-2", "exhibit-3", "exhibit-4")
 
 
 def page_of(out: Path, study: Study = SMALL) -> str:
-    return render(read_reproduction(out), study)
+    return unlinked(render(read_reproduction(out), study))
 
 
 def words(page: str) -> str:
@@ -86,7 +87,7 @@ def test_the_head_says_what_was_run_on_what_and_what_was_scaled(tmp_path: Path) 
         "Read it with care.",
     ):
         assert text in page_text
-    assert page_text.index("Table 1 Configuration") < page_text.index("Fig. 2 Latency")
+    assert page_text.index("Table 1: Configuration") < page_text.index("Fig. 2: Latency")
 
 
 def test_every_attempt_is_shown_and_linked(tmp_path: Path) -> None:
@@ -107,7 +108,7 @@ def test_what_has_no_result_leaves_a_gap_with_the_reason(tmp_path: Path) -> None
     page = page_of(write_reproduction(tmp_path, "ospbench", SMALL, rows, state="unfinished"))
     text = words(page)
     assert "No result: spark · ingest · built-in: not run. the engine &lt;b&gt;refuses&lt;/b&gt; it" in text
-    assert "No result: spark · parse · built-in: pending. its turn has not come yet" in text
+    assert "No result: spark · parse · built-in: pending. not started yet" in text
     assert "unfinished: parts of the study have not been run yet" in text
     assert figures_of(page) == {}
 
@@ -116,7 +117,7 @@ def test_an_overview_leaves_gaps_to_the_exhibits_that_it_rests_on(tmp_path: Path
     rows = [not_run(one, "no Java") for one in OSPBENCH.experiments]
     page = page_of(write_reproduction(tmp_path, "ospbench", OSPBENCH, rows), OSPBENCH)
     gaps = {
-        name: page.split(f'<section id="{name}">')[1].split("</section>")[0].count("No result") for name in SECTIONS
+        name: page.split(f'<section id="{name}" ')[1].split("</section>")[0].count("No result") for name in SECTIONS
     }
     # One experiment counts for the scores alone; Fig. 2 has ten.
     assert gaps == {"exhibit-2": 1, "exhibit-3": 10, "exhibit-4": 1}

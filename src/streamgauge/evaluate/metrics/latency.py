@@ -16,6 +16,7 @@ PERCENTILES_PERMILLE: Mapping[str, int] = {"p50": 500, "p90": 900, "p99": 990, "
 SAMPLES_ABOVE = 10
 """A percentile is shown when at least this many samples lie above it."""
 KINDS = ("total", "latest", "average")
+WINDOWS_S = (1, 2, 3, 5, 10, 15, 30, 60)
 
 
 NO_VALUES: Floats = np.zeros(0)
@@ -180,6 +181,35 @@ def per_second(tally: Tally, kind: str, seconds: int) -> dict[str, list[float | 
         series["p99"].append(distribution.percentile(990))
         series["max"].append(distribution.max)
     return series
+
+
+def window_s(tally: Tally, from_s: int, to_s: int) -> int:
+    """The shortest of ``WINDOWS_S`` in which a 99th percentile has enough samples above it, by the typical second.
+
+    Of the seconds ``from_s`` … ``to_s``. The longest where none is long enough.
+    """
+    chosen = (tally.fate == MATCHED) & (tally.second >= from_s) & (tally.second < to_s)
+    counts = np.bincount(tally.second[chosen], weights=tally.rows[chosen]) if chosen.any() else np.zeros(1)
+    typical = float(np.median(counts[counts > 0])) if counts.any() else 0.0
+    return next((window for window in WINDOWS_S if 0.01 * window * typical > SAMPLES_ABOVE), WINDOWS_S[-1])
+
+
+def p99_by_window(tally: Tally, kind: str, seconds: int, from_s: int, to_s: int, window: int) -> list[float | None]:
+    """For each second the 99th percentile of the window it lies in.
+
+    No window reaches over ``from_s`` or ``to_s``; the last one between them takes what is left over.
+    """
+    second = np.arange(seconds)
+    inside = np.minimum((second - from_s) // window, max((to_s - from_s) // window - 1, 0))
+    place = np.where(second < from_s, (second - from_s) // window, inside)
+    place = np.where(second >= to_s, inside.max() + 1 + (second - to_s) // window, place)
+    place -= place.min()
+    known = (tally.second >= 0) & (tally.second < seconds)
+    of_rows = np.where(known, place[np.clip(tally.second, 0, seconds - 1)], -1)
+    matched: Bools = tally.fate == MATCHED
+    missing: Bools = np.isin(tally.fate, (LOST, UNFINISHED))
+    by_window = [d.percentile(990) for d in _at_each(tally, kind, matched, missing, of_rows, int(place.max()) + 1)]
+    return [by_window[one] for one in place]
 
 
 def advised_warmup_s(medians: list[float | None], warmup_s: float) -> int | None:

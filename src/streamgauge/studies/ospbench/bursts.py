@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from streamgauge.model import NS_PER_S
 from streamgauge.model.latency import LATENCY_NAMES
 from streamgauge.model.summary import BurstFigures, OneBurst
-from streamgauge.report.draw import Figure, linear
-from streamgauge.report.draw import mark as moment
+from streamgauge.report.draw import Figure, key, linear, upright
 from streamgauge.report.exhibit import Context, Panel, Plot, Row, Table, unusable
 from streamgauge.report.published import mark_traces, marks_table
 from streamgauge.report.reproduction import ExperimentResult
@@ -30,8 +29,6 @@ from streamgauge.studies.ospbench.numbers import CAUGHT_UP
 SINGLE_SHOWN_S = 180.0
 """The paper shows three minutes of a single burst and the last minute of periodic ones."""
 PERIODIC_SHOWN_S = 60.0
-LABEL_HEIGHT = 0.07
-"""As a share of the figure's height."""
 NO_FIGURES = BurstFigures(kind="single")
 
 
@@ -47,7 +44,7 @@ def single_burst(context: Context) -> list[Panel]:
         "cpu": ("CPU of the engine", "cores", {"": (lambda source: engine_cpu(source, _start_ns(source)), "solid")}),
         "heap": ("Heap in use", "MB", {"": (lambda source: engine_heap_mb(source, _start_ns(source)), "solid")}),
     }
-    shapes, notes = _moments(context, timed)
+    shapes, keys = _moments(context, timed)
     plots = []
     for name, (title, unit, series) in figures.items():
         traces, caption = lines(context, timed, series, unit, lambda result: (0.0, shown_s))
@@ -57,7 +54,7 @@ def single_burst(context: Context) -> list[Panel]:
         if wide:
             traces += mark_traces(context, [(mark, mark.value, 0.0) for mark in times])
             caption = f"{_single_caption(timed)} Open symbols: when the paper's systems caught up. {caption}"
-        drawn = over_seconds(traces, since, linear(unit), shapes, notes if wide else [])
+        drawn = over_seconds([*traces, *(keys if wide else [])], since, linear(unit), shapes)
         plots.append(Plot(f"{context.id}-{name}", title, drawn, caption, 21.0 if wide else 17.0, wide))
     together = [Panel(plots=plots, tables=[_single_table(shown)])] if shown else []
     return [*together, *unusable(shown), Panel(tables=marks_table(context.exhibit.marks))]
@@ -73,23 +70,16 @@ def _single_caption(shown: Sequence[ExperimentResult]) -> str:
 
 
 def _moments(context: Context, shown: Sequence[ExperimentResult]) -> tuple[list[Figure], list[Figure]]:
-    """Vertical lines in each engine's colour: its first output, labelled at the bottom, and when it caught up.
-
-    Labels are stacked, so that those of similarly fast engines do not overlap.
-    """
+    """Vertical lines in each engine's colour, and what the legend calls them: its first output, and caught up."""
     shapes: list[Figure] = []
-    notes: list[Figure] = []
-    for place, result in enumerate(shown):
-        up = 0.02 + LABEL_HEIGHT * place
+    keys: list[Figure] = []
+    for result in shown:
         burst = _burst(result)
-        for x, words, y in ((burst.first_output_s, "first output", up), (burst.caught_up_s, "caught up", 1 - up)):
+        for x, words in ((burst.first_output_s, "first output"), (burst.caught_up_s, "caught up")):
             if x is not None:
-                shape, note = moment(
-                    f"{result.engine} {words} {_seconds(x)}", x, context.color(result), label_after=True
-                )
-                shapes.append(shape)
-                notes.append({**note, "textangle": 0, "yanchor": "bottom" if y == up else "top", "y": y})
-    return shapes, notes
+                shapes.append(upright(x, context.color(result)))
+                keys.append(key(f"{result.engine} {words} {_seconds(x)}", context.color(result)))
+    return shapes, keys
 
 
 def _single_table(shown: Sequence[ExperimentResult]) -> Table:
@@ -158,7 +148,7 @@ def _burst_lines(shown: Sequence[ExperimentResult]) -> list[Figure]:
         from_s, to_s = _last_minute(result)
         inside = [one for one in _bursts(result) if from_s <= one.start_s <= to_s]
         if inside:
-            return [moment("", one.start_s, "--muted")[0] for one in inside]
+            return [upright(one.start_s, "--muted") for one in inside]
     return []
 
 
