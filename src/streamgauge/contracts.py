@@ -48,6 +48,10 @@ class Engine(ABC):
         """Whether it works in micro-batches, so that results come in bursts."""
         return False
 
+    def warnings(self, options: Mapping[str, Any]) -> Sequence[str]:
+        """What the user should know about these options before a run, such as a setting that it does not know."""
+        return ()
+
     def prepare(self, say: Callable[[str], None]) -> None:
         """Make what it needs once on a machine, such as compiled Java; ``say`` tells the user what takes its time.
 
@@ -137,6 +141,10 @@ class Transport(ABC):
     @abstractmethod
     def plan(self, work_dir: Path) -> Sequence[ProcessSpec]:
         """The servers to start; empty when the transport is the user's own."""
+
+    def check_reachable(self) -> None:
+        """Raises EnvironmentProblem when servers of the user's own do not answer. Creates nothing."""
+        return
 
     @abstractmethod
     def create(self, streams: Sequence[Stream]) -> None:

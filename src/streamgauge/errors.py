@@ -20,6 +20,9 @@ try next. The command line prints it without a traceback.
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Iterable
+
 EXIT_OK = 0
 EXIT_MISSED = 1
 EXIT_BUG = 70
@@ -100,3 +103,14 @@ class Interrupted(StreamgaugeError):
     """Ctrl-C or SIGTERM."""
 
     exit_code = 130
+
+
+def invalid(typed: str, expected: str, hint: str | None = None) -> UsageError:
+    """The error for an option with a value that it does not take; ``typed`` is both, as the user typed them."""
+    return UsageError(f"invalid {typed}: expected {expected}", hint=hint)
+
+
+def nearest(name: str, known: Iterable[str], most: int = 1) -> list[str]:
+    """Known names that the user may have meant, best first."""
+    by_lower = {one.lower(): one for one in known}
+    return [by_lower[near] for near in difflib.get_close_matches(name.lower(), by_lower, n=most, cutoff=0.5)]

@@ -23,6 +23,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import os
 import shutil
 from itertools import groupby
 from pathlib import Path
@@ -64,9 +65,9 @@ class RunDir:
         self.path = path
         self._created = created
 
-    @classmethod
-    def create(cls, path: Path) -> RunDir:
-        """Make a fresh run directory. Raises UsageError when the path is taken: nothing is ever overwritten."""
+    @staticmethod
+    def check_free(path: Path) -> None:
+        """Raises UsageError when no run can be written there: nothing is ever overwritten. Writes nothing."""
         if path.exists() and (not path.is_dir() or any(path.iterdir())):
             raise UsageError(
                 "the run directory is not empty" if path.is_dir() else "the run directory is a file",
@@ -74,12 +75,30 @@ class RunDir:
                 expected="a new or empty directory",
                 hint="another --out, or remove it yourself",
             )
+        place = next(parent for parent in (path.absolute(), *path.absolute().parents) if parent.exists())
+        if not place.is_dir():
+            why = "Not a directory"
+        elif not os.access(place, os.W_OK | os.X_OK):
+            why = "Permission denied"
+        elif not os.statvfs(place).f_blocks:
+            why = "Not a place for files"  # /proc, /sys
+        else:
+            return
+        raise UsageError(
+            "the run directory cannot be created",
+            where=path,
+            got=f"{why}: {place}",
+            expected="a directory that you can write to",
+            hint="another --out",
+        )
+
+    @classmethod
+    def create(cls, path: Path) -> RunDir:
+        """Make a fresh run directory. Raises UsageError as ``check_free`` does."""
+        cls.check_free(path)
         created = not path.exists()
-        try:
-            for part in PARTS:
-                (path / part).mkdir(parents=True, exist_ok=True)
-        except (NotADirectoryError, FileExistsError) as problem:
-            raise UsageError("the run directory cannot be made", where=path, got=problem.strerror) from None
+        for part in PARTS:
+            (path / part).mkdir(parents=True, exist_ok=True)
         return cls(path, created=created)
 
     def discard(self) -> None:

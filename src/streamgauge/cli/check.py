@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from streamgauge.cli import choices
+
 if TYPE_CHECKING:
     from streamgauge.conformance.suite import Finding
 
@@ -19,13 +21,23 @@ def check() -> None:
 
 @check_app.command()
 def engine(
-    name: Annotated[str, typer.Argument(help="The engine's name: see `streamgauge list`.")],
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="ENGINE",
+            help=f"The engine to check: {', '.join(choices.names('engines'))}.",
+            autocompletion=choices.complete_engine,
+        ),
+    ],
     program: Annotated[
-        list[str] | None, typer.Argument(metavar="[-- PROGRAM ARGS]", help="Your program, for `command`.")
+        list[str] | None,
+        typer.Argument(metavar="[-- PROGRAM ARGS]", help="Your own program, with the engine `command`."),
     ] = None,
     workload: Annotated[
         list[str] | None,
-        typer.Option("--workload", help="Only this workload, as `streamgauge list` names it; repeatable."),
+        typer.Option(
+            "--workload", metavar="NAME", help="Only this workload; `streamgauge list workloads` shows all. Repeatable."
+        ),
     ] = None,
 ) -> None:
     """Run an engine through every check that its traits call for, on a real transport."""
@@ -36,7 +48,7 @@ def engine(
     known = registry.engine(name).traits.workloads
     for asked in workload or ():
         if asked not in known:
-            raise registry.unknown("workload of that engine", asked, known)
+            raise registry.unknown(f"workload of engine {name}", asked, known)
 
     def say(finding: Finding) -> None:
         mark = "ok    " if finding.problem is None else "FAILED"

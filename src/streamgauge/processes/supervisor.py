@@ -48,6 +48,7 @@ class Supervisor:
         log_dir: Path | None = None,
         temp_root: Path | None = None,
         warn: Callable[[str], None] = lambda text: None,
+        say: Callable[[str], None] = lambda text: None,
     ) -> None:
         """Makes ``work_dir`` and starts the guardian. Logs go with ``work_dir`` where no ``log_dir`` is to keep them.
 
@@ -55,7 +56,8 @@ class Supervisor:
         """
         self.warnings: list[Notice] = []
         """What was passed to ``warn``."""
-        self._warn = warn
+        self._warn, self._say = warn, say
+        self._announced = False
         self._token = secrets.token_hex(16)
         self._tokens: set[str] = set()
         self._running: list[Running] = []
@@ -92,7 +94,16 @@ class Supervisor:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        if kind is KeyboardInterrupt:
+            self.announce_stop()
         self.close()
+
+    def announce_stop(self) -> None:
+        """Say once that the user's interrupt was understood, and what it ends: stopping may take seconds."""
+        roles = [running.role for running in self.processes()]
+        if roles and not self._announced:
+            self._announced = True
+            self._say(f"interrupted: stopping {', '.join(reversed(roles))}")
 
     def close(self) -> None:
         """Stop everything, remove the work directory and the journal. Safe to call twice."""

@@ -6,7 +6,6 @@ import tomllib
 from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib import resources
-from pathlib import Path
 from typing import Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
@@ -14,10 +13,13 @@ from pydantic.fields import FieldInfo
 
 from streamgauge import registry
 from streamgauge.contracts import Engine, Workload
-from streamgauge.errors import Unsupported, UsageError
+from streamgauge.errors import Unsupported, UsageError, nearest
 from streamgauge.model import QUIET_S, LoadPlan, Scenario, Script
 from streamgauge.shapes import Arrivals, ShapeName
-from streamgauge.studies.parsing import parse_literal
+from streamgauge.studies import fields as values_of
+from streamgauge.studies.parsing import parse_text
+from streamgauge.studies.problems import FLAGS, all_problems, typed_option, unknown_setting
+from streamgauge.studies.problems import describe as describe_problems
 
 PROFILES = ("laptop", "paper")
 
@@ -97,15 +99,15 @@ class Values(Strict):
         if self.shape == "preloaded":
             set_ |= {key for key in ("rate_per_s", "warmup_s", "measured_s") if getattr(self, key)}
         elif self.rate_per_s < 1 or self.measured_s < 1:
-            raise ValueError(
-                f"shape {self.shape} needs rate_per_s and measured_s, at least 1 each; "
-                f"got {self.rate_per_s} and {self.measured_s:g}"
-            )
+            got = f"got {self.rate_per_s}/s and {self.measured_s:g}s"
+            raise ValueError(f"shape {self.shape} needs a --rate of at least 1/s and --for of at least 1s; {got}")
         if needed - set_:
-            raise ValueError(f"shape {self.shape} needs {', '.join(sorted(needed - set_))}")
+            missing = " ".join(f"--set {key}=…" for key in sorted(needed - set_))
+            raise ValueError(f"shape {self.shape} needs {missing}")
         if unused := sorted(set_ - needed):
             without = " ".join(f"--set {key}={'[]' if key == 'steps_per_s' else 0}" for key in unused)
-            raise ValueError(f"shape {self.shape} does not use {', '.join(unused)} (without: {without})")
+            names = ", ".join(FLAGS.get(key, key) for key in unused)
+            raise ValueError(f"shape {self.shape} does not use {names}; leave it out, or add {without}")
         if self.shape == "periodic-burst" and self.burst_s >= self.burst_every_s:
             raise ValueError("burst_s must be shorter than burst_every_s")
         lasts_s = self.warmup_s + self.measured_s
@@ -175,9 +177,26 @@ def parse_file(text: str, where: str) -> _File:
     try:
         return _File.model_validate(tomllib.loads(text))
     except tomllib.TOMLDecodeError as problem:
-        raise UsageError("the scenario file is no TOML", where=where, got=str(problem)) from None
+        raise UsageError("the scenario file is not valid TOML", where=where, got=str(problem)) from None
     except ValidationError as problem:
-        raise _all_problems("scenario file", where, problem, _File.model_fields) from None
+        raise UsageError(
+            "the scenario file has mistakes", where=where, got="; ".join(_mistakes(problem, _File.model_fields))
+        ) from None
+
+
+def _mistakes(problem: ValidationError, known: Iterable[str]) -> list[str]:
+    """One line per mistake of a scenario file."""
+    lines = []
+    for error in problem.errors():
+        key = ".".join(str(part) for part in error["loc"])
+        if error["type"] == "extra_forbidden":
+            near = nearest(key, known)
+            lines.append(f"unknown key {key!r}" + (f", did you mean {near[0]!r}?" if near else ""))
+        elif error["type"] == "missing":
+            lines.append(f"{key} is missing")
+        else:
+            lines.append(f"{key}: {error['msg']}, got {error['input']!r}")
+    return lines
 
 
 def profile_values(name: str, profile: str) -> dict[str, Any]:
@@ -218,20 +237,19 @@ def resolve(
     engine: str | None = None,
     slo: Iterable[str] = (),
     script: Script | None = None,
+    typed: Mapping[str, str] | None = None,
 ) -> Scenario:
     """The scenario with the profile's values and the user's changes. Raises UsageError naming every problem.
 
-    The user's ``script`` takes the workload's place: what the engine cannot do with the workload is not asked.
+    Messages name the options of ``typed`` for changes that were not made with ``--set``. The user's ``script`` takes
+    the workload's place: what the engine cannot do with the workload is not asked.
     """
     file = describe(name)
     values = profile_values(name, profile)
     profile_engines: _Profile = getattr(file, profile)
-    given = {key: parse_literal(text) for key, text in (changes or {}).items()}
-    if engine is not None:
-        given["engine"] = engine
+    given = dict(changes or {}) if engine is None else {**(changes or {}), "engine": engine}
     all_parameters = parameter_fields(name)
-    of_scenario = {*Values.model_fields, *all_parameters, file.choice}
-    values |= {key: value for key, value in given.items() if key in of_scenario}
+    values |= {key: parse_text(given[key]) for key in ("engine", file.choice) if key in given}
     chosen = str(values.pop(file.choice, ""))
     if chosen not in file.workloads:
         raise registry.unknown(f"{file.choice} of {name}", chosen, file.workloads)
@@ -241,19 +259,39 @@ def resolve(
         if key in all_parameters and key not in own_parameters:
             having = _choices_with(file, key)
             raise UsageError(
-                f"{file.choice} {chosen} has no parameter {key}",
-                where=f"{name}, set on the command line",
-                expected=f"{key} only with {file.choice} {', '.join(having)}",
-                hint=f"streamgauge plan {name} --set {file.choice}={having[0]} --set {key}=…",
+                f"{typed_option(key, typed or {}, given, values)} does not apply to {file.choice} {chosen}",
+                expected=f"{file.choice} {', '.join(having)}",
+                hint=f"--set {file.choice}={having[0]}, or leave {key} out",
             )
-    parameters = {key: values[key] for key in own_parameters if key in values}
-    values = {key: value for key, value in values.items() if key not in all_parameters}
     system = registry.engine(str(values.get("engine", "")))
+    fields = {**Values.model_fields, **own_parameters, **system.options.model_fields}
+    read = {key: values_of.read(text, key, fields.get(key)) for key, text in given.items() if key != file.choice}
+    of_scenario = {*Values.model_fields, *all_parameters}
+    values |= {key: value for key, value in read.items() if key in of_scenario}
     defaults = {**file.common.engines.get(system.name, {}), **profile_engines.engines.get(system.name, {})}
-    for_engine = {key: value for key, value in given.items() if key not in of_scenario}
-    checked, options, parameters = _check(
-        name, values, system, {**defaults, **for_engine}, workload, parameters, file.choice, set(given)
-    )
+    options = {**defaults, **{key: value for key, value in read.items() if key not in of_scenario}}
+    known = {file.choice, *fields}
+    problems: list[str] = []
+
+    def validated(model: type[Model], content: Mapping[str, Any]) -> Model | None:
+        def named(key: str) -> str:
+            return typed_option(key, typed or {}, given, content)
+
+        def unknown(key: str) -> str:
+            return unknown_setting(named(key), key, system.name, known)
+
+        try:
+            return model.model_validate(content)
+        except ValidationError as problem:
+            problems.extend(describe_problems(problem, fields, named, unknown))
+            return None
+
+    checked = validated(Values, {key: value for key, value in values.items() if key not in all_parameters})
+    parameter_model = validated(workload.parameters, {key: values[key] for key in own_parameters if key in values})
+    option_model = validated(system.options, options)
+    if checked is None or parameter_model is None or option_model is None:
+        raise all_problems(problems, hint=f"streamgauge list {name}, streamgauge list {system.name}")
+    parameters, options = parameter_model.model_dump(), option_model.model_dump(exclude_none=False)
     study, _, scenario = name.partition("/")
     if script is None:
         _refuse_unsupported(system, workload.name, options)
@@ -318,16 +356,28 @@ def _tail_s(
 def _refuse_unsupported(system: Engine, workload: str, options: Mapping[str, Any]) -> None:
     """Raises Unsupported with the engine's own reason."""
     if workload not in system.traits.workloads:
-        reason = system.traits.gaps.get(workload, "it has no program for it")
-        raise Unsupported(f"engine {system.name} does not run {workload}", got=reason, hint="streamgauge list")
+        running = engines_that_run(workload)
+        raise Unsupported(
+            f"engine {system.name} does not run {workload}",
+            got=system.traits.gaps.get(workload, "it has no program for it"),
+            expected=f"an engine that runs it: {', '.join(running)}" if running else None,
+            hint=f"--engine {running[0]}" if running else f"streamgauge list {system.name}",
+        )
     for limit in system.traits.limits:
         if limit.applies(workload, options):
-            settings = ", ".join(f"{key}={value}" for key, value in limit.options.items())
+            settings = " ".join(f"--set {key}={values_of.as_typed(value)}" for key, value in limit.options.items())
             raise Unsupported(
                 f"engine {system.name} does not run {workload} with {settings}",
                 got=limit.reason,
-                hint="streamgauge list",
+                expected=f"other values of {', '.join(limit.options)}, or another engine",
+                hint=f"streamgauge list {system.name}",
             )
+
+
+def engines_that_run(workload: str) -> list[str]:
+    """Without those that run only the user's own program."""
+    engines = (registry.engine(name) for name in registry.names("engines"))
+    return [one.name for one in engines if workload in one.traits.workloads and not one.traits.needs_program]
 
 
 def _scaled(here: Mapping[str, Any], paper: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
@@ -338,57 +388,3 @@ def _scaled(here: Mapping[str, Any], paper: Mapping[str, Any]) -> dict[str, tupl
         for key, value in here.items()
         if key not in free and key in paper and value != paper[key]
     }
-
-
-def _check(
-    name: str,
-    values: Mapping[str, Any],
-    system: Engine,
-    for_engine: Mapping[str, Any],
-    workload: Workload,
-    parameters: Mapping[str, Any],
-    choice: str,
-    given: set[str],
-) -> tuple[Values, dict[str, Any], dict[str, Any]]:
-    problems: list[str] = []
-    known = [choice, *Values.model_fields, *workload.parameters.model_fields, *system.options.model_fields]
-
-    def validated(model: type[Model], content: Mapping[str, Any]) -> Model | None:
-        try:
-            return model.model_validate(content)
-        except ValidationError as problem:
-            problems.extend(_lines(problem, known))
-            return None
-
-    checked = validated(Values, values)
-    parameter_model = validated(workload.parameters, parameters)
-    options = validated(system.options, for_engine)
-    if checked is None or options is None or parameter_model is None:
-        raise UsageError(
-            f"{len(problems)} value(s) of the scenario cannot be used" if len(problems) > 1 else problems[0],
-            where=f"{name} with engine {system.name}" + (", set on the command line" if given else ""),
-            got="; ".join(problems) if len(problems) > 1 else None,
-            hint=f"streamgauge plan {name} --engine {system.name}",
-        )
-    return checked, options.model_dump(exclude_none=False), parameter_model.model_dump()
-
-
-def _lines(problem: ValidationError, known: Iterable[str]) -> list[str]:
-    """One line per problem; an unknown key is named with the nearest known one."""
-    lines = []
-    for error in problem.errors():
-        key = ".".join(str(part) for part in error["loc"])
-        if error["type"] == "extra_forbidden":
-            lines.append(f"unknown key {key!r} ({registry.unknown('key', key, known).expected})")
-        elif error["type"] == "missing":
-            lines.append(f"{key} is missing")
-        elif not key:
-            # Of the values together; pydantic puts "Value error, " before the validator's own words.
-            lines.append(str(error["ctx"]["error"]))
-        else:
-            lines.append(f"{key}: {error['msg']}, got {error['input']!r}")
-    return lines
-
-
-def _all_problems(what: str, where: str | Path, problem: ValidationError, known: Iterable[str]) -> UsageError:
-    return UsageError(f"the {what} has mistakes", where=where, got="; ".join(_lines(problem, known)))

@@ -80,7 +80,7 @@ class SparkOptions(BaseModel):
             try:
                 spark.check_master(master)
             except UsageError as problem:
-                raise ValueError(f"{problem.what}; expected {problem.expected}") from None
+                raise ValueError(f"expected {problem.expected}") from None
         return master
 
     @model_validator(mode="before")
@@ -117,6 +117,15 @@ class Spark(Engine):
 
     def micro_batches(self, options: Mapping[str, Any]) -> bool:
         return not options["realtime"]
+
+    def warnings(self, options: Mapping[str, Any]) -> list[str]:
+        from streamgauge.engines.spark import known_settings
+
+        return [
+            f"Spark {version('pyspark')} does not know the setting {name}"
+            + (f"; did you mean {near[0]}?" if near else "")
+            for name, near in known_settings.unknown(options["conf"]).items()
+        ]
 
     def plan(self, job: Job) -> Sequence[ProcessSpec]:
         connection = job.work_dir / "connection"

@@ -1,0 +1,99 @@
+"""Mistakes that typer finds by itself, in the same form as our own; and global options at any place of the line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+
+from streamgauge.errors import UsageError, invalid, nearest
+
+USAGE_ERROR: type[Exception] = typer.BadParameter.__bases__[0]
+"""Of whichever click typer uses: newer versions of typer bring their own."""
+GLOBAL = ("-q", "--quiet", "-v", "--verbose", "--no-color")
+
+
+class Commands(TyperGroup):
+    """Takes the global options after a command, too: `streamgauge run -q …`."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        end = args.index("--") if "--" in args else len(args)
+        own = [argument for argument in args[:end] if argument in GLOBAL]
+        rest = [argument for argument in args[:end] if argument not in GLOBAL]
+        return super().parse_args(ctx, [*own, *rest, *args[end:]])
+
+
+def whole_number(least: int) -> Callable[[str | int], int]:
+    """Reads the value of an option. Raises typer.BadParameter; typer's own message has pydantic's words."""
+
+    def read(text: str | int) -> int:
+        try:
+            number = int(text)
+        except ValueError:
+            number = least - 1
+        if number < least:
+            raise typer.BadParameter(f"{text}: expected a whole number of at least {least}")
+        return number
+
+    return read
+
+
+def describe(problem: Exception) -> UsageError | None:
+    """Our own error for what typer refused; None where a command was given no arguments at all."""
+    message, context = str(getattr(problem, "message", problem)), getattr(problem, "ctx", None)
+    kind = type(problem).__name__
+    if kind == "NoArgsIsHelpError":
+        return None
+    path = context.command_path if context is not None else "streamgauge"
+    hint = f"{path} --help"
+    if kind == "NoSuchOption":
+        return _unknown("option", str(getattr(problem, "option_name", "")), _options(context), hint)
+    if command := re.match(r"No such command '(.*?)'", message):
+        return _unknown("command", command[1], getattr(context.command, "commands", ()) if context else (), hint)
+    if kind == "MissingParameter":
+        return UsageError(f"{path} needs {_parameter(problem)}", hint=hint)
+    if kind == "BadOptionUsage" and "requires an argument" in message:
+        return UsageError(f"{getattr(problem, 'option_name', 'the option')} needs a value", hint=hint)
+    if extra := re.match(r"Got unexpected extra arguments? \((.*)\)", message):
+        return UsageError(f"unexpected argument: {extra[1]}", hint=f"{hint}; put quotes round a value with spaces")
+    if kind == "BadParameter":
+        return _bad_value(problem, message, hint)
+    return UsageError(message[:1].lower() + message[1:].rstrip("."), hint=hint)
+
+
+def print_help(problem: Exception) -> None:
+    context = getattr(problem, "ctx", None)
+    if context is not None:
+        typer.echo(context.get_help(), err=True)
+
+
+def _unknown(what: str, name: str, known: Any, hint: str) -> UsageError:
+    bare = {str(one).lstrip("-"): str(one) for one in known}
+    near = nearest(name.lstrip("-"), bare)
+    return UsageError(f"unknown {what}: {name}" + (f"; did you mean {bare[near[0]]}?" if near else ""), hint=hint)
+
+
+def _options(context: Any) -> list[str]:
+    parameters = context.command.params if context is not None else ()
+    shown = (one for one in parameters if not getattr(one, "hidden", False))
+    return [name for one in shown for name in one.opts if name.startswith("--")]
+
+
+def _parameter(problem: Exception) -> str:
+    parameter = getattr(problem, "param", None)
+    if parameter is None:
+        return "another argument"
+    return str(parameter.metavar or max(parameter.opts, key=len))
+
+
+def _bad_value(problem: Exception, message: str, hint: str) -> UsageError:
+    parameter = getattr(problem, "param", None)
+    option = max(parameter.opts, key=len) if parameter is not None else "argument"
+    if ": expected " in message:
+        return UsageError(f"invalid {option} {message}", hint=hint)
+    if choice := re.search(r"'(.*)' is not one of (.*?)\.?$", message):
+        return invalid(f"{option} {choice[1]}", f"one of {choice[2].replace(chr(39), '')}", hint)
+    return UsageError(f"invalid {option}: {message[:1].lower()}{message[1:].rstrip('.')}", hint=hint)
