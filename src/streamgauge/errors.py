@@ -34,6 +34,7 @@ class StreamgaugeError(Exception):
     """Base of all errors that are meant for the user."""
 
     exit_code = 5
+    got_label = "got"
 
     def __init__(
         self,
@@ -56,7 +57,7 @@ class StreamgaugeError(Exception):
     def message(self) -> str:
         """The whole message, one fact a line."""
         lines = [self.what]
-        for name, value in (("where", self.where), ("got", self.got), ("expected", self.expected)):
+        for name, value in (("where", self.where), (self.got_label, self.got), ("expected", self.expected)):
             if value is not None:
                 lines.append(f"  {name}: {value}")
         if self.log_tail:
@@ -74,7 +75,9 @@ class UsageError(StreamgaugeError):
 
 
 class Unsupported(UsageError):
-    """The engine does not run this pipeline, or not with these options; ``got`` is its reason."""
+    """The engine does not run this workload, or not with these options; ``got`` is its reason."""
+
+    got_label = "because"
 
 
 class InvalidMeasurement(StreamgaugeError):
@@ -111,6 +114,8 @@ def invalid(typed: str, expected: str, hint: str | None = None) -> UsageError:
 
 
 def nearest(name: str, known: Iterable[str], most: int = 1) -> list[str]:
-    """Known names that the user may have meant, best first."""
-    by_lower = {one.lower(): one for one in known}
-    return [by_lower[near] for near in difflib.get_close_matches(name.lower(), by_lower, n=most, cutoff=0.5)]
+    """Known names that the user may have meant, best first: those that resemble the name, else those with it inside."""
+    by_lower, name = {one.lower(): one for one in known}, name.lower()
+    near = difflib.get_close_matches(name, by_lower, n=most, cutoff=0.5)
+    near = near or [one for one in by_lower if len(name) > 1 and name in one][:most]
+    return [by_lower[one] for one in near]

@@ -77,17 +77,17 @@ class RunDir:
             )
         place = next(parent for parent in (path.absolute(), *path.absolute().parents) if parent.exists())
         if not place.is_dir():
-            why = "Not a directory"
+            why = f"{place} is a file"
         elif not os.access(place, os.W_OK | os.X_OK):
-            why = "Permission denied"
+            why = f"no permission to write in {place}"
         elif not os.statvfs(place).f_blocks:
-            why = "Not a place for files"  # /proc, /sys
+            why = f"no files can be stored in {place}"  # /proc, /sys
         else:
             return
         raise UsageError(
             "the run directory cannot be created",
             where=path,
-            got=f"{why}: {place}",
+            got=why,
             expected="a directory that you can write to",
             hint="another --out",
         )

@@ -45,7 +45,7 @@ def describe(name: str) -> dict[str, Any]:
             return {"format": FORMAT, "kind": kind, "name": name, **described(name)}
     near = nearest(name, all_names(), most=3)
     raise UsageError(
-        f"unknown name: {name!r}" + (f"; did you mean {' or '.join(near)}?" if near else ""),
+        f"unknown name: {name!r}" + (f"; did you mean {', '.join(near)}?" if near else ""),
         expected=f"a scenario, engine, study or workload, or one of {', '.join(KINDS)}",
         hint="streamgauge list",
     )

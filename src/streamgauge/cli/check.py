@@ -43,12 +43,16 @@ def engine(
     """Run an engine through every check that its traits call for, on a real transport."""
     from streamgauge import registry
     from streamgauge.conformance.suite import bench, check_engine
+    from streamgauge.errors import Unsupported
     from streamgauge.processes.supervisor import signals_as_interrupt
 
     known = registry.engine(name).traits.workloads
     for asked in workload or ():
         if asked not in known:
-            raise registry.unknown(f"workload of engine {name}", asked, known)
+            if asked in registry.names("workloads"):
+                reason = registry.engine(name).traits.gaps.get(asked, "it has no program for it")
+                raise Unsupported(f"engine {name} does not run {asked}", got=reason, hint=f"streamgauge list {name}")
+            raise registry.unknown("--workload", asked, known)
 
     def say(finding: Finding) -> None:
         mark = "ok    " if finding.problem is None else "FAILED"

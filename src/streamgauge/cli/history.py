@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from streamgauge.report.history import Entry
 
 FORMAT = 1
+WIDE = 200
+"""Columns of a table that goes into a file, which has no edge to wrap at."""
 
 
 def history(
@@ -61,12 +63,15 @@ def history(
             "no earlier runs" + (f" of {scenario}" if scenario else ""),
             where=root,
             got=f"runs of {', '.join(known)}" if known else "none that can be read",
-            hint="streamgauge list" if known else f"streamgauge run {defaults.SCENARIO}",
+            hint=f"streamgauge history --in {root}" if known else f"streamgauge run {defaults.SCENARIO}",
         )
     if as_json:
         echo_json({"format": FORMAT, "runs": [_as_json(entry) for entry in entries]})
         return
-    Console(highlight=False).print(_table(entries))
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console.width = WIDE
+    console.print(_table(entries))
     typer.echo(f"page     {write(entries, notes, out)}")
 
 
@@ -83,12 +88,15 @@ def _table(entries: Sequence[Entry]) -> Table:
     table = Table(
         "when", "scenario", "engine", "verdict", "p50 ms", "p99 ms", "output/s", box=None, header_style="bold"
     )
+    table.pad_edge = False
+    for column in (table.columns[0], *table.columns[3:]):
+        column.no_wrap = True
     for column in table.columns[4:]:
         column.justify = "right"
     for entry in entries:
         figures = (entry.p50_ms, entry.p99_ms, entry.output_per_s) if entry.usable else (None, None, None)
         table.add_row(
-            entry.at.astimezone().strftime("%Y-%m-%d %H:%M:%S"),
+            entry.at.astimezone().strftime("%Y-%m-%d %H:%M"),
             escape(entry.scenario),
             escape(entry.engine),
             escape(entry.verdict),

@@ -170,11 +170,11 @@ def build(
 
     master = LOCAL if master is None else master
     refuse_redacted([*(settings or ()), *(program or ()), master])
-    given = [parsing.parse_setting(setting) for setting in settings or ()]
+    given: list[Setting] = []
     if engine is not None:
         given.append(parsing.Setting("engine", engine, f"--engine {engine}"))
     if rate is not None:
-        given.append(parsing.Setting("rate_per_s", str(parsing.parse_rate_per_s(rate)), f"--rate {rate}"))
+        given.append(parsing.Setting("rate_per_s", str(_rate_per_s(rate)), f"--rate {rate}"))
     for key, option, length in (("measured_s", "--for", measured), ("warmup_s", "--warmup", warmup)):
         if length is not None:
             seconds = parsing.parse_duration_s(length, option)
@@ -182,7 +182,7 @@ def build(
     for key, option, number in (("generators", "--generators", generators), ("seed", "--seed", seed)):
         if number is not None:
             given.append(parsing.Setting(key, str(number), f"{option} {number}"))
-    gathered = parsing.gather(given)
+    gathered = parsing.gather([*given, *map(parsing.parse_setting, settings or ())])
     if slo:
         from streamgauge.evaluate import slo as slos
 
@@ -208,6 +208,15 @@ def build(
         master=master,
         program=tuple(program or ()),
     )
+
+
+def _rate_per_s(text: str) -> int:
+    from streamgauge.studies import parsing
+
+    rate, exact = parsing.parse_rate_per_s(text), parsing.read_rate_per_s(text)
+    if exact is not None and rate != exact:
+        typer.echo(f"note: --rate {text} is {exact:.4g}/s; using {rate}/s", err=True)
+    return rate
 
 
 def _check_transport(address: str, settings: Mapping[str, Setting]) -> None:

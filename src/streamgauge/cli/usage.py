@@ -9,6 +9,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
+from streamgauge import defaults
 from streamgauge.errors import UsageError, invalid, nearest
 
 USAGE_ERROR: type[Exception] = typer.BadParameter.__bases__[0]
@@ -48,17 +49,17 @@ def describe(problem: Exception) -> UsageError | None:
     if kind == "NoArgsIsHelpError":
         return None
     path = context.command_path if context is not None else "streamgauge"
-    hint = f"{path} --help"
+    hint = f"{path} --help" if context is not None else "--help after the command shows what it takes"
     if kind == "NoSuchOption":
         return _unknown("option", str(getattr(problem, "option_name", "")), _options(context), hint)
     if command := re.match(r"No such command '(.*?)'", message):
         return _unknown("command", command[1], getattr(context.command, "commands", ()) if context else (), hint)
     if kind == "MissingParameter":
-        return UsageError(f"{path} needs {_parameter(problem)}", hint=hint)
+        return _missing(path, problem, hint)
     if kind == "BadOptionUsage" and "requires an argument" in message:
         return UsageError(f"{getattr(problem, 'option_name', 'the option')} needs a value", hint=hint)
-    if extra := re.match(r"Got unexpected extra arguments? \((.*)\)", message):
-        return UsageError(f"unexpected argument: {extra[1]}", hint=f"{hint}; put quotes round a value with spaces")
+    if extra := re.match(r"Got unexpected extra argument(?:s|\(s\))? \((.*)\)", message):
+        return UsageError(f"unexpected argument: {extra[1]}", hint=hint)
     if kind == "BadParameter":
         return _bad_value(problem, message, hint)
     return UsageError(message[:1].lower() + message[1:].rstrip("."), hint=hint)
@@ -82,11 +83,12 @@ def _options(context: Any) -> list[str]:
     return [name for one in shown for name in one.opts if name.startswith("--")]
 
 
-def _parameter(problem: Exception) -> str:
+def _missing(path: str, problem: Exception, hint: str) -> UsageError:
     parameter = getattr(problem, "param", None)
-    if parameter is None:
-        return "another argument"
-    return str(parameter.metavar or max(parameter.opts, key=len))
+    name = "an argument" if parameter is None else str(parameter.metavar or max(parameter.opts, key=len))
+    if name == "SCENARIO":
+        hint = f"{path} {defaults.SCENARIO}; streamgauge list shows all scenarios"
+    return UsageError(f"missing argument: {path} needs {name}", hint=hint)
 
 
 def _bad_value(problem: Exception, message: str, hint: str) -> UsageError:
@@ -95,5 +97,6 @@ def _bad_value(problem: Exception, message: str, hint: str) -> UsageError:
     if ": expected " in message:
         return UsageError(f"invalid {option} {message}", hint=hint)
     if choice := re.search(r"'(.*)' is not one of (.*?)\.?$", message):
-        return invalid(f"{option} {choice[1]}", f"one of {choice[2].replace(chr(39), '')}", hint)
+        known = choice[2].replace("'", "")
+        return invalid(f"{option} {choice[1]}", f"one of {known}" if "," in known else known, hint)
     return UsageError(f"invalid {option}: {message[:1].lower()}{message[1:].rstrip('.')}", hint=hint)

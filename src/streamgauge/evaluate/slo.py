@@ -50,8 +50,8 @@ def parse(text: str) -> Slo:
     if name not in METRICS:
         near = nearest(name, METRICS, most=3)
         raise UsageError(
-            f"invalid {typed}: unknown metric {name!r}",
-            expected=f"did you mean {' or '.join(near)}?" if near else f"a metric such as {EXAMPLES}",
+            f"invalid {typed}: unknown metric {name!r}" + (f"; did you mean {', '.join(near)}?" if near else ""),
+            expected=f"METRIC OPERATOR LIMIT, such as {EXAMPLES}",
             hint="streamgauge list metrics",
         )
     if sign not in OPERATORS:
@@ -61,7 +61,7 @@ def parse(text: str) -> Slo:
         units = ", ".join(unit or "no unit" for unit in metric.unit_names)
         raise UsageError(
             f"invalid {typed}: {name} cannot be compared with a number {f'in {unit}' if unit else 'that has no unit'}",
-            expected=f"{units}, such as {name} {sign} {metric.example}",
+            expected=f"one of these units: {units}; such as {name} {sign} {metric.example}",
         )
     return Slo(text.strip(), name, sign, float(limit), unit)
 

@@ -36,7 +36,8 @@ def parse(text: str) -> Fault:
     verb = next(iter(text.split()), "")
     match = _FORM.fullmatch(text.strip())
     if verb not in VERBS or not match or (match[3] is not None) is not (verb == "pause"):
-        raise invalid(_typed(text), FORMS)
+        quotes = None if len(text.split()) > 1 else "quotes around all of it: --fault 'kill engine at 50%'"
+        raise invalid(_typed(text), FORMS, quotes)
     _, role, length, moment = match.groups()
     percent = _PERCENT.fullmatch(moment)
     at = float(percent[1]) if percent else read_duration_s(moment)

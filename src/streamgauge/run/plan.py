@@ -205,7 +205,7 @@ def check_room(blueprint: RunPlan) -> None:
             expected=f"at least {blueprint.memory_mb:,} MB",
             hint="a smaller --set heap_mb=…, a lower --rate, or stop other programs",
         )
-    for where in {blueprint.work_dir.parent, blueprint.request.out.absolute().parent}:
+    for where in dict.fromkeys((blueprint.request.out.absolute().parent, blueprint.work_dir.parent)):
         free = machine.free_disk_mb(where)
         if free < blueprint.disk_mb:
             raise EnvironmentProblem(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import types
 from collections.abc import Mapping
-from typing import Any, Literal, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic.fields import FieldInfo
 
@@ -32,7 +32,7 @@ def _read(text: str, key: str, kind: Any) -> Any:
     if get_origin(kind) is list:
         value = parsing.parse_literal(text)
         if isinstance(value, str):
-            value = [_read(part.strip(), key, get_args(kind)[0]) for part in text.strip("[] ").split(",")]
+            value = [_read(part.strip(), key, _kind(get_args(kind)[0])) for part in text.strip("[] ").split(",")]
         return value if isinstance(value, list) else [value]
     return parsing.parse_literal(text)
 
@@ -57,7 +57,9 @@ def _number(text: str, key: str, kind: type) -> Any:
 
 
 def _kind(annotation: Any) -> Any:
-    """Without ``| None``."""
+    """Without ``| None`` and what else is said of it."""
+    if get_origin(annotation) is Annotated:
+        return get_args(annotation)[0]
     if get_origin(annotation) in (Union, types.UnionType):
         kinds = [kind for kind in get_args(annotation) if kind is not type(None)]
         return kinds[0] if len(kinds) == 1 else annotation
@@ -97,8 +99,12 @@ def expected(key: str, field: FieldInfo) -> str:
         )
     if key.endswith("_s"):
         return f"a duration{_range(bounds, _duration)}, such as 30s or 1m30s"
-    unit = " of milliseconds" if key.endswith("_ms") else " of megabytes" if key.endswith("_mb") else ""
-    return f"a {'whole ' if kind is int else ''}number{unit}{_range(bounds)}"
+    number = f"a {'whole ' if kind is int else ''}number"
+    if key.endswith("_ms"):
+        return f"{number} of milliseconds,{_range(bounds, of='')}, such as 500 or 2s"
+    if key.endswith("_mb"):
+        return f"{number} of megabytes,{_range(bounds, of='')}, such as 1024 or 2g"
+    return number + _range(bounds)
 
 
 def _bounds(field: FieldInfo) -> Mapping[str, float]:
@@ -106,15 +112,15 @@ def _bounds(field: FieldInfo) -> Mapping[str, float]:
     return {name: getattr(rule, name) for rule in field.metadata for name in names if hasattr(rule, name)}
 
 
-def _range(bounds: Mapping[str, float], shown: Any = "{:,}".format) -> str:
+def _range(bounds: Mapping[str, float], shown: Any = "{:,}".format, of: str = " of") -> str:
     low, high = bounds.get("ge"), bounds.get("le")
     if "gt" in bounds:
         return f" above {shown(bounds['gt'])}"
     if low is not None and high is not None:
         return f" from {shown(low)} to {shown(high)}"
     if low is not None:
-        return f" of at least {shown(low)}"
-    return "" if high is None else f" of at most {shown(high)}"
+        return f"{of} at least {shown(low)}"
+    return "" if high is None else f"{of} at most {shown(high)}"
 
 
 def _duration(seconds: float) -> str:

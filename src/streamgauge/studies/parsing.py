@@ -12,7 +12,7 @@ from typing import Any
 from streamgauge.errors import UsageError, invalid
 
 DURATION = "a duration, such as 30s, 1m30s or 500ms"
-RATE = "a whole number of records per second, such as 400/s, 10k/s or 24000/min"
+RATE = "a whole number of records per second, at least 1, such as 400/s, 10k/s or 24000/min"
 
 _NUMBER = r"\d[\d_]*(?:\.\d+)?"
 _SECONDS = {"ms": 0.001, "s": 1, "sec": 1, "m": 60, "min": 60, "h": 3600, "d": 86_400}
@@ -57,7 +57,8 @@ def parse_setting(setting: str) -> Setting:
     """``key=value`` of ``--set``. Raises UsageError."""
     key, equals, text = (part.strip() for part in setting.partition("="))
     if not equals or not key:
-        raise invalid(f"--set {shlex.quote(setting)}", "KEY=VALUE, such as --set rate_per_s=400")
+        example = f"{key}=…" if key else "rate_per_s=400"
+        raise invalid(f"--set {shlex.quote(setting)}", f"KEY=VALUE, such as --set {example}")
     return Setting(key, text, typed_setting(key, text))
 
 
@@ -98,11 +99,15 @@ def parse_duration_s(text: str, option: str) -> float:
 
 
 def parse_rate_per_s(text: str) -> int:
-    """``400``, ``400/s``, ``1.5k/s``, ``24000/min``. Raises UsageError."""
+    """``400``, ``400/s``, ``1.5k/s``, ``24000/min``. Raises UsageError.
+
+    A rate per minute is rounded to whole records per second.
+    """
     rate = read_rate_per_s(text)
-    if rate is None or rate < 1 or rate != int(rate):
+    per_minute = "/" in text and text.rpartition("/")[2].strip().startswith("m")
+    if rate is None or rate < 1 or (rate != int(rate) and not per_minute):
         raise invalid(f"--rate {shlex.quote(text)}", RATE)
-    return int(rate)
+    return round(rate)
 
 
 def read_duration_s(text: str) -> float | None:

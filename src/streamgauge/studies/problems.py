@@ -50,16 +50,23 @@ def describe(
             lines.append(f"invalid {typed(key)}: expected {values.expected(key, fields[key])}{meant}")
         else:
             lines.append(f"{'.'.join(map(str, error['loc']))}: {error['msg']}, got {error['input']!r}")
-    return lines
+    return list(dict.fromkeys(lines))
+
+
+def unknown_choice(typed: str, name: str, known: Iterable[str], hint: str | None = None) -> UsageError:
+    """The error for an option that takes only some words."""
+    near = nearest(name, known)
+    meant = f"; did you mean {near[0]!r}?" if near else ""
+    return UsageError(f"invalid {typed}{meant}", expected=f"one of {', '.join(known)}", hint=hint)
 
 
 def unknown_setting(typed: str, key: str, engine: str, known: Iterable[str]) -> str:
     """What to do about a key that neither the scenario nor the engine has."""
     if key in _OPTIONS:
         return f"unknown setting: {typed}; use the option --{key} instead"
-    if near := nearest(key, known):
-        return f"unknown setting: {typed}; did you mean {near[0]!r}?"
     having = [name for name in registry.names("engines") if key in registry.engine(name).options.model_fields]
+    if near := [] if having else nearest(key, known):
+        return f"unknown setting: {typed}; did you mean {near[0]!r}?"
     if having:
         return f"unknown setting: {typed}; {key} is an option of {' and '.join(having)}, not of {engine}"
     return f"unknown setting: {typed}"
@@ -78,3 +85,18 @@ def all_problems(problems: list[str], hint: str) -> UsageError:
         return UsageError(problems[0], hint=hint)
     listed = "\n".join(f"  {problem}" for problem in problems)
     return UsageError(f"{len(problems)} values cannot be used:\n{listed}", hint=hint)
+
+
+def mistakes(problem: ValidationError, known: Iterable[str]) -> list[str]:
+    """One line per mistake of a scenario file."""
+    lines = []
+    for error in problem.errors():
+        key = ".".join(str(part) for part in error["loc"])
+        if error["type"] == "extra_forbidden":
+            near = nearest(key, known)
+            lines.append(f"unknown key {key!r}" + (f", did you mean {near[0]!r}?" if near else ""))
+        elif error["type"] == "missing":
+            lines.append(f"{key} is missing")
+        else:
+            lines.append(f"{key}: {error['msg']}, got {error['input']!r}")
+    return lines

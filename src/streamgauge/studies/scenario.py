@@ -13,12 +13,12 @@ from pydantic.fields import FieldInfo
 
 from streamgauge import registry
 from streamgauge.contracts import Engine, Workload
-from streamgauge.errors import Unsupported, UsageError, nearest
+from streamgauge.errors import Unsupported, UsageError
 from streamgauge.model import QUIET_S, LoadPlan, Scenario, Script
 from streamgauge.shapes import Arrivals, ShapeName
 from streamgauge.studies import fields as values_of
 from streamgauge.studies.parsing import parse_text
-from streamgauge.studies.problems import FLAGS, all_problems, typed_option, unknown_setting
+from streamgauge.studies.problems import FLAGS, all_problems, mistakes, typed_option, unknown_choice, unknown_setting
 from streamgauge.studies.problems import describe as describe_problems
 
 PROFILES = ("laptop", "paper")
@@ -166,6 +166,12 @@ def names() -> list[str]:
 def describe(name: str) -> _File:
     """The scenario file ``study/scenario``, checked."""
     if name not in names():
+        if name in registry.names("studies"):
+            raise UsageError(
+                f"{name} is a study, not a scenario",
+                expected=f"one of {', '.join(one for one in names() if one.startswith(f'{name}/'))}",
+                hint=f"streamgauge reproduce {name} runs the whole study",
+            )
         raise registry.unknown("scenario", name, names(), hint="streamgauge list")
     study, _, scenario = name.partition("/")
     text = (resources.files(registry.study(study)) / f"{scenario}.toml").read_text(encoding="utf-8")
@@ -180,30 +186,15 @@ def parse_file(text: str, where: str) -> _File:
         raise UsageError("the scenario file is not valid TOML", where=where, got=str(problem)) from None
     except ValidationError as problem:
         raise UsageError(
-            "the scenario file has mistakes", where=where, got="; ".join(_mistakes(problem, _File.model_fields))
+            "the scenario file has mistakes", where=where, got="; ".join(mistakes(problem, _File.model_fields))
         ) from None
-
-
-def _mistakes(problem: ValidationError, known: Iterable[str]) -> list[str]:
-    """One line per mistake of a scenario file."""
-    lines = []
-    for error in problem.errors():
-        key = ".".join(str(part) for part in error["loc"])
-        if error["type"] == "extra_forbidden":
-            near = nearest(key, known)
-            lines.append(f"unknown key {key!r}" + (f", did you mean {near[0]!r}?" if near else ""))
-        elif error["type"] == "missing":
-            lines.append(f"{key} is missing")
-        else:
-            lines.append(f"{key}: {error['msg']}, got {error['input']!r}")
-    return lines
 
 
 def profile_values(name: str, profile: str) -> dict[str, Any]:
     """The values of a scenario as a profile has them, those that it leaves to their defaults included."""
     file = describe(name)
     if profile not in PROFILES:
-        raise registry.unknown("profile", profile, PROFILES)
+        raise unknown_choice(f"--profile {profile}", profile, PROFILES)
     chosen: _Profile = getattr(file, profile)
     defaults = {key: field.default for key, field in Values.model_fields.items() if not field.is_required()}
     return {**defaults, **(file.common.model_extra or {}), **(chosen.model_extra or {})}
@@ -248,22 +239,29 @@ def resolve(
     values = profile_values(name, profile)
     profile_engines: _Profile = getattr(file, profile)
     given = dict(changes or {}) if engine is None else {**(changes or {}), "engine": engine}
+    typed = {**({} if engine is None else {"engine": f"--engine {engine}"}), **(typed or {})}
     all_parameters = parameter_fields(name)
+
+    def named(key: str) -> str:
+        return typed_option(key, typed, given, values)
+
     values |= {key: parse_text(given[key]) for key in ("engine", file.choice) if key in given}
     chosen = str(values.pop(file.choice, ""))
     if chosen not in file.workloads:
-        raise registry.unknown(f"{file.choice} of {name}", chosen, file.workloads)
+        raise unknown_choice(named(file.choice), chosen, file.workloads)
     workload = registry.workload(file.workloads[chosen])
     own_parameters = workload.parameters.model_fields
     for key in given:
         if key in all_parameters and key not in own_parameters:
             having = _choices_with(file, key)
             raise UsageError(
-                f"{typed_option(key, typed or {}, given, values)} does not apply to {file.choice} {chosen}",
+                f"{named(key)} does not apply to {file.choice} {chosen}",
                 expected=f"{file.choice} {', '.join(having)}",
                 hint=f"--set {file.choice}={having[0]}, or leave {key} out",
             )
-    system = registry.engine(str(values.get("engine", "")))
+    if values.get("engine") not in registry.names("engines"):
+        raise unknown_choice(named("engine"), str(values.get("engine")), registry.names("engines"), "streamgauge list")
+    system = registry.engine(str(values["engine"]))
     fields = {**Values.model_fields, **own_parameters, **system.options.model_fields}
     read = {key: values_of.read(text, key, fields.get(key)) for key, text in given.items() if key != file.choice}
     of_scenario = {*Values.model_fields, *all_parameters}
@@ -274,9 +272,6 @@ def resolve(
     problems: list[str] = []
 
     def validated(model: type[Model], content: Mapping[str, Any]) -> Model | None:
-        def named(key: str) -> str:
-            return typed_option(key, typed or {}, given, content)
-
         def unknown(key: str) -> str:
             return unknown_setting(named(key), key, system.name, known)
 
@@ -290,7 +285,10 @@ def resolve(
     parameter_model = validated(workload.parameters, {key: values[key] for key in own_parameters if key in values})
     option_model = validated(system.options, options)
     if checked is None or parameter_model is None or option_model is None:
-        raise all_problems(problems, hint=f"streamgauge list {name}, streamgauge list {system.name}")
+        of_both = not {*given} <= known
+        about = [name] if checked is None or parameter_model is None or of_both else []
+        about += [system.name] if option_model is None else []
+        raise all_problems(problems, hint=" and ".join(f"streamgauge list {one}" for one in about))
     parameters, options = parameter_model.model_dump(), option_model.model_dump(exclude_none=False)
     study, _, scenario = name.partition("/")
     if script is None:
@@ -298,7 +296,7 @@ def resolve(
     elif not workload.outputs:
         raise UsageError(f"{workload.name} has no output for the results of a script", got=script.path)
     elif not system.traits.takes_script:
-        raise UsageError(f"engine {system.name} takes no script", got=script.path, hint="--engine spark")
+        raise UsageError(f"engine {system.name} does not run scripts: --script {script.path}", hint="--engine spark")
     return Scenario(
         study=study,
         name=scenario,

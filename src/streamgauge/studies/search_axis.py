@@ -24,7 +24,7 @@ def axis_of(name: str, scenario: Scenario) -> SearchAxis:
     """The axis of that name. Raises UsageError when the scenario has no such whole number to search."""
     directions = _directions(scenario)
     if name not in directions:
-        raise registry.unknown("whole number to search over", name, list(directions))
+        raise registry.unknown("--over", name, list(directions))
     return SearchAxis(name, directions[name])
 
 

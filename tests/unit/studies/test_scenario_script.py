@@ -21,7 +21,7 @@ def test_the_load_goes_on_until_the_scripts_results_are_out() -> None:
 
 
 def test_only_engines_that_take_a_script_are_given_one() -> None:
-    with pytest.raises(UsageError, match="engine echo takes no script"):
+    with pytest.raises(UsageError, match="engine echo does not run scripts"):
         scenarios.resolve("ospbench/latency", engine="echo", script=SCRIPT)
 
 
