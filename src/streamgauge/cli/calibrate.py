@@ -14,7 +14,7 @@ def calibrate(
     scenario: Annotated[
         str,
         typer.Argument(
-            metavar="[SCENARIO]", help="The scenario whose load is used.", autocompletion=choices.complete_scenario
+            metavar="SCENARIO", help="The scenario whose load is used.", autocompletion=choices.complete_scenario
         ),
     ] = defaults.SCENARIO,
     measured: Annotated[
@@ -24,7 +24,7 @@ def calibrate(
         str, typer.Option(metavar="DURATION", help="How long to send load before measuring, such as 3s.")
     ] = "3s",
 ) -> None:
-    """Measure the floor of latency and the ceiling of rate through `echo`; later runs near either are marked."""
+    """Measure the lowest latency and the highest rate that this machine can show; later runs near either are marked."""
     import secrets
     import tempfile
     from pathlib import Path

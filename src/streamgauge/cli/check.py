@@ -11,12 +11,12 @@ from streamgauge.cli import choices
 if TYPE_CHECKING:
     from streamgauge.conformance.suite import Finding
 
-check_app = typer.Typer(no_args_is_help=True, help="Check that a part keeps its contract.")
+check_app = typer.Typer(no_args_is_help=True, help="Run the conformance checks of an engine.")
 
 
 @check_app.callback()
 def check() -> None:
-    """Check that a part keeps its contract."""
+    """Run the conformance checks of an engine."""
 
 
 @check_app.command()
@@ -31,7 +31,7 @@ def engine(
     ],
     program: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[-- PROGRAM ARGS]", help="Your own program, with the engine `command`."),
+        typer.Argument(metavar="-- PROGRAM ARGS", help="Your own program, with the engine `command`."),
     ] = None,
     workload: Annotated[
         list[str] | None,

@@ -37,7 +37,7 @@ def compare(
     ] = 5,
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Directory that --run writes, new or empty.")] = None,
 ) -> None:
-    """Compare B with A: the ratio of their medians, its interval, and the word that it allows."""
+    """Compare B with A: the ratio of their medians, its interval, and whether B is faster, slower or the same."""
     from streamgauge.campaigns.comparison import compare as judge
     from streamgauge.errors import EXIT_MISSED, UsageError
 

@@ -26,7 +26,7 @@ def history(
     scenario: Annotated[
         str | None,
         typer.Argument(
-            metavar="[SCENARIO]", help="Only the runs of this scenario.", autocompletion=choices.complete_scenario
+            metavar="SCENARIO", help="Only the runs of this scenario.", autocompletion=choices.complete_scenario
         ),
     ] = None,
     root: Annotated[Path, typer.Option("--in", metavar="DIR", help="The directory that holds the runs.")] = Path(

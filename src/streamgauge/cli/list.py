@@ -24,7 +24,7 @@ def list_everything(
     name: Annotated[
         str | None,
         typer.Argument(
-            metavar="[NAME]",
+            metavar="NAME",
             help="A scenario, engine, study or workload to describe, with everything that can be set; or "
             "scenarios, engines, studies, workloads or metrics for all of a kind.",
             autocompletion=choices.complete_name,
@@ -34,8 +34,8 @@ def list_everything(
         bool,
         typer.Option(
             "--json",
-            help="Print JSON alone on stdout: format, kind, name and what is shown, or format, scenarios, engines, "
-            "studies and workloads.",
+            help="Print JSON alone on stdout: format, kind, name and what is shown; without NAME: format, kind, "
+            "scenarios, engines, studies, workloads.",
         ),
     ] = False,
 ) -> None:

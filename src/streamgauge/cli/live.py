@@ -102,7 +102,8 @@ def _panel(tick: Tick) -> Table:
     table = Table.grid(padding=(0, 2))
     table.add_row("[bold]phase", tick.phase + _bar(tick))
     if tick.phase not in AFTER_LOAD:
-        table.add_row("offered", f"{tick.offered_per_s:,.0f}/s")
+        if tick.planned_s:
+            table.add_row("offered", f"{tick.offered_per_s:,.0f}/s")
         table.add_row("sent", f"{tick.sent_per_s:,.0f}/s")
     table.add_row("output", f"{tick.output_per_s:,.0f}/s")
     table.add_row("lag", _lag(tick))

@@ -32,7 +32,15 @@ from streamgauge.cli.reproduce import reproduce
 from streamgauge.cli.run import run
 from streamgauge.cli.terminal import detail, set_detail, without_color
 from streamgauge.cli.usage import USAGE_ERROR, Commands
-from streamgauge.errors import EXIT_BUG, EXIT_CLOSED_PIPE, EXIT_OK, EnvironmentProblem, StreamgaugeError, UsageError
+from streamgauge.errors import (
+    EXIT_BUG,
+    EXIT_CLOSED_PIPE,
+    EXIT_OK,
+    EnvironmentProblem,
+    Interrupted,
+    StreamgaugeError,
+    UsageError,
+)
 
 app = typer.Typer(
     name="streamgauge",
@@ -136,7 +144,7 @@ def _run() -> int:
         for cause in _causes(end):
             if isinstance(cause, BrokenPipeError | EOFError):
                 raise cause from None
-        code = end.code if isinstance(end, SystemExit) else EXIT_BUG
+        code = end.code if isinstance(end, SystemExit) else Interrupted.exit_code
     for stream in (sys.stdout, sys.stderr):
         if stream is not None:
             stream.flush()

@@ -86,7 +86,10 @@ def reproduce(
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print reproduction.json alone on stdout.")] = False,
 ) -> None:
-    """Run what a published study ran, and write one report with its tables and figures."""
+    """Run what a published study ran, and write one report with its tables and figures.
+
+    Pass the same --out to resume an interrupted reproduction.
+    """
     from streamgauge.campaigns import reproduction
     from streamgauge.cli.live import LiveView
     from streamgauge.errors import Interrupted

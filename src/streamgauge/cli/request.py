@@ -89,7 +89,7 @@ def build(
     ],
     program: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[-- PROGRAM ARGS]", help="Your own program, with --engine command."),
+        typer.Argument(metavar="-- PROGRAM ARGS", help="Your own program, with --engine command."),
     ] = None,
     engine: Annotated[
         str | None,
