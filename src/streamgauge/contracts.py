@@ -49,7 +49,7 @@ class Engine(ABC):
         return False
 
     def warnings(self, options: Mapping[str, Any]) -> Sequence[str]:
-        """What the user should know about these options before a run, such as a setting that it does not know."""
+        """Warnings about these options, such as an unknown setting, to print before a run."""
         return ()
 
     def prepare(self, say: Callable[[str], None]) -> None:
@@ -143,7 +143,7 @@ class Transport(ABC):
         """The servers to start; empty when the transport is the user's own."""
 
     def check_reachable(self) -> None:
-        """Raises EnvironmentProblem when servers of the user's own do not answer. Creates nothing."""
+        """Raises EnvironmentProblem if the user's own servers do not answer. Creates nothing."""
         return
 
     @abstractmethod

@@ -114,7 +114,7 @@ def invalid(typed: str, expected: str, hint: str | None = None) -> UsageError:
 
 
 def nearest(name: str, known: Iterable[str], most: int = 1) -> list[str]:
-    """Known names that the user may have meant, best first: those that resemble the name, else those with it inside."""
+    """Known names that are similar to this one, best first; if there are none, those that contain it."""
     by_lower, name = {one.lower(): one for one in known}, name.lower()
     near = difflib.get_close_matches(name, by_lower, n=most, cutoff=0.5)
     near = near or [one for one in by_lower if len(name) > 1 and name in one][:most]

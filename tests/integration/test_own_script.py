@@ -114,7 +114,7 @@ def test_a_build_that_cannot_run_is_told_before_there_is_load(
     ("arguments", "says"),
     [
         (("--script", "none.py"), "No such file"),
-        (("--script", str(EXAMPLE), "--engine", "echo"), "engine echo takes no script"),
+        (("--script", str(EXAMPLE), "--engine", "echo"), "engine echo does not run scripts"),
     ],
 )
 def test_what_is_seen_before_anything_starts(tmp_path: Path, arguments: tuple[str, ...], says: str) -> None:
@@ -127,4 +127,4 @@ def test_what_is_seen_before_anything_starts(tmp_path: Path, arguments: tuple[st
 def test_the_plan_names_the_script(tmp_path: Path) -> None:
     done = in_process("plan", "ospbench/latency", "--script", str(EXAMPLE), cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert f"replaced by your own: {EXAMPLE}, answers checked by id, window_end_ms" in done.stdout
+    assert f"replaced by your own: {EXAMPLE}, results checked by id, window_end_ms" in " ".join(done.stdout.split())

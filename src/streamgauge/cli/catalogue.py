@@ -1,6 +1,7 @@
-"""What there is to run: scenarios, engines, studies, workloads and metrics, as `list` shows them and as JSON.
+"""Scenarios, engines, studies, workloads and metrics, as `list` prints them and as its JSON.
 
-Every object has ``format`` (1), ``kind`` and, but for the overview, ``name``. Keys are only ever added.
+Every object has ``format`` (1) and ``kind``; the description of one thing also has ``name``. Keys may be added, but are
+never removed or renamed within a format.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 FORMAT = 1
 KINDS = ("scenarios", "engines", "studies", "workloads", "metrics")
 WITHOUT_SCHEDULE = ("rate_per_s", "warmup_s", "measured_s", "arrivals", "rising_warmup")
-"""Values that mean nothing when all records are there before the engine starts."""
+"""Values that do not apply to preloaded input."""
 
 
 def all_names() -> list[str]:
@@ -106,7 +107,7 @@ def _runs(engine: str) -> frozenset[str]:
 
 
 def _parameters(workloads: Mapping[str, str], profiles: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Of the workloads that can be chosen; the same key may mean something else for another of them."""
+    """Parameters of the selectable workloads; one key can have a different meaning in each of them."""
     from streamgauge import registry
 
     parameters: dict[tuple[str, str, str], dict[str, Any]] = {}

@@ -19,14 +19,14 @@ FORMAT = 1
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that was looked at."""
+    """The result of one check."""
 
     name: str
     ok: bool
     value: str
     hint: str = ""
     needed: bool = True
-    """Whether no run can start without it."""
+    """Whether every run needs it."""
 
     @property
     def mark(self) -> str:

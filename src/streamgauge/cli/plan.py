@@ -40,8 +40,11 @@ def plan(
 
     Refuses whatever `run` would refuse, with the same message and exit code. Starts and writes nothing.
     """
+    from streamgauge.campaigns.repetition import check_free
     from streamgauge.run import preflight
 
+    if stages.out is not None:
+        check_free(stages.out)
     checked = {stage: preflight.check(request) for stage, request in stages.requests.items()}
     for warning in dict.fromkeys(warning for one in checked.values() for warning in one.warnings):
         typer.echo(f"warning: {warning}", err=True)
@@ -59,7 +62,7 @@ def plan(
 
 
 def _described(plan: RunPlan) -> dict[str, Any]:
-    """Everything that is printed, for programs. Keys are only ever added."""
+    """The plan as JSON. Keys may be added, but are never removed or renamed within a format."""
     from streamgauge.machine import description as machine
     from streamgauge.redaction import redact_options
 
@@ -110,7 +113,7 @@ def _missing_jars(plan: RunPlan) -> list[Any]:
 
 
 def _command(plan: RunPlan, argv: Sequence[str]) -> list[str]:
-    """Without secrets; WORK stands for the temporary directory, which has a new name in every run."""
+    """The command without secrets; WORK stands for the temporary directory, whose name differs in every run."""
     from streamgauge.redaction import redact_arguments
 
     return [word.replace(str(plan.work_dir), "WORK") for word in redact_arguments(argv)]

@@ -86,7 +86,7 @@ def print_result(run: RunDir, summary: Summary, *, to_stderr: bool) -> None:
 
 
 def _text(console: Console, head: str, text: str) -> None:
-    """Within the width of a terminal; in a file, which has no edge, on one line."""
+    """Print it wrapped on a terminal, and on one line elsewhere."""
     console.print(wrapped(head, text) if console.is_terminal else head + text, markup=False, soft_wrap=True)
 
 
@@ -95,7 +95,7 @@ def _head(name: str) -> str:
 
 
 def _print_ended(console: Console, run: RunDir) -> None:
-    """The last lines of what died; of an engine that never became usable also what to do next."""
+    """Print the log tails of processes that died and, if the engine never became usable, what to do next."""
     outcome = run.outcome()
     for process in (one for one in outcome.ended if one.log_tail):
         console.print(f"  last lines of {run.log(process.role)}:", markup=False, soft_wrap=True)
@@ -173,13 +173,13 @@ def _objective(objective: SloResult) -> str:
 
 
 def _results(results: Mapping[str, Any]) -> str:
-    """Counts that are zero in a good run only where they are not."""
+    """The counts; those that are zero in a good run only if they are not zero."""
     shown = {key: value for key, value in results.items() if value or key in ("expected", "matched", "wrong", "lost")}
     return _figures({key: value for key, value in shown.items() if key != "inputs_per_result"})
 
 
 def _figures(figures: Mapping[str, Any], unit: str = "") -> str:
-    """Only numbers: a newer version may have written other values. The unit in a name goes behind its value."""
+    """Numbers only, since a newer version may have written other values; units move from names to values."""
     words = []
     for key, value in figures.items():
         if value is not None and not isinstance(value, int | float):
@@ -192,7 +192,7 @@ def _figures(figures: Mapping[str, Any], unit: str = "") -> str:
 
 
 def _number(value: Any) -> str:
-    """Short enough for a table: a tenth of a millisecond says something only of small values."""
+    """Short enough for a table: decimals only for small values."""
     if value is None:
         return "–"
     return f"{value:,.1f}" if value != int(value) and abs(value) < 100 else f"{value:,.0f}"

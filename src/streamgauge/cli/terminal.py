@@ -1,4 +1,4 @@
-"""How much a command prints: set once by the global options, read by whatever prints."""
+"""How much a command prints, as set by the global options."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 @dataclass
 class Detail:
     quiet: bool = False
-    """Results, warnings and errors only: no progress."""
+    """Print results, warnings and errors only, no progress."""
     verbose: bool = False
 
 
@@ -26,6 +26,6 @@ def set_detail(*, quiet: bool, verbose: bool) -> None:
 
 
 def without_color(wanted: bool) -> None:
-    """As NO_COLOR does: everything that draws on the terminal respects that variable."""
+    """Set NO_COLOR, which rich and typer respect."""
     if wanted:
         os.environ["NO_COLOR"] = "1"

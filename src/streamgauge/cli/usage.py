@@ -1,4 +1,4 @@
-"""Mistakes that typer finds by itself, in the same form as our own; and global options at any place of the line."""
+"""Usage errors that typer finds, in the form of our own; and global options anywhere on the command line."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from streamgauge import defaults
 from streamgauge.errors import UsageError, invalid, nearest
 
 USAGE_ERROR: type[Exception] = typer.BadParameter.__bases__[0]
-"""Of whichever click typer uses: newer versions of typer bring their own."""
+"""The class of the click that typer uses: newer versions of typer bundle their own."""
 GLOBAL = ("-q", "--quiet", "-v", "--verbose", "--no-color")
 
 
 class Commands(TyperGroup):
-    """Takes the global options after a command, too: `streamgauge run -q …`."""
+    """Accepts the global options after the command, too: `streamgauge run -q …`."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         end = args.index("--") if "--" in args else len(args)
@@ -28,7 +28,7 @@ class Commands(TyperGroup):
 
 
 def whole_number(least: int) -> Callable[[str | int], int]:
-    """Reads the value of an option. Raises typer.BadParameter; typer's own message has pydantic's words."""
+    """A parser for an option, which raises typer.BadParameter. Typer's own message would use pydantic's wording."""
 
     def read(text: str | int) -> int:
         try:
@@ -43,7 +43,7 @@ def whole_number(least: int) -> Callable[[str | int], int]:
 
 
 def describe(problem: Exception) -> UsageError | None:
-    """Our own error for what typer refused; None where a command was given no arguments at all."""
+    """The error to print for what typer refused; None if a command group was given no arguments at all."""
     message, context = str(getattr(problem, "message", problem)), getattr(problem, "ctx", None)
     kind = type(problem).__name__
     if kind == "NoArgsIsHelpError":

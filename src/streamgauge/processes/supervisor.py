@@ -99,7 +99,7 @@ class Supervisor:
         self.close()
 
     def announce_stop(self) -> None:
-        """Say once that the user's interrupt was understood, and what it ends: stopping may take seconds."""
+        """Report, once, which processes an interrupt stops: stopping them may take seconds."""
         roles = [running.role for running in self.processes()]
         if roles and not self._announced:
             self._announced = True

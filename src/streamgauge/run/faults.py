@@ -64,7 +64,7 @@ def check(scenario: Scenario, specs: Sequence[ProcessSpec]) -> None:
     groups = {spec.role: spec.group for spec in specs if not spec.once and not spec.watches}
     for fault in scenario.faults:
         if fault.role not in groups:
-            # No suggestion: whoever follows one by mistake kills another process than they meant.
+            # No suggestion: a wrong one would kill another process.
             raise UsageError(
                 f"invalid {_typed(fault)}: this run has no process {fault.role!r}",
                 expected=f"one of {', '.join(sorted(groups))}",

@@ -1,4 +1,4 @@
-"""What would stop a run before it starts: `plan` refuses whatever `run` would, for the same reasons."""
+"""Checks before a run, shared by `plan` and `run`, so that both refuse the same requests with the same message."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from streamgauge.rundir import RunDir
 
 
 def check(request: Request) -> RunPlan:
-    """The run, laid out. Starts and writes nothing.
+    """The plan of the run. Starts and writes nothing.
 
-    Raises UsageError or EnvironmentProblem when the engine is not installed, the run directory cannot be written, there
-    is no Java, too little memory or disk, or the user's own servers do not answer.
+    Raises UsageError or EnvironmentProblem if the engine is not installed, the run directory cannot be written, Java is
+    missing, memory or disk is too small, or the user's own servers cannot be reached.
     """
     check_packages(registry.engine(request.scenario.engine))
     RunDir.check_free(request.out)

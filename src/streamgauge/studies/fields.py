@@ -1,4 +1,4 @@
-"""One value of a scenario, a workload or an engine: reads what people type for it, and says what is expected."""
+"""Reads a value of a scenario, a workload or an engine as it was typed, and describes which values are valid."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _DAY_S = 86_400
 
 
 def read(text: str, key: str, field: FieldInfo | None) -> Any:
-    """What the text means for this field; a text that means nothing there stays, for the field's model to refuse."""
+    """The value of a typed text; a text that cannot be read is returned as it is, for the field's model to refuse."""
     if field is None:
         # A setting of the engine's own, such as spark.sql.shuffle.partitions, which only the engine understands.
         return parsing.parse_text(text)
@@ -57,7 +57,7 @@ def _number(text: str, key: str, kind: type) -> Any:
 
 
 def _kind(annotation: Any) -> Any:
-    """Without ``| None`` and what else is said of it."""
+    """The bare type: without ``| None`` and ``Annotated``."""
     if get_origin(annotation) is Annotated:
         return get_args(annotation)[0]
     if get_origin(annotation) in (Union, types.UnionType):
@@ -74,13 +74,13 @@ def as_typed(value: Any) -> str:
 
 
 def choices(field: FieldInfo) -> tuple[str, ...]:
-    """The words that the field takes, where it takes only some."""
+    """The allowed words of a field that takes only some."""
     kind = _kind(field.annotation)
     return tuple(map(str, get_args(kind))) if get_origin(kind) is Literal else ()
 
 
 def expected(key: str, field: FieldInfo) -> str:
-    """What can be typed for it, with its range."""
+    """The valid values, with their range, for a message."""
     kind = _kind(field.annotation)
     if get_origin(kind) is Literal:
         return f"one of {', '.join(choices(field))}"

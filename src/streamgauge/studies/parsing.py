@@ -120,7 +120,7 @@ def read_duration_s(text: str) -> float | None:
         return None
     units = [_SECONDS[unit] for _, unit in parts]
     if units != sorted({*units}, reverse=True):
-        return None  # 30s1m, 1s2s: a slip rather than a sum
+        return None  # 30s1m, 1s2s: rather a mistake than a sum
     return float(sum(float(number) * unit for (number, _), unit in zip(parts, units, strict=True)))
 
 

@@ -1,4 +1,4 @@
-"""What is wrong with the values of a scenario, in the words of the person who typed them."""
+"""Messages for invalid values of a scenario, which name the options as they were typed."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def unknown_choice(typed: str, name: str, known: Iterable[str], hint: str | None
 
 
 def unknown_setting(typed: str, key: str, engine: str, known: Iterable[str]) -> str:
-    """What to do about a key that neither the scenario nor the engine has."""
+    """The message for a key that neither the scenario nor the engine has."""
     if key in _OPTIONS:
         return f"unknown setting: {typed}; use the option --{key} instead"
     having = [name for name in registry.names("engines") if key in registry.engine(name).options.model_fields]
@@ -73,7 +73,7 @@ def unknown_setting(typed: str, key: str, engine: str, known: Iterable[str]) -> 
 
 
 def typed_option(key: str, typed: Mapping[str, str], changes: Mapping[str, str], values: Mapping[str, Any]) -> str:
-    """What set this key: an option of the command line, or the scenario file."""
+    """The source of a value: an option of the command line, or the scenario file."""
     if key in typed:
         return typed[key]
     return typed_setting(key, changes[key]) if key in changes else f"{key} = {values.get(key)!r} of the scenario file"

@@ -1,8 +1,8 @@
-"""Which ``spark.*`` settings the installed Spark knows, so that a misspelt one does not silently do nothing.
+"""Finds ``spark.*`` settings that the installed Spark does not know, such as misspelt ones.
 
-Spark itself takes any name without a word, and no list of all names is part of it: each is a constant of the class
-that reads it. So the constants of Spark's own classes are looked through, without a JVM and for whatever version is
-installed. A library that a user adds may read names of its own, which is why an unknown one is only worth a warning.
+Spark silently accepts any name, and has no list of all settings: each name is a string constant of the class that reads
+it. So this searches the constants of Spark's classes, which needs no JVM and fits the installed version. Libraries may
+read settings of their own, so an unknown name is a warning and not an error.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ MODULES = (
     "streaming",
     "sql",
 )
-"""Of Spark, those that read settings; the first ones have nearly all of them."""
+"""Spark's modules that read settings; the first ones read nearly all of them."""
 FAMILIES = (
     *("spark.hadoop.", "spark.hive.", "spark.executorEnv.", "spark.yarn.appMasterEnv.", "spark.kubernetes.driverEnv."),
     *("spark.sql.catalog.", "spark.sql.streaming.stateStore.rocksdb.", "spark.metrics.conf.", "spark.ssl."),
@@ -37,14 +37,14 @@ FAMILIES = (
     *("spark.io.encryption.commons.config.", "spark.network.crypto.config.", "spark.shuffle.plugin.__config__."),
     "spark.plugins.internal.conf.",
 )
-"""Beginnings after which Spark takes a name of the user's."""
+"""Prefixes of settings whose last part the user chooses."""
 
 _CONSTANT = re.compile(rb"\x01(..)(spark\.[\w.\-]+)", re.DOTALL | re.ASCII)
-"""In a class file: tag, length in two bytes, text."""
+"""A string constant in a class file: tag, two bytes of length, text."""
 
 
 def unknown(settings: Iterable[str]) -> dict[str, list[str]]:
-    """Those that Spark does not know, each with known ones that may have been meant."""
+    """The unknown settings, each with similar known ones."""
     missing = {name for name in settings if not name.startswith(FAMILIES)}
     known: set[str] = set()
     for jar in _jars() if missing else ():
@@ -53,7 +53,7 @@ def unknown(settings: Iterable[str]) -> dict[str, list[str]]:
         if not missing:
             break
     if not known:
-        return {}  # Spark's jars are elsewhere: nothing can be said
+        return {}  # Spark's jars are not where pyspark has them: cannot judge
     return {name: nearest(name, known) for name in sorted(missing)}
 
 

@@ -107,7 +107,7 @@ class Kafka(Transport):
     def check_reachable(self) -> None:
         if self.own:
             return
-        # A client of Kafka tries again until its time is over, and does not say what is wrong with the address.
+        # Kafka's client retries until its timeout and does not report what is wrong with the address.
         refused = {}
         for address in self.bootstrap.split(","):
             host, _, port = address.strip().rpartition(":")

@@ -28,5 +28,5 @@ class ClickParameters(Parameters):
     def _late_is_late(self) -> Self:
         least_ms = self.out_of_order_ms + CLEARLY_LATE_MS
         if self.late_percent and self.late_ms < least_ms:
-            raise ValueError(f"late_ms must be at least {least_ms}: {CLEARLY_LATE_MS} more than out_of_order_ms")
+            raise ValueError(f"late_ms must be at least {CLEARLY_LATE_MS} above out_of_order_ms ({least_ms})")
         return self
