@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, Self
 
 from streamgauge.codec import Codec
 from streamgauge.model import InputStream, Job, LoadPlan, Positions, ProcessSpec, ResultKind, Stream, Traits
+from streamgauge.notices import Notice
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -48,7 +49,7 @@ class Engine(ABC):
         """Whether it works in micro-batches, so that results come in bursts."""
         return False
 
-    def warnings(self, options: Mapping[str, Any]) -> Sequence[str]:
+    def warnings(self, options: Mapping[str, Any]) -> Sequence[Notice]:
         """Warnings about these options, such as an unknown setting, to print before a run."""
         return ()
 

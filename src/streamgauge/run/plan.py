@@ -21,6 +21,7 @@ from streamgauge.evaluate import process as evaluator
 from streamgauge.jvm.java import find_java
 from streamgauge.machine import description as machine
 from streamgauge.model import QUEUE_RECORDS_MAX, QUEUE_S, Job, ProcessSpec, Ready, Scenario, Script, Stop, Stream
+from streamgauge.notices import Notice
 from streamgauge.processes.ports import free_port
 from streamgauge.run import faults
 from streamgauge.run.command import repeating
@@ -73,7 +74,7 @@ class RunPlan:
     server_ports: tuple[int, ...]
     memory_mb: int
     disk_mb: int
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[Notice, ...] = ()
     """What the user should know about the engine's options."""
 
     @property

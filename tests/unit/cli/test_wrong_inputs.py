@@ -30,6 +30,7 @@ GOLDEN = Path(__file__).parents[2] / "golden" / "format-1"
 AT_LEAST = 60
 MEASURED = re.compile(r"\d[\d,]*(?= MB (?:available|free))")
 """What differs from machine to machine."""
+PIP = re.compile(r"\S+ -m pip install")
 VARIABLE = re.compile(r"[A-Z_]+=")
 
 
@@ -77,7 +78,7 @@ def outcome(command: str, folder: Path) -> str:
             code = end.code
     find_java.cache_clear()
     assert out.getvalue() == "", "stdout is for results"
-    text = MEASURED.sub("N", err.getvalue().replace(str(folder), "DIR"))
+    text = MEASURED.sub("N", PIP.sub("pip install", err.getvalue().replace(str(folder), "DIR")))
     return f"exit code {code}\n{text.rstrip()}"
 
 
