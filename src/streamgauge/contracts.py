@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, Self
 
 from streamgauge.codec import Codec
 from streamgauge.model import InputStream, Job, LoadPlan, Positions, ProcessSpec, ResultKind, Stream, Traits
+from streamgauge.notices import Notice
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -47,6 +48,10 @@ class Engine(ABC):
     def micro_batches(self, options: Mapping[str, Any]) -> bool:
         """Whether it works in micro-batches, so that results come in bursts."""
         return False
+
+    def warnings(self, options: Mapping[str, Any]) -> Sequence[Notice]:
+        """Warnings about these options, such as an unknown setting, to print before a run."""
+        return ()
 
     def prepare(self, say: Callable[[str], None]) -> None:
         """Do one-time setup on a machine, such as compiling Java; ``say`` reports slow steps to the user.
@@ -137,6 +142,10 @@ class Transport(ABC):
     @abstractmethod
     def plan(self, work_dir: Path) -> Sequence[ProcessSpec]:
         """The servers to start; empty if they are the user's."""
+
+    def check_reachable(self) -> None:
+        """Raises EnvironmentProblem if the user's own servers do not answer. Creates nothing."""
+        return
 
     @abstractmethod
     def create(self, streams: Sequence[Stream]) -> None:

@@ -20,6 +20,9 @@ try next. The command line prints it without a traceback.
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Iterable
+
 EXIT_OK = 0
 EXIT_MISSED = 1
 EXIT_BUG = 70
@@ -31,6 +34,7 @@ class StreamgaugeError(Exception):
     """Base of all errors that are meant for the user."""
 
     exit_code = 5
+    got_label = "got"
 
     def __init__(
         self,
@@ -53,7 +57,7 @@ class StreamgaugeError(Exception):
     def message(self) -> str:
         """The whole message, one fact a line."""
         lines = [self.what]
-        for name, value in (("where", self.where), ("got", self.got), ("expected", self.expected)):
+        for name, value in (("where", self.where), (self.got_label, self.got), ("expected", self.expected)):
             if value is not None:
                 lines.append(f"  {name}: {value}")
         if self.log_tail:
@@ -71,7 +75,9 @@ class UsageError(StreamgaugeError):
 
 
 class Unsupported(UsageError):
-    """The engine does not run this pipeline, or not with these options; ``got`` is its reason."""
+    """The engine does not run this workload, or not with these options; ``got`` is its reason."""
+
+    got_label = "because"
 
 
 class InvalidMeasurement(StreamgaugeError):
@@ -100,3 +106,16 @@ class Interrupted(StreamgaugeError):
     """Ctrl-C or SIGTERM."""
 
     exit_code = 130
+
+
+def invalid(typed: str, expected: str, hint: str | None = None) -> UsageError:
+    """The error for an option with a value that it does not take; ``typed`` is both, as the user typed them."""
+    return UsageError(f"invalid {typed}: expected {expected}", hint=hint)
+
+
+def nearest(name: str, known: Iterable[str], most: int = 1) -> list[str]:
+    """Known names that are similar to this one, best first; if there are none, those that contain it."""
+    by_lower, name = {one.lower(): one for one in known}, name.lower()
+    near = difflib.get_close_matches(name, by_lower, n=most, cutoff=0.5)
+    near = near or [one for one in by_lower if len(name) > 1 and name in one][:most]
+    return [by_lower[one] for one in near]

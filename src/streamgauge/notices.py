@@ -163,6 +163,7 @@ NOTICES: Mapping[str, str] = {
     "engine may be faster than this machine can show",
     "near-ceiling": "the rate, {rate_per_s:,.0f}/s, is near the ceiling of this machine, {ceiling_per_s:,.0f}/s: load "
     "and transport may limit it, not the engine",
+    "unknown-setting": "{system} does not know the setting {name}{meant}",
     "variables-removed": "environment variables not passed on to the processes of the run: {names}{exception}",
     "other-run-active": "another run was active on this machine: {runs} (process {pid})",
     "leftover-processes": "processes of the killed run {run} were still there: {pids}",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
@@ -10,7 +9,7 @@ from types import ModuleType
 from typing import Any
 
 from streamgauge.contracts import Dataset, Engine, Transport, Workload
-from streamgauge.errors import StreamgaugeError, UsageError
+from streamgauge.errors import StreamgaugeError, UsageError, nearest
 from streamgauge.model import LoadPlan
 from streamgauge.study import Study
 
@@ -139,8 +138,8 @@ def _origin(point: EntryPoint) -> str:
 
 
 def unknown(what: str, name: str, known: Iterable[str], hint: str | None = None) -> UsageError:
-    """The error for an unknown name, with the nearest known one."""
-    known = sorted(known)
-    near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
-    expected = f"did you mean {near[0]!r}? known: " if near else "one of "
-    return UsageError(f"unknown {what}", got=repr(name), expected=expected + ", ".join(known), hint=hint)
+    """The error for a name that does not exist, naming the nearest one that does."""
+    known = sorted({*known})
+    near = nearest(name, known)
+    meant = f"; did you mean {near[0]!r}?" if near else ""
+    return UsageError(f"unknown {what}: {name!r}{meant}", expected=f"one of {', '.join(known)}", hint=hint)

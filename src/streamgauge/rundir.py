@@ -23,6 +23,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import os
 import shutil
 from itertools import groupby
 from pathlib import Path
@@ -64,9 +65,9 @@ class RunDir:
         self.path = path
         self._created = created
 
-    @classmethod
-    def create(cls, path: Path) -> RunDir:
-        """Create a run directory. Raises UsageError if the path is in use: nothing is ever overwritten."""
+    @staticmethod
+    def check_free(path: Path) -> None:
+        """Raises UsageError when no run can be written there: nothing is ever overwritten. Writes nothing."""
         if path.exists() and (not path.is_dir() or any(path.iterdir())):
             raise UsageError(
                 "the run directory is not empty" if path.is_dir() else "the run directory is a file",
@@ -74,6 +75,27 @@ class RunDir:
                 expected="a new or empty directory",
                 hint="choose another --out, or remove it yourself",
             )
+        place = next(parent for parent in (path.absolute(), *path.absolute().parents) if parent.exists())
+        if not place.is_dir():
+            why = f"{place} is a file"
+        elif not os.access(place, os.W_OK | os.X_OK):
+            why = f"no permission to write in {place}"
+        elif not os.statvfs(place).f_blocks:
+            why = f"no files can be stored in {place}"  # /proc, /sys
+        else:
+            return
+        raise UsageError(
+            "the run directory cannot be created",
+            where=path,
+            got=why,
+            expected="a directory that you can write to",
+            hint="another --out",
+        )
+
+    @classmethod
+    def create(cls, path: Path) -> RunDir:
+        """Make a fresh run directory. Raises UsageError as ``check_free`` does."""
+        cls.check_free(path)
         created = not path.exists()
         try:
             for part in PARTS:

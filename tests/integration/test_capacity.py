@@ -113,7 +113,7 @@ def test_usage_errors(tmp_path: Path) -> None:
     for arguments, says in (
         (("--resolution", "fine"), "10%"),
         (("--rule", "slop"), "did you mean 'slope'"),
-        (("--over", "coars"), "unknown value to search over"),
+        (("--over", "coars"), "unknown --over"),
         (("--rule", "none"), "no rule for a sustained rate"),
     ):
         done = in_process(*SHORT, *arguments, "--out", str(tmp_path / "none"))

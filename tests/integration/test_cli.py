@@ -60,10 +60,10 @@ def test_the_whole_chain(tmp_path: Path) -> None:
         (("run", "ospbench/latency", "--bootstrap", "nowhere"), 2, "HOST:PORT"),
         (("run", "ospbench/latency", "--engine", "command"), 2, "after --"),
         (("run", "ospbench/latency", "--engine", "command", "--", "no-such-program"), 2, "not found"),
-        (("run", "ospbench/latency", "--engine", "echo", "--", "program"), 2, "takes no program"),
+        (("run", "ospbench/latency", "--engine", "echo", "--", "program"), 2, "does not take a program"),
         (("run", "ospbench/latency", "--set", "heap_mb=9999999"), 5, "too little memory"),
         (("run", "ospbench/latency", *SHORT, "--rate", "10M/s", "--for", "24h"), 5, "too little disk"),
-        (("run", "ospbench/latency", *SHORT, "--bootstrap", "127.0.0.1:9"), 5, "does not answer"),
+        (("run", "ospbench/latency", *SHORT, "--bootstrap", "127.0.0.1:9"), 5, "cannot be reached"),
         (("evaluate", "no-such-run"), 2, "not a run directory"),
         (("report", "no-such-run"), 2, "not a run directory"),
         (("fetch", "kafk"), 2, "kafka"),
@@ -140,7 +140,9 @@ def test_python_alone_is_enough(tmp_path: Path) -> None:
 
 def test_plan_starts_nothing(tmp_path: Path) -> None:
     length = ("--warmup", "10s", "--for", "30s")
-    done = in_process("plan", "ospbench/latency", "--engine", "spark", "--set", "realtime=true", *length, cwd=tmp_path)
+    done = in_process(
+        "plan", "ospbench/latency", "--engine", "spark", "--set", "realtime=true", *length, "-v", cwd=tmp_path
+    )
     assert done.returncode == 0, done.stderr
     for word in ("broker", "engine-jvm", "local[4]", "load", "evaluate", "disk", "memory", "16,200 records"):
         assert word in done.stdout
@@ -150,8 +152,10 @@ def test_plan_starts_nothing(tmp_path: Path) -> None:
 def test_list_and_doctor(tmp_path: Path) -> None:
     listed = in_process("list")
     assert listed.returncode == 0
-    for word in ("ospbench/latency", "traffic/parse", "spark", "echo", "command", "realtime", "drop_every"):
+    for word in ("ospbench/latency", "spark", "echo", "command", "stage-latency"):
         assert word in listed.stdout
+    assert "drop_every" in in_process("list", "echo").stdout
+    assert "traffic/parse" in in_process("list", "workloads").stdout
     checked = in_process("doctor")
     assert checked.returncode == 0, checked.stdout
     assert "Java" in checked.stdout

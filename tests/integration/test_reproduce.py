@@ -113,5 +113,5 @@ def test_all_stages_of_a_scenario(shared: Bench, tmp_path: Path) -> None:
         assert summary["verdict"] == "VALID"
         assert json.loads((out / stage / "summary.json").read_text()) == summary
         assert (out / stage / "report.html").is_file()
-        assert f"stage {stage}: VALID, total p50" in done.stderr
+        assert f"stage {stage}: VALID, end-to-end latency p50" in done.stderr
     assert "not run: sliding" in done.stderr

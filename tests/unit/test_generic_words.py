@@ -44,9 +44,8 @@ FORMATS = {
     "cli/reproduce.py": {"bootstrap=transport_address": "a setting of reproduction.json"},
     "cli/request.py": {
         '"--bootstrap", metavar="HOST:PORT", help="Use your own Kafka broker instead of starting one."': "the option",
-        '"broker_port" in changes': "a key of scenarios, also for --set",
-        'f"broker_port applies only to': "the same key",
-        'got="--bootstrap too"': "the option",
+        'settings.get("broker_port")': "a key of scenarios, also for --set",
+        'f"--bootstrap {address} and {port.typed} conflict: broker_port is': "the option, and the same key",
     },
     "evaluate/summary.py": {"broker_offset_ms=": "a key of the summary"},
     "identity.py": {

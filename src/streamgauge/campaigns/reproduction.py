@@ -34,6 +34,7 @@ from streamgauge.run.plan import Request
 from streamgauge.run.reporter import Reporter
 from streamgauge.rundir import RunDir
 from streamgauge.studies import scenario as scenarios
+from streamgauge.studies.parsing import typed_setting
 from streamgauge.study import Experiment, Purpose, Study
 
 ATTEMPTS = 2
@@ -159,7 +160,12 @@ def plan(campaign: ReproductionRequest) -> list[PlannedExperiment]:
     Raises UsageError for anything that cannot be meant.
     """
     if fixed := campaign.described().sets & set(campaign.changes):
-        raise UsageError(f"the study itself sets {', '.join(sorted(fixed))}", expected="other keys after --set")
+        options = ", ".join(typed_setting(key, campaign.changes[key]) for key in sorted(fixed))
+        raise UsageError(
+            f"{options} cannot be used: the study itself sets {', '.join(sorted(fixed))}",
+            expected="values that the study leaves open",
+            hint=f"streamgauge run {campaign.study}/… takes any value",
+        )
     experiments = campaign.described().experiments
     if not experiments:
         complete = [name for name in registry.names("studies") if registry.study(name).STUDY.experiments]
@@ -180,7 +186,10 @@ def plan(campaign: ReproductionRequest) -> list[PlannedExperiment]:
 def _plan_experiment(campaign: ReproductionRequest, experiment: Experiment, engine: str) -> PlannedExperiment:
     system = registry.engine(engine)
     if system.traits.needs_program:
-        raise UsageError(f"engine {engine} needs a program from the command line, so it cannot reproduce a study")
+        raise UsageError(
+            f"--engine {engine} cannot reproduce a study: it needs a program from the command line",
+            hint=f"streamgauge run {campaign.study}/… --engine {engine} -- PROGRAM",
+        )
     chosen = not campaign.only or any(fnmatchcase(experiment.name, pattern) for pattern in campaign.only)
     known = {*scenarios.setting_names(experiment.scenario), *system.options.model_fields}
     if lacking := [key for key in experiment.needs if key not in known]:

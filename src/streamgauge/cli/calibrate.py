@@ -7,14 +7,24 @@ from typing import Annotated
 import typer
 
 from streamgauge import defaults
+from streamgauge.cli import choices
 
 
 def calibrate(
-    scenario: Annotated[str, typer.Argument(metavar="[SCENARIO]", help="Whose load is used.")] = defaults.SCENARIO,
-    measured: Annotated[str, typer.Option("--for", metavar="DURATION", help="How long each run measures.")] = "10s",
-    warmup: Annotated[str, typer.Option(metavar="DURATION", help="Load before each measured interval.")] = "3s",
+    scenario: Annotated[
+        str,
+        typer.Argument(
+            metavar="SCENARIO", help="The scenario whose load is used.", autocompletion=choices.complete_scenario
+        ),
+    ] = defaults.SCENARIO,
+    measured: Annotated[
+        str, typer.Option("--for", metavar="DURATION", help="How long each run measures, such as 10s.")
+    ] = "10s",
+    warmup: Annotated[
+        str, typer.Option(metavar="DURATION", help="How long to send load before measuring, such as 3s.")
+    ] = "3s",
 ) -> None:
-    """Measure the floor of latency and the ceiling of rate through `echo`; later runs near either are marked."""
+    """Measure the lowest latency and the highest rate that this machine can show; later runs near either are marked."""
     import secrets
     import tempfile
     from pathlib import Path
@@ -22,6 +32,7 @@ def calibrate(
     from streamgauge.cli.live import LiveView
     from streamgauge.machine import calibration
     from streamgauge.model import Scenario
+    from streamgauge.model.latency import LATENCY_NAMES
     from streamgauge.model.summary import Summary
     from streamgauge.processes.supervisor import signals_as_interrupt
     from streamgauge.run.plan import Request
@@ -47,7 +58,7 @@ def calibrate(
     for kind, floor in (("total", calibrated.floor_ms.total), ("latest", calibrated.floor_ms.latest)):
         p99 = "not known" if floor.p99 is None else f"{floor.p99:g} ms"
         p50 = "not known" if floor.p50 is None else f"{floor.p50:g} ms"
-        typer.echo(f"floor    {kind:<7} p50 {p50}, p99 {p99}, at {resolved.load.rate_per_s:,}/s")
+        typer.echo(f"floor    {LATENCY_NAMES[kind]:<18} p50 {p50}, p99 {p99}, at {resolved.load.rate_per_s:,}/s")
     typer.echo(f"ceiling  {calibrated.ceiling_per_s:,.0f}/s; {calibrated.ceiling_because}")
     for attempt in calibrated.repeated:
         typer.echo(f"repeated {attempt.rate_per_s:,}/s was INVALID at first: {'; '.join(attempt.reasons)}")

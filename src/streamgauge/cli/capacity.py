@@ -10,6 +10,7 @@ import typer
 
 from streamgauge.cli.layout import echo_json
 from streamgauge.cli.request import takes_request
+from streamgauge.cli.usage import whole_number
 
 if TYPE_CHECKING:
     from streamgauge.model.capacity import Capacity, CapacityProbe, CapacitySet
@@ -32,18 +33,31 @@ _HEAD = _ROW.format(
 def capacity(
     request: Request,
     rule: Annotated[
-        str | None, typer.Option(metavar="NAME", help="When a rate counts as sustained; the scenario's, by default.")
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Rule that decides whether a rate is sustained; `streamgauge list SCENARIO` shows them.",
+            show_default="the scenario's",
+        ),
     ] = None,
-    resolution: Annotated[str, typer.Option(metavar="PERCENT", help="How narrow the answer has to be.")] = "10%",
+    resolution: Annotated[
+        str, typer.Option(metavar="PERCENT", help="How narrow the answer has to be, from 1% to 100%.")
+    ] = "10%",
     over: Annotated[
         str,
         typer.Option(
             metavar="KEY",
-            help="Search another whole number than the rate, e.g. cores: the fewest that sustain the scenario's rate.",
+            help="Whole number to search; cores, for example, finds the fewest that sustain the scenario's rate.",
         ),
     ] = "rate_per_s",
     runs: Annotated[
-        int, typer.Option("--runs", min=1, metavar="N", help="Whole searches, in OUT/1, OUT/2, …; 3 to compare.")
+        int,
+        typer.Option(
+            "--runs",
+            parser=whole_number(1),
+            metavar="N",
+            help="Number of whole searches, in OUT/1, OUT/2, …; `compare` needs 3.",
+        ),
     ] = 1,
     as_json: Annotated[bool, typer.Option("--json", help="Print capacity.json alone on stdout.")] = False,
 ) -> None:
@@ -58,8 +72,7 @@ def capacity(
 
     if request.scenario.faults:
         raise UsageError(
-            "a capacity search takes no faults",
-            got=f"--fault {str(request.scenario.faults[0])!r}",
+            f"--fault {str(request.scenario.faults[0])!r} cannot be used here: a capacity search takes no faults",
             hint="streamgauge run with --rate and --fault",
         )
     if rule is not None:
@@ -104,11 +117,11 @@ def capacity(
 
 def parse_resolution(text: str) -> float:
     """``10%`` as 0.1. Raises UsageError outside 1 % to 100 %."""
-    from streamgauge.errors import UsageError
+    from streamgauge.errors import invalid
 
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*%", text.strip())
     if not match or not 1 <= float(match[1]) <= 100:
-        raise UsageError("invalid --resolution", got=repr(text), expected="1% to 100%, e.g. 10%")
+        raise invalid(f"--resolution {text}", "1% to 100%, such as 10%")
     return float(match[1]) / 100
 
 
@@ -130,7 +143,7 @@ def _rule(name: str) -> str | None:
     from streamgauge.evaluate.sustained import RULES
 
     if name != "none" and name not in RULES:
-        raise registry.unknown("rule", name, [*RULES, "none"])
+        raise registry.unknown("--rule", name, [*RULES, "none"])
     return None if name == "none" else name
 
 

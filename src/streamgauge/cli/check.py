@@ -6,37 +6,53 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from streamgauge.cli import choices
+
 if TYPE_CHECKING:
     from streamgauge.conformance.suite import Finding
 
-check_app = typer.Typer(no_args_is_help=True, help="Check that a part keeps its contract.")
+check_app = typer.Typer(no_args_is_help=True, help="Run the conformance checks of an engine.")
 
 
 @check_app.callback()
 def check() -> None:
-    """Check that a part keeps its contract."""
+    """Run the conformance checks of an engine."""
 
 
 @check_app.command()
 def engine(
-    name: Annotated[str, typer.Argument(help="The engine's name: see `streamgauge list`.")],
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="ENGINE",
+            help=f"The engine to check: {', '.join(choices.names('engines'))}.",
+            autocompletion=choices.complete_engine,
+        ),
+    ],
     program: Annotated[
-        list[str] | None, typer.Argument(metavar="[-- PROGRAM ARGS]", help="Your program, for `command`.")
+        list[str] | None,
+        typer.Argument(metavar="-- PROGRAM ARGS", help="Your own program, with the engine `command`."),
     ] = None,
     workload: Annotated[
         list[str] | None,
-        typer.Option("--workload", help="Only this workload, as `streamgauge list` names it; repeatable."),
+        typer.Option(
+            "--workload", metavar="NAME", help="Only this workload; `streamgauge list workloads` shows all. Repeatable."
+        ),
     ] = None,
 ) -> None:
     """Run an engine through every check that its traits call for, on a real transport."""
     from streamgauge import registry
     from streamgauge.conformance.suite import bench, check_engine
+    from streamgauge.errors import Unsupported
     from streamgauge.processes.supervisor import signals_as_interrupt
 
     known = registry.engine(name).traits.workloads
     for asked in workload or ():
         if asked not in known:
-            raise registry.unknown("workload of that engine", asked, known)
+            if asked in registry.names("workloads"):
+                reason = registry.engine(name).traits.gaps.get(asked, "it has no program for it")
+                raise Unsupported(f"engine {name} does not run {asked}", got=reason, hint=f"streamgauge list {name}")
+            raise registry.unknown("--workload", asked, known)
 
     def say(finding: Finding) -> None:
         mark = "ok    " if finding.problem is None else "FAILED"

@@ -6,7 +6,7 @@ import typer
 
 
 def clean() -> None:
-    """End processes and remove directories that a killed run left behind. Active runs are not touched."""
+    """Stop processes and remove directories that killed runs left behind. Active runs are not touched."""
     from streamgauge.processes import directory_lock
     from streamgauge.processes.leftovers import survey
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from streamgauge.cli.layout import echo_json
+from streamgauge.cli.usage import whole_number
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -24,21 +25,25 @@ class FailOn(Enum):
 
 
 def compare(
-    a: Annotated[Path, typer.Argument(metavar="A", help="A run, a capacity, or a set of either (--runs N).")],
-    b: Annotated[Path, typer.Argument(metavar="B", help="What is compared with it.")],
-    fail_on: Annotated[FailOn | None, typer.Option(help="End with exit code 1 when B is slower.")] = None,
+    a: Annotated[
+        Path, typer.Argument(metavar="A", help="The baseline: a run, a capacity search, or a set of either (--runs N).")
+    ],
+    b: Annotated[Path, typer.Argument(metavar="B", help="What to compare with it.")],
+    fail_on: Annotated[FailOn | None, typer.Option(metavar="slower", help="Exit code 1 when B is slower.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the comparison alone on stdout.")] = False,
     again: Annotated[bool, typer.Option("--run", help="Repeat both first, taking turns: A B, B A, …")] = False,
-    runs: Annotated[int, typer.Option(min=1, help="Repetitions of each, with --run.")] = 5,
-    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Where --run writes; new or empty.")] = None,
+    runs: Annotated[
+        int, typer.Option(parser=whole_number(1), metavar="N", help="Repetitions of each, with --run.")
+    ] = 5,
+    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Directory that --run writes, new or empty.")] = None,
     html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the comparison as a page, too.")] = None,
 ) -> None:
-    """Compare B with A: the ratio of their medians, its interval, and the word that it allows."""
+    """Compare B with A: the ratio of their medians, its interval, and whether B is faster, slower or the same."""
     from streamgauge.campaigns.comparison import compare as judge
     from streamgauge.errors import EXIT_MISSED, UsageError
 
     if out is not None and not again:
-        raise UsageError("--out is for --run", expected="both or neither")
+        raise UsageError("--out is only used with --run", hint="add --run to repeat both, or leave --out out")
     if again:
         a, b = _run_again(a, b, runs, out or _fresh_directory())
     comparison = judge(a, b)

@@ -2,63 +2,118 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from streamgauge.cli.layout import wrapped
+from streamgauge.cli import terminal
+from streamgauge.cli.layout import echo_json, wrapped
 
 if TYPE_CHECKING:
     from streamgauge.model.calibration import Calibration
 
+FORMAT = 1
 
-def doctor() -> None:
+
+@dataclass(frozen=True)
+class Finding:
+    """The result of one check."""
+
+    name: str
+    ok: bool
+    value: str
+    hint: str = ""
+    needed: bool = True
+    """Whether every run needs it."""
+
+    @property
+    def mark(self) -> str:
+        return "ok" if self.ok else "LACKING" if self.needed else "–"
+
+
+def doctor(
+    as_json: Annotated[
+        bool,
+        typer.Option(
+            "--json", help="Print JSON alone on stdout: format, ok, and findings with name, ok, value, hint, needed."
+        ),
+    ] = False,
+) -> None:
     """Check Python, Java, jars, memory, disk and ports; exit code 5 if a run could not start."""
+    findings = list(_findings())
+    fine = all(finding.ok or not finding.needed for finding in findings)
+    if as_json:
+        echo_json({"format": FORMAT, "ok": fine, "findings": [asdict(finding) for finding in findings]})
+    else:
+        for finding in findings:
+            if not terminal.detail.quiet or not finding.ok:
+                text = finding.value + (f"  → {finding.hint}" if finding.hint else "")
+                typer.echo(wrapped(f"{finding.mark:<7}  {finding.name:<20} ", text))
+    if not fine:
+        raise typer.Exit(5)
+
+
+def _findings() -> Iterator[Finding]:
     import platform
-    import tempfile
     from importlib.metadata import version
-    from pathlib import Path
 
-    from streamgauge import __version__, defaults, jars, registry
-    from streamgauge.errors import EnvironmentProblem, UsageError
+    from streamgauge import __version__, defaults, registry
+    from streamgauge.errors import EnvironmentProblem
     from streamgauge.jvm.java import find_java
-    from streamgauge.machine import calibration
-    from streamgauge.machine import description as machine
     from streamgauge.processes.ports import free_port
-    from streamgauge.run.plan import Request, draw
-    from streamgauge.run.requirements import jar_groups, lacks
-    from streamgauge.studies import scenario as scenarios
+    from streamgauge.run.requirements import lacks
 
-    fine = True
-
-    def report(good: bool, what: str, value: str, hint: str = "", *, needed: bool = True) -> None:
-        nonlocal fine
-        fine &= good or not needed
-        mark = "ok" if good else "LACKING" if needed else "–"
-        typer.echo(wrapped(f"{mark:<7}  {what:<20} ", value + (f"  → {hint}" if hint else "")))
-
-    report(True, "streamgauge", __version__)
-    report(True, "Python", platform.python_version())
+    yield Finding("streamgauge", True, __version__)
+    yield Finding("Python", True, platform.python_version())
     try:
         java = find_java()
-        report(True, "Java", f"{java.version} ({java.source})")
+        yield Finding("Java", True, f"{java.version} ({java.source})")
     except EnvironmentProblem as problem:
-        report(False, "Java", problem.what, problem.hint or "")
-    report(True, "PySpark", version("pyspark"))
+        yield Finding("Java", False, problem.what, problem.hint or "")
+    yield Finding("PySpark", True, version("pyspark"))
     transport = registry.transport(defaults.TRANSPORT)
-    report(True, f"{transport.title} client", ", ".join(transport.client_versions().values()))
+    yield Finding(f"{transport.title} client", True, ", ".join(transport.client_versions().values()))
+    yield from _jars()
+    yield from _room()
+    yield Finding("port", True, f"127.0.0.1:{free_port()} is free")
+    yield _calibration()
+    for name in registry.names("engines"):
+        problems = lacks(registry.engine(name))
+        state = "ready" if not problems else "lacks " + "; ".join(problems)
+        yield Finding(f"engine {name}", not problems, state, needed=False)
+
+
+def _jars() -> Iterator[Finding]:
+    from streamgauge import jars
+    from streamgauge.run.requirements import jar_groups
+
     for group, users in jar_groups().items():
         locked, missing = jars.locked(group), jars.missing((group,))
         size_mb = sum(jar.size for jar in missing or locked) / 1e6
         count = f"{len(missing)} of {len(locked)} missing" if missing else f"{len(locked)} jars"
         # Not needed yet: `run` fetches them by itself where there is a network.
-        report(
-            not missing,
+        yield Finding(
             f"jars {group}",
+            not missing,
             f"{count}, {size_mb:.0f} MB, for {', '.join(users)}",
             f"streamgauge fetch {group}" if missing else "",
             needed=False,
         )
+
+
+def _room() -> Iterator[Finding]:
+    """Memory, disk and cores, against what the default scenario needs."""
+    import tempfile
+    from pathlib import Path
+
+    from streamgauge import defaults
+    from streamgauge.errors import EnvironmentProblem
+    from streamgauge.machine import description as machine
+    from streamgauge.run.plan import Request, draw
+    from streamgauge.studies import scenario as scenarios
+
     about = machine.describe()
     try:
         default = draw(Request(scenarios.resolve(defaults.SCENARIO), Path("runs") / "doctor"), "doctor", Path("WORK"))
@@ -68,26 +123,28 @@ def doctor() -> None:
     memory = machine.available_memory_mb()
     enough = memory >= need_mb
     available = f"{memory:,} MB available of {about.memory_mb:,}"
-    report(enough, "memory", available, "" if enough else f"{need_mb:,} MB are needed")
+    yield Finding("memory", enough, available, "" if enough else f"{need_mb:,} MB are needed")
     for name, where in (("temp", Path(tempfile.gettempdir())), ("here", Path.cwd())):
         free = machine.free_disk_mb(where)
         enough = free >= disk_mb
-        report(enough, f"disk {name}", f"{free:,} MB free in {where}", "" if enough else f"{disk_mb:,} MB are needed")
-    report(True, "cores", f"{about.cores}, load {about.load_at_start}")
-    report(True, "port", f"127.0.0.1:{free_port()} is free")
+        value = f"{free:,} MB free in {where}"
+        yield Finding(f"disk {name}", enough, value, "" if enough else f"{disk_mb:,} MB are needed")
+    busy = machine.is_busy(about)
+    hint = "busy: stop other programs before you measure" if busy else ""
+    yield Finding("cores", not busy, f"{about.cores}, load average {about.load_at_start}", hint, needed=False)
+
+
+def _calibration() -> Finding:
+    from streamgauge.errors import UsageError
+    from streamgauge.machine import calibration
+
     try:
         known = calibration.read()
-        # Not a lack: without one, results near the limits of the machine are not marked.
-        line = _calibration_line(known) if known else "none of this machine"
-        report(True, "calibration", line, "" if known else "streamgauge calibrate")
     except UsageError as problem:
-        report(False, "calibration", f"{problem.what}: {problem.where}", problem.hint or "")
-    for name in registry.names("engines"):
-        problems = lacks(registry.engine(name))
-        state = "ready" if not problems else "lacks " + "; ".join(problems)
-        report(not problems, f"engine {name}", state, needed=False)
-    if not fine:
-        raise typer.Exit(5)
+        return Finding("calibration", False, f"{problem.what}: {problem.where}", problem.hint or "")
+    # Not a lack: without one, results near the limits of the machine are not marked.
+    line = _calibration_line(known) if known else "none of this machine"
+    return Finding("calibration", True, line, "" if known else "streamgauge calibrate")
 
 
 def _calibration_line(calibration: Calibration) -> str:

@@ -17,8 +17,9 @@ def fetch(
     groups: Annotated[
         list[str] | None,
         typer.Argument(
-            help="Engines or jar groups; without any: all that runs need, but not those of an engine whose Python "
-            "package is not installed.",
+            metavar="NAME",
+            help="Engines or jar groups to fetch. Without any: all that runs need, except those of engines whose "
+            "Python package is not installed.",
             show_default=False,
         ),
     ] = None,
@@ -26,14 +27,14 @@ def fetch(
         str | None,
         typer.Option(
             metavar="URL",
-            help="Maven repository to download from. Also: STREAMGAUGE_MAVEN_REPOSITORY.",
+            help="Maven repository to download from. Also: the variable STREAMGAUGE_MAVEN_REPOSITORY.",
             show_default=False,
         ),
     ] = None,
 ) -> None:
     """Download the jars of transport, engines and evaluation, and check the SHA-256 of those already here.
 
-    `streamgauge doctor` lists the groups and who needs them. The largest has about 90 MB.
+    `streamgauge doctor` lists the groups and who needs them. The largest is about 90 MB.
     """
     from rich.console import Console
 

@@ -29,6 +29,13 @@ def wrapped(head: str, text: str, below: int | None = None) -> str:
     )
 
 
+def shortened(head: str, text: str, tail: str = "") -> str:
+    """All of it on one line of the terminal; the text is cut off where it does not fit."""
+    width = max(shutil.get_terminal_size((120, 24)).columns, WIDTH_MIN)
+    room = max(width - len(head) - len(tail), 12)
+    return head + textwrap.shorten(text, room, placeholder=" …") + tail
+
+
 def echo_json(content: Any) -> None:
     """Print it on standard output; where that is not UTF-8, in ASCII alone."""
     plain = (getattr(sys.stdout, "encoding", None) or "utf-8").lower().replace("_", "-") not in ("utf-8", "utf8")

@@ -12,13 +12,19 @@ from rich.markup import escape
 from rich.table import Table
 
 from streamgauge import environment
+from streamgauge.cli import terminal
 from streamgauge.run.reporter import Tick
 
 LINE_EVERY_S = 5.0
+AFTER_LOAD = ("draining", "processing")
+"""Phases whose length depends on the engine."""
 
 
 class LiveView:
-    """Shows the phase, and once a second what goes in, what comes out and how the generator does."""
+    """Shows the phase, and once a second what goes in, what comes out and how the generator does.
+
+    With ``--quiet`` only what should stay in sight; with ``--verbose`` a line every second, on a terminal too.
+    """
 
     def __init__(self) -> None:
         self._console = Console(stderr=True, highlight=False)
@@ -28,7 +34,7 @@ class LiveView:
         self._last_line = float("-inf")
 
     def __enter__(self) -> Self:
-        if self._console.is_terminal:
+        if self._console.is_terminal and not terminal.detail.quiet and not terminal.detail.verbose:
             # Redrawn only when there is something new: the view must not cost what it watches.
             self._live = Live(console=self._console, auto_refresh=False, transient=True)
             self._live.start()
@@ -54,7 +60,7 @@ class LiveView:
         self._phase = tick.phase
         if self._live is not None:
             self._live.update(_panel(tick), refresh=True)
-        elif time.monotonic() - self._last_line >= LINE_EVERY_S:
+        elif time.monotonic() - self._last_line >= (0.0 if terminal.detail.verbose else LINE_EVERY_S):
             self._last_line = time.monotonic()
             self._print(_line(tick))
 
@@ -67,7 +73,7 @@ class LiveView:
 
     def _print(self, text: str) -> None:
         elapsed_s = time.monotonic() - self._started
-        if self._live is None:
+        if self._live is None and not terminal.detail.quiet:
             self._console.print(f"{elapsed_s:6.1f} s  {text}", markup=False, soft_wrap=True)
 
 
@@ -81,8 +87,10 @@ def _generator(tick: Tick) -> str:
 
 
 def _line(tick: Tick) -> str:
-    if tick.phase == "draining":
-        return f"draining: output {tick.output_per_s:,.0f}/s, lag {_lag(tick)}"
+    if tick.phase in AFTER_LOAD:
+        return f"{tick.phase}: output {tick.output_per_s:,.0f}/s, lag {_lag(tick)}"
+    if not tick.planned_s:
+        return f"{tick.phase}: sent {tick.sent_per_s:,.0f}/s, generator {_generator(tick)}"
     return (
         f"{tick.phase}: {tick.elapsed_s:.0f} of {tick.planned_s:.0f} s, offered {tick.offered_per_s:,.0f}/s, "
         f"sent {tick.sent_per_s:,.0f}/s, output {tick.output_per_s:,.0f}/s, lag {_lag(tick)}, "
@@ -91,16 +99,21 @@ def _line(tick: Tick) -> str:
 
 
 def _panel(tick: Tick) -> Table:
-    share = min(tick.elapsed_s / tick.planned_s, 1.0) if tick.planned_s else 1.0
-    done = round(30 * share)
     table = Table.grid(padding=(0, 2))
-    table.add_row(
-        "[bold]phase",
-        f"{tick.phase}  [cyan]{'━' * done}[/][dim]{'━' * (30 - done)}[/] {tick.elapsed_s:.0f}/{tick.planned_s:.0f} s",
-    )
-    table.add_row("offered", f"{tick.offered_per_s:,.0f}/s")
-    table.add_row("sent", f"{tick.sent_per_s:,.0f}/s")
+    table.add_row("[bold]phase", tick.phase + _bar(tick))
+    if tick.phase not in AFTER_LOAD:
+        if tick.planned_s:
+            table.add_row("offered", f"{tick.offered_per_s:,.0f}/s")
+        table.add_row("sent", f"{tick.sent_per_s:,.0f}/s")
     table.add_row("output", f"{tick.output_per_s:,.0f}/s")
     table.add_row("lag", _lag(tick))
     table.add_row("generator", ("[red]" if tick.errors or tick.late_max_ms > 200 else "") + _generator(tick))
     return table
+
+
+def _bar(tick: Tick) -> str:
+    """How much of the load is over; nothing where its end is not known."""
+    if tick.phase in AFTER_LOAD or not tick.planned_s:
+        return ""
+    done = round(30 * min(tick.elapsed_s / tick.planned_s, 1.0))
+    return f"  [cyan]{'━' * done}[/][dim]{'━' * (30 - done)}[/] {tick.elapsed_s:.0f}/{tick.planned_s:.0f} s"

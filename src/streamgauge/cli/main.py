@@ -7,12 +7,14 @@ import errno
 import io
 import os
 import sys
+import traceback
 from collections.abc import Iterator
 from typing import Annotated
 
 import typer
 
 from streamgauge import __version__, defaults
+from streamgauge.cli import usage
 from streamgauge.cli.calibrate import calibrate
 from streamgauge.cli.capacity import capacity
 from streamgauge.cli.check import check_app
@@ -28,12 +30,22 @@ from streamgauge.cli.plan import plan
 from streamgauge.cli.report import report
 from streamgauge.cli.reproduce import reproduce
 from streamgauge.cli.run import run
-from streamgauge.errors import EXIT_BUG, EXIT_CLOSED_PIPE, EXIT_OK, EnvironmentProblem, StreamgaugeError, UsageError
+from streamgauge.cli.terminal import detail, set_detail, without_color
+from streamgauge.cli.usage import USAGE_ERROR, Commands
+from streamgauge.errors import (
+    EXIT_BUG,
+    EXIT_CLOSED_PIPE,
+    EXIT_OK,
+    EnvironmentProblem,
+    Interrupted,
+    StreamgaugeError,
+    UsageError,
+)
 
 app = typer.Typer(
     name="streamgauge",
     no_args_is_help=True,
-    add_completion=False,
+    cls=Commands,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -60,9 +72,26 @@ def _version(wanted: bool) -> None:
 
 @app.callback(help=_HELP)
 def streamgauge(
-    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print it.")] = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="Print results, warnings and errors only, no progress.")
+    ] = False,
+    verbose: Annotated[
+        bool,
+        typer.Option(
+            "--verbose",
+            "-v",
+            help="Print more: a line of progress every second, whole commands in `plan`, the traceback of a bug.",
+        ),
+    ] = False,
+    no_color: Annotated[
+        bool,
+        typer.Option("--no-color", callback=without_color, is_eager=True, help="No colors. Also: NO_COLOR=1."),
+    ] = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
 ) -> None:
-    pass
+    set_detail(quiet=quiet, verbose=verbose)
 
 
 app.command()(doctor)
@@ -90,12 +119,14 @@ def main() -> None:
             stream.reconfigure(errors="replace")
     try:
         code = _run()
+    except USAGE_ERROR as problem:
+        code = _fail_with_usage(problem)
     except StreamgaugeError as problem:
         code = _fail(problem)
     except BrokenPipeError:
         code = EXIT_CLOSED_PIPE
     except MemoryError:
-        code = _fail(EnvironmentProblem("out of memory", hint="end other programs, or a lower --rate"))
+        code = _fail(EnvironmentProblem("out of memory", hint="stop other programs, or use a lower --rate"))
     except OSError as problem:
         code = _fail_with_system(problem)
     except Exception as problem:
@@ -107,15 +138,13 @@ def main() -> None:
 def _run() -> int:
     """The exit code of the command, once all that it printed is out."""
     try:
-        app(standalone_mode=True)
-    except SystemExit as end:
+        code = app(prog_name="streamgauge", standalone_mode=False)
+    except (SystemExit, typer.Abort) as end:
         # typer and rich turn both into exit code 1, which means that an objective was missed.
         for cause in _causes(end):
             if isinstance(cause, BrokenPipeError | EOFError):
                 raise cause from None
-        code = end.code
-    else:
-        code = EXIT_OK
+        code = end.code if isinstance(end, SystemExit) else Interrupted.exit_code
     for stream in (sys.stdout, sys.stderr):
         if stream is not None:
             stream.flush()
@@ -135,6 +164,15 @@ def _fail(problem: StreamgaugeError) -> int:
     return problem.exit_code
 
 
+def _fail_with_usage(problem: Exception) -> int:
+    shown = usage.describe(problem)
+    if shown is None:  # no arguments at all: what is missing is help
+        with contextlib.suppress(BrokenPipeError):
+            usage.print_help(problem)
+        return UsageError.exit_code
+    return _fail(shown)
+
+
 def _fail_with_system(problem: OSError) -> int:
     if problem.errno in _PATH:
         return _fail(UsageError("the path cannot be used", where=problem.filename, got=str(problem.strerror)))
@@ -149,6 +187,8 @@ def _fail_with_bug(problem: Exception) -> int:
 
     with contextlib.suppress(BrokenPipeError):
         typer.echo(f"streamgauge: {describe(problem, sys.argv)}", err=True)
+        if detail.verbose:
+            typer.echo("".join(traceback.format_exception(problem)), err=True)
     return EXIT_BUG
 
 

@@ -4,71 +4,197 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
+from dataclasses import asdict
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from streamgauge.cli import terminal
+from streamgauge.cli.layout import echo_json, wrapped
 from streamgauge.cli.request import takes_request
+from streamgauge.cli.stages import Stages, build_stages
 
 if TYPE_CHECKING:
     from streamgauge.model import LoadPlan
-    from streamgauge.run.plan import Request
+    from streamgauge.run.plan import Request, RunPlan
+
+FORMAT = 1
 
 
-@takes_request
-def plan(request: Request) -> None:
-    """Print what `run` would start, with every value resolved, and the memory and disk it would need."""
-    from streamgauge import jars, registry
+@partial(takes_request, make=build_stages)
+def plan(
+    stages: Stages,
+    as_json: Annotated[
+        bool,
+        typer.Option(
+            "--json",
+            help="Print JSON alone on stdout: format, run, scenario, engine, load, streams, processes, memory_mb, "
+            "disk_mb, … or, with --set stage=all, format and stages.",
+        ),
+    ] = False,
+) -> None:
+    """Print what `run` would start, with every value resolved, and the memory and disk it would need.
+
+    Refuses whatever `run` would refuse, with the same message and exit code. Starts and writes nothing.
+    """
+    from streamgauge.campaigns.repetition import check_free
+    from streamgauge.run import preflight
+
+    if stages.out is not None:
+        check_free(stages.out)
+    checked = {stage: preflight.check(request) for stage, request in stages.requests.items()}
+    for warning in dict.fromkeys(warning for one in checked.values() for warning in one.warnings):
+        typer.echo(f"warning: {warning}", err=True)
+    if as_json:
+        described = {stage: _described(one) for stage, one in checked.items()}
+        only = next(iter(described.values()))
+        echo_json({"format": FORMAT, **(only if stages.out is None else {"stages": described})})
+        return
+    for number, one in enumerate(checked.values()):
+        if number:
+            typer.echo("")
+        _print(one)
+    for stage, reason in stages.lacking.items():
+        typer.echo(wrapped("\nnot run      ", f"{stage}: {reason}"))
+
+
+def _described(plan: RunPlan) -> dict[str, Any]:
+    """The plan as JSON. Keys may be added, but are never removed or renamed within a format."""
     from streamgauge.machine import description as machine
-    from streamgauge.redaction import redact_arguments, redact_options
-    from streamgauge.run.plan import draw, needed_jar_groups, run_name
+    from streamgauge.redaction import redact_options
 
-    resolved = request.scenario
-    load = resolved.load
-    blueprint = draw(request, run_name(resolved), Path("WORK"))
-    echo = typer.echo
-    echo(f"{resolved.study}/{resolved.name} ({resolved.profile}): {resolved.title}")
-    echo(f"workload     {resolved.workload} on {resolved.engine}")
-    if script := resolved.script:
-        checked = f"answers checked by {', '.join(script.key)}" if script.key else "unvalidated: it has no reference"
-        echo(f"             replaced by your own: {script.path}, {checked}")
+    request, scenario = plan.request, plan.request.scenario
+    missing = _missing_jars(plan)
+    return {
+        "run": plan.run,
+        "scenario": f"{scenario.study}/{scenario.name}",
+        "profile": scenario.profile,
+        "title": scenario.title,
+        "workload": scenario.workload,
+        scenario.choice: scenario.chosen,
+        "engine": scenario.engine,
+        "engine_options": redact_options(scenario.engine_options),
+        "script": scenario.script.path if scenario.script else None,
+        "load": {**asdict(scenario.load), "records": scenario.load.records},
+        "drain_deadline_s": scenario.drain_deadline_s,
+        "parameters": dict(scenario.parameters),
+        "seed": scenario.seed,
+        "generators": scenario.generators,
+        "sustained": scenario.sustained,
+        "slo": list(scenario.slo),
+        "faults": [
+            {"fault": str(fault), "after_load_start_s": scenario.load.warmup_s + fault.at_s(scenario.load.measured_s)}
+            for fault in scenario.faults
+        ],
+        "streams": [
+            {"name": one.name, "address": one.address, "partitions": one.partitions, "role": one.role}
+            for one in plan.streams
+        ],
+        "transport": {"name": plan.transport.name, "own": plan.transport.own, "address": plan.transport.address},
+        "processes": [
+            {"role": spec.role, "group": spec.group, "command": _command(plan, spec.argv)} for spec in plan.processes
+        ],
+        "memory_mb": {"needed": plan.memory_mb, "available": machine.available_memory_mb()},
+        "disk_mb": {"needed": plan.disk_mb, "available": machine.free_disk_mb(request.out)},
+        "jars": {"missing": len(missing), "mb": round(sum(jar.size for jar in missing) / 1e6)},
+        "out": str(request.out),
+        "warnings": list(plan.warnings),
+    }
+
+
+def _missing_jars(plan: RunPlan) -> list[Any]:
+    from streamgauge import jars
+    from streamgauge.run.plan import needed_jar_groups
+
+    return jars.missing(needed_jar_groups(plan.request.scenario, own_transport=plan.transport.own))
+
+
+def _command(plan: RunPlan, argv: Sequence[str]) -> list[str]:
+    """The command without secrets; WORK stands for the temporary directory, whose name differs in every run."""
+    from streamgauge.redaction import redact_arguments
+
+    return [word.replace(str(plan.work_dir), "WORK") for word in redact_arguments(argv)]
+
+
+def _print(plan: RunPlan) -> None:
+    from streamgauge.machine import description as machine
+    from streamgauge.redaction import redact_options
+    from streamgauge.studies.fields import as_typed
+
+    request, scenario, transport = plan.request, plan.request.scenario, plan.transport
+    typer.echo(wrapped("", f"{scenario.study}/{scenario.name} ({scenario.profile}): {scenario.title}"))
+    _field("workload", f"{scenario.workload} on {scenario.engine}")
+    if script := scenario.script:
+        checked = f"results checked by {', '.join(script.key)}" if script.key else "unvalidated: it has no reference"
+        _field("", f"replaced by your own: {script.path}, {checked}")
+    _print_load(request)
+    addresses = ", ".join(stream.address for stream in plan.streams)
+    _field(f"{transport.stream_noun}s", f"{addresses} ({scenario.partitions} partitions each)")
+    _field("sustained", scenario.sustained or "not judged")
+    for objective in scenario.slo:
+        _field("slo", objective)
+    for fault in scenario.faults:
+        at_s = scenario.load.warmup_s + fault.at_s(scenario.load.measured_s)
+        _field("fault", f"{fault}: {at_s:g} s after the start of the load")
+    options = redact_options(scenario.engine_options)
+    _field("options", ", ".join(f"{key}={as_typed(value)}" for key, value in options.items()) or "none")
+    where = "" if terminal.detail.verbose else "; -v prints their whole commands"
+    typer.echo(f"processes, in this order{where}")
+    for spec in plan.processes:
+        words = _command(plan, spec.argv)
+        if terminal.detail.verbose:
+            typer.echo(f"  {spec.role:<14} {_short(words)}")
+        else:
+            typer.echo(f"  {spec.role:<14} {_program(words)}")
+    if not transport.own:
+        only = f"only the {transport.stream_noun}s above are created, and removed again"
+        _field(transport.server_noun, f"yours, {transport.address}; {only}")
+    _field("memory", f"{plan.memory_mb:,} MB of {machine.available_memory_mb():,} MB available")
+    _field("disk", f"{plan.disk_mb:,} MB of {machine.free_disk_mb(request.out):,} MB available")
+    if missing := _missing_jars(plan):
+        size_mb = sum(jar.size for jar in missing) / 1e6
+        _field("jars", f"{len(missing)} are fetched first, {size_mb:.0f} MB (streamgauge fetch brings them now)")
+    _field("run", plan.run)
+    _field("directory", str(request.out))
+
+
+def _print_load(request: Request) -> None:
+    from streamgauge import registry
+
+    scenario, load = request.scenario, request.scenario.load
     times = f"warm-up {load.warmup_s:g} s, measured {load.measured_s:g} s, tail {load.tail_s:g} s, "
     rate = f"{load.rate_per_s:,}/s, "
     if load.shape == "preloaded":
         times = rate = ""
-    echo(f"load         {rate}{load.records:,} records: {times}drain at most {resolved.drain_deadline_s:g} s")
-    echo(f"             {_shape(load)}")
-    echo(f"offered      {sparkline(load.per_second() if load.scheduled else [])}")
-    workers = f"{resolved.generators} load worker{'s' if resolved.generators > 1 else ''}"
-    workload = registry.workload(resolved.workload)
-    dataset = registry.dataset(resolved.workload, resolved.parameters, resolved.seed, load)
-    echo(f"data         {dataset.name}, seed {resolved.seed}, {workers}")
-    for key, value in resolved.parameters.items():
-        echo(f"             {key} = {value}")
-    echo(f"results      {workload.kind.value}; {workload.late}")
-    transport, addresses = blueprint.transport, ", ".join(stream.address for stream in blueprint.streams)
-    echo(f"{transport.stream_noun + 's':<12} {addresses} ({resolved.partitions} partitions each)")
-    echo(f"sustained    {resolved.sustained or 'not asked'}")
-    for fault in resolved.faults:
-        echo(f"fault        {fault}: {load.warmup_s + fault.at_s(load.measured_s):g} s after the start of the load")
-    echo("engine options")
-    for key, value in redact_options(resolved.engine_options).items():
-        echo(f"  {key} = {value}")
-    echo("processes, in this order; WORK is a temporary directory")
-    for spec in blueprint.processes:
-        echo(f"  {spec.role:<14} {_short(redact_arguments(spec.argv))}")
-    if not transport.own:
-        only = f"only the {transport.stream_noun}s above are created, and removed again"
-        echo(f"{transport.server_noun:<12} yours, {transport.address}; {only}")
-    echo(f"memory       {blueprint.memory_mb:,} MB of {machine.available_memory_mb():,} MB available")
-    echo(f"disk         {blueprint.disk_mb:,} MB")
-    groups = needed_jar_groups(resolved, own_transport=transport.own)
-    if missing := jars.missing(groups):
-        size_mb = sum(jar.size for jar in missing) / 1e6
-        echo(f"jars         {len(missing)} are fetched first, {size_mb:.0f} MB")
-    echo(f"run directory {request.out}")
+    _field("load", f"{rate}{load.records:,} records: {times}drain at most {scenario.drain_deadline_s:g} s")
+    _field("", _shape(load))
+    typer.echo(f"{'offered':<12} {sparkline(load.per_second() if load.scheduled else [], 36)}")
+    workers = f"{scenario.generators} load worker{'s' if scenario.generators > 1 else ''}"
+    workload = registry.workload(scenario.workload)
+    dataset = registry.dataset(scenario.workload, scenario.parameters, scenario.seed, load)
+    _field("data", f"{dataset.name}, seed {scenario.seed}, {workers}")
+    for key, value in scenario.parameters.items():
+        _field("", f"{key} = {value}")
+    _field("results", f"{workload.kind.value}; {workload.late}")
+
+
+def _field(name: str, text: str) -> None:
+    typer.echo(wrapped(f"{name:<12} ", text))
+
+
+def _program(words: Sequence[str]) -> str:
+    """The program and what it runs: a Java class, a Python module, or the command itself."""
+    name = Path(words[0]).name
+    if "-m" in words:
+        return f"{name} -m {words[words.index('-m') + 1]}"
+    if name == "java":
+        heap = next((word for word in words if word.startswith("-Xmx")), "")
+        main = next((word for word in words[words.index("-cp") + 2 :] if not word.startswith("-")), "")
+        return f"java {heap} {main}".replace("  ", " ")
+    return shlex.join(words)
 
 
 def _shape(load: LoadPlan) -> str:
@@ -94,14 +220,15 @@ def sparkline(values: Sequence[int], width: int = 60) -> str:
     """The values as bars from 0 to their maximum, at most ``width`` of them (each the highest of its part), and the
     lowest and highest value."""
     if not values or not max(values):
-        return "not known beforehand"
+        return "as fast as possible"
     parts = min(width, len(values))
     bounds = [len(values) * part // parts for part in range(parts + 1)]
     bars = [max(values[start:stop]) for start, stop in pairwise(bounds)]
     top = max(bars)
     drawn = "".join("▁▂▃▄▅▆▇█"[bar * 7 // top] if bar else " " for bar in bars)
     whole = values[:-1] or values
-    return f"{drawn}  {min(whole):,} to {top:,} records a second"
+    low = min(whole)
+    return f"{drawn}  {f'{low:,} to ' if low != top else ''}{top:,} records/s"
 
 
 def _short(argv: Sequence[str]) -> str:

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from streamgauge.cli import choices
 from streamgauge.cli.layout import echo_json
-from streamgauge.cli.request import TransportAddress, check_transport_address, refuse_redacted
+from streamgauge.cli.request import ENGINE_HELP, Profile, TransportAddress, check_transport_address, refuse_redacted
+from streamgauge.cli.usage import whole_number
 
 WIDE = 200
 """Columns of a table that goes into a file, which has no edge to wrap at."""
@@ -23,33 +25,71 @@ if TYPE_CHECKING:
 
 
 def reproduce(
-    study: Annotated[str, typer.Argument(metavar="STUDY", help="The study: see `streamgauge list`.")],
+    study: Annotated[
+        str,
+        typer.Argument(
+            metavar="STUDY",
+            help="The study; `streamgauge list studies` shows all.",
+            autocompletion=choices.complete_study,
+        ),
+    ],
     engines: Annotated[
         list[str] | None,
-        typer.Option("--engine", "-e", help="Systems under test, side by side in every figure; repeatable."),
+        typer.Option(
+            "--engine",
+            "-e",
+            metavar="NAME",
+            help=f"{ENGINE_HELP} Repeatable: engines are drawn side by side.",
+            show_default="spark",
+            autocompletion=choices.complete_engine,
+        ),
     ] = None,
-    profile: Annotated[str, typer.Option(help="laptop: two cores and minutes; paper: the study's own.")] = "laptop",
-    out: Annotated[Path | None, typer.Option(help="Where to write. Pass the same --out to resume.")] = None,
+    profile: Profile = choices.PROFILES[0],
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Directory to write. Pass the same --out to resume.",
+            show_default="runs/reproduce-STUDY-…",
+        ),
+    ] = None,
     only: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="These experiments only, by name or pattern ('latency-*'); repeatable."),
+        typer.Option(
+            metavar="NAME",
+            help="Only these experiments, by name or pattern such as 'latency-*'; --dry-run shows all. Repeatable.",
+        ),
     ] = None,
     measured: Annotated[
-        str | None, typer.Option("--for", metavar="DURATION", help="How long to measure each, in place of the study's.")
+        str | None, typer.Option("--for", metavar="DURATION", help="How long to measure each experiment, such as 30s.")
     ] = None,
     runs: Annotated[
         int | None,
-        typer.Option(metavar="N", min=1, help="Runs of each experiment; the paper profile makes five, laptop one."),
+        typer.Option(
+            metavar="N",
+            parser=whole_number(1),
+            help="Number of runs of each experiment.",
+            show_default="the study's: 5 with --profile paper, 1 with laptop",
+        ),
     ] = None,
     settings: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="A value of every scenario or engine; repeatable."),
+        typer.Option(
+            "--set",
+            metavar="KEY=VALUE",
+            help="Set a value of every scenario, or an option of every engine. Repeatable.",
+        ),
     ] = None,
     transport_address: TransportAddress = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the plan and about how long it takes.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print the experiments and about how long they take; run none.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print reproduction.json alone on stdout.")] = False,
 ) -> None:
-    """Run what a published study ran, and write one report with its tables and figures."""
+    """Run what a published study ran, and write one report with its tables and figures.
+
+    Pass the same --out to resume an interrupted reproduction.
+    """
     from streamgauge.campaigns import reproduction
     from streamgauge.cli.live import LiveView
     from streamgauge.errors import Interrupted
@@ -58,9 +98,11 @@ def reproduce(
     from streamgauge.studies import parsing
 
     refuse_redacted(settings or [])
-    changes = parsing.parse_changes(settings or [])
+    given = [parsing.parse_setting(setting) for setting in settings or ()]
     if measured is not None:
-        changes["measured_s"] = str(parsing.parse_duration_s(measured, "--for"))
+        seconds = parsing.parse_duration_s(measured, "--for")
+        given.append(parsing.Setting("measured_s", str(seconds), f"--for {measured}"))
+    changes = {key: setting.text for key, setting in parsing.gather(given).items()}
     if transport_address is not None:
         check_transport_address(transport_address)
     campaign = reproduction.ReproductionRequest(
@@ -134,6 +176,7 @@ def notes_of(row: ExperimentRow) -> str:
 
 def figures_of(row: ExperimentRow) -> str:
     """The figures of a run or a search that a reader looks for first."""
+    from streamgauge.model.latency import LATENCY_NAMES
     from streamgauge.report.capacity import headline
     from streamgauge.report.text import number
 
@@ -143,7 +186,7 @@ def figures_of(row: ExperimentRow) -> str:
         return ""
     kind = "total" if row.summary.percentile_ms("total", "p50") is not None else "latest"
     p50_ms, p99_ms = (row.summary.percentile_ms(kind, name) for name in ("p50", "p99"))
-    return f"{kind} p50 {number(p50_ms, 1)} ms, p99 {number(p99_ms, 1)} ms"
+    return f"{LATENCY_NAMES[kind]} p50 {number(p50_ms, 1)} ms, p99 {number(p99_ms, 1)} ms"
 
 
 def duration(seconds: float) -> str:

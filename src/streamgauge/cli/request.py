@@ -3,25 +3,51 @@
 from __future__ import annotations
 
 import inspect
-import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
 
 import typer
+
+from streamgauge.cli import choices
 
 if TYPE_CHECKING:
     from streamgauge.contracts import Transport
     from streamgauge.run.plan import Request
+    from streamgauge.studies.parsing import Setting
+
+Value = TypeVar("Value")
 
 LOCAL = "local[*]"
 TransportAddress = Annotated[
     str | None,
     typer.Option("--bootstrap", metavar="HOST:PORT", help="Use your own Kafka broker instead of starting one."),
 ]
+EvaluatorMaster = Annotated[
+    str | None,
+    typer.Option(
+        "--evaluator-master",
+        metavar="URL",
+        show_default=LOCAL,
+        help="Spark master that evaluates the results: local[N], spark://HOST:PORT, yarn or k8s://URL. "
+        "The engine's own master is --set master=URL.",
+    ),
+]
+Profile = Annotated[
+    str,
+    typer.Option(
+        metavar="|".join(choices.PROFILES),
+        autocompletion=choices.complete_profile,
+        help="Values of a scenario: laptop fits two cores and a few minutes, paper has those of the publication.",
+    ),
+]
+SCENARIO_HELP = "The scenario, as STUDY/NAME; `streamgauge list` shows all."
+ENGINE_HELP = f"The system under test: {', '.join(choices.names('engines'))}."
 OldScript = Annotated[Path | None, typer.Option("--job", hidden=True)]
-"""What ``--script`` was called before; see ``script_given``."""
+"""What ``--script`` was called before; see ``under_either_name``."""
+OldMaster = Annotated[str | None, typer.Option("--master", hidden=True)]
+"""What ``--evaluator-master`` was called before."""
 
 
 def takes_request(command: Callable[..., None], make: Callable[..., Any] | None = None) -> Callable[..., None]:
@@ -31,12 +57,16 @@ def takes_request(command: Callable[..., None], make: Callable[..., Any] | None 
     """
     shared = _parameters(build)
     _, *own = _parameters(command)
-    old = inspect.Parameter("job", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=OldScript)
-    parameters = (*shared, *own, old)
+    hidden = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
+        for name, annotation in (("job", OldScript), ("old_master", OldMaster))
+    ]
+    parameters = (*shared, *own, *hidden)
 
     def parsed(**given: Any) -> None:
         extra = {parameter.name: given.pop(parameter.name) for parameter in own}
-        given["script"] = script_given(given["script"], given.pop(old.name))
+        given["script"] = script_given(given["script"], given.pop("job"))
+        given["master"] = master_given(given["master"], given.pop("old_master"))
         command((make or build)(**given), **extra)
 
     parsed.__name__, parsed.__doc__ = command.__name__, command.__doc__
@@ -54,104 +84,189 @@ def _parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
 
 
 def build(
-    scenario: Annotated[str, typer.Argument(metavar="SCENARIO", help="study/scenario: see `streamgauge list`.")],
+    scenario: Annotated[
+        str, typer.Argument(metavar="SCENARIO", help=SCENARIO_HELP, autocompletion=choices.complete_scenario)
+    ],
     program: Annotated[
-        list[str] | None, typer.Argument(metavar="[-- PROGRAM ARGS]", help="Your program, for --engine command.")
+        list[str] | None,
+        typer.Argument(metavar="-- PROGRAM ARGS", help="Your own program, with --engine command."),
     ] = None,
-    engine: Annotated[str | None, typer.Option("--engine", "-e", help="The system under test.")] = None,
+    engine: Annotated[
+        str | None,
+        typer.Option(
+            "--engine",
+            "-e",
+            metavar="NAME",
+            help=f"{ENGINE_HELP} The scenario's own, by default.",
+            autocompletion=choices.complete_engine,
+        ),
+    ] = None,
     settings: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Any value of the scenario or the engine; repeatable."),
+        typer.Option(
+            "--set",
+            metavar="KEY=VALUE",
+            help="Set any value of the scenario or option of the engine; `streamgauge list SCENARIO` and `streamgauge "
+            "list ENGINE` show them. Repeatable.",
+            autocompletion=choices.complete_setting,
+        ),
     ] = None,
-    rate: Annotated[str | None, typer.Option(metavar="N/s", help="Records per second, e.g. 400/s or 10k/s.")] = None,
-    measured: Annotated[str | None, typer.Option("--for", metavar="DURATION", help="How long to measure.")] = None,
-    warmup: Annotated[str | None, typer.Option(metavar="DURATION", help="Load before the measured interval.")] = None,
-    generators: Annotated[int | None, typer.Option(metavar="N", help="Load workers that share the load.")] = None,
+    rate: Annotated[
+        str | None, typer.Option(metavar="N/s", help="Records per second, such as 400/s, 10k/s or 24000/min.")
+    ] = None,
+    measured: Annotated[
+        str | None, typer.Option("--for", metavar="DURATION", help="How long to measure, such as 30s or 1m30s.")
+    ] = None,
+    warmup: Annotated[
+        str | None, typer.Option(metavar="DURATION", help="How long to send load before measuring, such as 40s.")
+    ] = None,
+    generators: Annotated[
+        str | None, typer.Option(metavar="N", help="Number of load workers that share the load.")
+    ] = None,
     slo: Annotated[
         list[str] | None,
-        typer.Option("--slo", metavar="CONDITION", help="What must hold, e.g. 'latency.p99 < 2s'; repeatable."),
+        typer.Option(
+            "--slo",
+            metavar="CONDITION",
+            help="A condition that must hold, such as 'latency.p99 < 2s'; exit code 1 if it does not. `streamgauge "
+            "list metrics` shows what can be compared. Repeatable.",
+        ),
     ] = None,
     faults: Annotated[
         list[str] | None,
         typer.Option(
-            "--fault", metavar="FAULT", help="'kill ROLE at 50%', 'pause ROLE for 5s at 20s'; repeatable (run, plan)."
+            "--fault",
+            metavar="FAULT",
+            help="Disturb a process while measuring: 'kill ROLE at 50%' or 'pause ROLE for 5s at 20s'; `streamgauge "
+            "plan` shows the roles. Repeatable.",
         ),
     ] = None,
-    seed: Annotated[int | None, typer.Option(help="Of the data and of everything random.")] = None,
-    out: Annotated[Path | None, typer.Option(help="The run directory to write; new or empty.")] = None,
-    profile: Annotated[str, typer.Option(help="laptop: two cores and a minute; paper: the study's own.")] = "laptop",
-    master: Annotated[str, typer.Option(metavar="URL", help="The Spark that evaluates.")] = LOCAL,
+    seed: Annotated[
+        str | None, typer.Option(metavar="N", help="Seed of the data and of everything else that is random.")
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Run directory to write, new or empty.", show_default="runs/NAME"),
+    ] = None,
+    profile: Profile = choices.PROFILES[0],
+    master: EvaluatorMaster = None,
     script: Annotated[
         Path | None,
         typer.Option(
             "--script",
             metavar="FILE",
-            help="Your own PySpark query in the workload's place (engine spark). The file is code, and it is run.",
+            help="Measure your own PySpark query in the workload's place (engine spark). The file is Python code and "
+            "is executed.",
         ),
     ] = None,
     transport_address: TransportAddress = None,
 ) -> Request:
     """The request. Raises UsageError for anything that cannot be meant."""
-    from streamgauge.errors import UsageError
-    from streamgauge.jvm.spark import check_master
     from streamgauge.run.faults import parse as parse_fault
-    from streamgauge.run.plan import Request
+    from streamgauge.run.plan import Request, run_name
     from streamgauge.studies import parsing
     from streamgauge.studies import scenario as scenarios
     from streamgauge.workloads.own.script import inspect
 
+    master = LOCAL if master is None else master
     refuse_redacted([*(settings or ()), *(program or ()), master])
-    changes = parsing.parse_changes(settings or [])
+    given: list[Setting] = []
+    if engine is not None:
+        given.append(parsing.Setting("engine", engine, f"--engine {engine}"))
     if rate is not None:
-        changes["rate_per_s"] = str(parsing.parse_rate_per_s(rate))
-    if measured is not None:
-        changes["measured_s"] = str(parsing.parse_duration_s(measured, "--for"))
-    if warmup is not None:
-        changes["warmup_s"] = str(parsing.parse_duration_s(warmup, "--warmup"))
-    if generators is not None:
-        changes["generators"] = str(generators)
+        given.append(parsing.Setting("rate_per_s", str(_rate_per_s(rate)), f"--rate {rate}"))
+    for key, option, length in (("measured_s", "--for", measured), ("warmup_s", "--warmup", warmup)):
+        if length is not None:
+            seconds = parsing.parse_duration_s(length, option)
+            given.append(parsing.Setting(key, str(seconds), f"{option} {length}"))
+    for key, option, number in (("generators", "--generators", generators), ("seed", "--seed", seed)):
+        if number is not None:
+            given.append(parsing.Setting(key, str(number), f"{option} {number}"))
+    gathered = parsing.gather([*given, *map(parsing.parse_setting, settings or ())])
     if slo:
         from streamgauge.evaluate import slo as slos
 
         for condition in slo:
             slos.parse(condition)
-    if seed is not None:
-        changes["seed"] = str(seed)
     if transport_address is not None:
-        transport = check_transport_address(transport_address)
-        if "broker_port" in changes:
-            raise UsageError(
-                f"broker_port applies only to a {transport.server_noun} that streamgauge starts",
-                got="--bootstrap too",
-                expected="one of the two",
-            )
-    check_master(master)
+        _check_transport(transport_address, gathered)
+    _check_evaluator_master(master)
     own = None if script is None else inspect(script)
-    resolved = scenarios.resolve(scenario, profile=profile, changes=changes, engine=engine, slo=slo or (), script=own)
+    resolved = scenarios.resolve(
+        scenario,
+        profile=profile,
+        changes={key: setting.text for key, setting in gathered.items()},
+        slo=slo or (),
+        script=own,
+        typed={key: setting.typed for key, setting in gathered.items()},
+    )
     resolved = replace(resolved, faults=tuple(parse_fault(fault) for fault in faults or ()))
     return Request(
         scenario=resolved,
-        out=out or _fresh_directory(scenario, resolved.engine),
+        out=out or Path("runs") / run_name(resolved),
         transport_address=transport_address,
         master=master,
         program=tuple(program or ()),
     )
 
 
-def script_given(script: Path | None, job: Path | None) -> Path | None:
-    """The user's script, by either name of the option. Raises UsageError when both are used."""
+def _rate_per_s(text: str) -> int:
+    from streamgauge.studies import parsing
+
+    rate, exact = parsing.parse_rate_per_s(text), parsing.read_rate_per_s(text)
+    if exact is not None and rate != exact:
+        typer.echo(f"note: --rate {text} is {exact:.4g}/s; using {rate}/s", err=True)
+    return rate
+
+
+def _check_transport(address: str, settings: Mapping[str, Setting]) -> None:
     from streamgauge.errors import UsageError
 
-    if job is None:
-        return script
-    if script is not None:
+    transport = check_transport_address(address)
+    if port := settings.get("broker_port"):
         raise UsageError(
-            "--job is the old name of --script: both were given",
-            got=f"--script {script} and --job {job}",
-            expected="only --script FILE",
+            f"--bootstrap {address} and {port.typed} conflict: broker_port is the port of a {transport.server_noun} "
+            "that streamgauge starts",
+            hint="use only one of them",
         )
-    typer.echo("note: --job is now --script", err=True)
-    return job
+
+
+def _check_evaluator_master(master: str) -> None:
+    from streamgauge.errors import UsageError, invalid
+    from streamgauge.jvm.spark import check_master
+
+    try:
+        check_master(master)
+    except UsageError as problem:
+        raise invalid(f"--evaluator-master {master}", str(problem.expected)) from None
+
+
+def script_given(script: Path | None, job: Path | None) -> Path | None:
+    """The user's script. Raises UsageError when both names of the option are used."""
+    return under_either_name("--script", script, "--job", job)
+
+
+def master_given(master: str | None, old: str | None) -> str:
+    """Where results are evaluated. Raises UsageError as ``script_given`` does, and for what is not a Spark master."""
+    master = under_either_name("--evaluator-master", master, "--master", old) or LOCAL
+    _check_evaluator_master(master)
+    return master
+
+
+def under_either_name(name: str, value: Value | None, old_name: str, old: Value | None) -> Value | None:
+    """The value of an option that was renamed; the old name is noted on stderr."""
+    from streamgauge.errors import UsageError
+
+    if old is None:
+        return value
+    if value is not None:
+        raise UsageError(
+            f"{old_name} is the old name of {name}: both were given",
+            got=f"{name} {value} and {old_name} {old}",
+            expected=f"only {name}",
+        )
+    typer.echo(f"note: {old_name} is now {name}", err=True)
+    return old
 
 
 def refuse_redacted(words: Sequence[str]) -> None:
@@ -161,10 +276,9 @@ def refuse_redacted(words: Sequence[str]) -> None:
 
     if redacted := next((argument for argument in words if is_redacted(argument)), None):
         raise UsageError(
-            "the command holds a redacted value",
-            got=redacted,
-            expected="the secret itself, which no run directory holds",
-            hint="put it in place of the stars",
+            f"the command contains a redacted value: {redacted}",
+            expected="the secret itself, which is never written to a run directory",
+            hint="replace the stars with it",
         )
 
 
@@ -175,10 +289,3 @@ def check_transport_address(address: str) -> type[Transport]:
     transport = registry.transport(defaults.TRANSPORT)
     transport.check_address(address)
     return transport
-
-
-def _fresh_directory(scenario: str, engine: str) -> Path:
-    from datetime import datetime
-
-    moment = datetime.now().astimezone().strftime("%Y%m%d-%H%M%S")
-    return Path("runs") / f"{scenario.replace('/', '-')}-{engine}-{moment}-{secrets.token_hex(2)}"

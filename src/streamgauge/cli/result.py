@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from streamgauge.cli.layout import echo_json
+from streamgauge.cli.layout import echo_json, wrapped
 
 if TYPE_CHECKING:
+    from rich.console import Console
     from rich.table import Table
 
     from streamgauge.model.summary import FaultFigures, SloResult, Summary
@@ -25,6 +26,7 @@ _RECOVERY = {
     "latency_back_s": "latency back after",
     "backlog_back_s": "backlog back after",
 }
+_UNITS = {"_mb_per_s": " MB/s", "_per_s": "/s", "_ms": " ms", "_s": " s", "_percent": " %"}
 _COLOURS = {"VALID": "green", "INVALID": "yellow", "FAILED": "red"}
 
 
@@ -43,42 +45,76 @@ def print_result(run: RunDir, summary: Summary, *, to_stderr: bool) -> None:
 
     console = Console(highlight=False, stderr=to_stderr)
     verdict = summary.verdict
+    shown = "interrupted" if summary.interrupted else verdict
     console.print(
-        f"\n[bold {_COLOURS[verdict]}]{verdict}[/]",
+        f"\n[bold {_COLOURS[verdict]}]{shown}[/]",
         *(() if summary.validated is not False else ("· unvalidated: no reference",)),
         "·",
         f"state {summary.state or 'unknown'}",
         _sustained(summary),
     )
     if summary.state_reason:
-        console.print(f"  {summary.state_reason}", markup=False, soft_wrap=True)
+        _text(console, "  ", summary.state_reason)
     for reason in summary.reasons:
-        console.print(f"  because {reason}", markup=False, soft_wrap=True)
+        _text(console, "  because ", reason)
     for warning in (text for text in summary.warnings if text != summary.state_reason):
-        console.print(f"  warning: {warning}", markup=False, soft_wrap=True)
-    for process in (one for one in run.outcome().ended if one.log_tail):
-        console.print(f"  last lines of {run.log(process.role)}:", markup=False, soft_wrap=True)
-        console.print("\n".join(f"    {line}" for line in process.log_tail.splitlines()), markup=False, soft_wrap=True)
+        _text(console, "  warning: ", warning)
+    _print_ended(console, run)
     console.print(_latencies(summary))
-    console.print(_line("results", summary.results), soft_wrap=True)
+    _text(console, _head("results"), _results(summary.results))
     if summary.processing:
-        console.print(_line("throughput", summary.processing), soft_wrap=True)
+        _text(console, _head("throughput"), _figures(summary.processing))
     else:
-        console.print(_line("rate/s", summary.rate_per_s.as_json()), soft_wrap=True)
+        _text(console, _head("rate"), _figures(summary.rate_per_s.as_json(), "/s"))
     if summary.generator is not None:
-        console.print(_line("generator", summary.generator.as_json()), soft_wrap=True)
+        limits = ("late_p99_limit_ms", "late_max_limit_ms")
+        generator = {key: value for key, value in summary.generator.as_json().items() if key not in limits}
+        _text(console, _head("generator"), _figures(generator))
     if summary.burst is not None:
         burst = summary.burst.as_json().items()
-        shown = {key: len(value) if key == "bursts" else value for key, value in burst if key != "kind"}
-        console.print(_line("burst", shown), soft_wrap=True)
+        counted = {key: len(value) if key == "bursts" else value for key, value in burst if key != "kind"}
+        _text(console, _head("burst"), _figures(counted))
     for fault in summary.faults:
-        console.print(_fault(fault), markup=False, soft_wrap=True)
+        _text(console, _head("fault"), _fault(fault))
     for objective in summary.slo:
-        console.print(_objective(objective), markup=False, soft_wrap=True)
+        _text(console, _head("slo"), _objective(objective))
     if verdict != "VALID":
-        console.print(f"[{_COLOURS[verdict]}]These numbers are not to be used: {verdict}.[/]")
-    console.print(f"report   {run.report_path}", markup=False, soft_wrap=True)
-    console.print(f"summary  {run.summary_path}", markup=False, soft_wrap=True)
+        console.print(f"[{_COLOURS[verdict]}]Do not use these numbers: {shown}.[/]")
+    _text(console, _head("run"), summary.run)
+    console.print(f"{_head('report')}{run.report_path}", markup=False, soft_wrap=True)
+    console.print(f"{_head('summary')}{run.summary_path}", markup=False, soft_wrap=True)
+
+
+def _text(console: Console, head: str, text: str) -> None:
+    """Print it wrapped on a terminal, and on one line elsewhere."""
+    console.print(wrapped(head, text) if console.is_terminal else head + text, markup=False, soft_wrap=True)
+
+
+def _head(name: str) -> str:
+    return f"{name:<11}"
+
+
+def _print_ended(console: Console, run: RunDir) -> None:
+    """Print the log tails of processes that died and, if the engine never became usable, what to do next."""
+    outcome = run.outcome()
+    for process in (one for one in outcome.ended if one.log_tail):
+        console.print(f"  last lines of {run.log(process.role)}:", markup=False, soft_wrap=True)
+        console.print("\n".join(f"    {line}" for line in process.log_tail.splitlines()), markup=False, soft_wrap=True)
+    started = outcome.engine_start_ns is not None and outcome.engine_ready_ns is None
+    if started and any(process.group == "engine" for process in outcome.ended):
+        _text(console, "  try: ", "; ".join(_next_steps(run, [one.role for one in outcome.ended])))
+
+
+def _next_steps(run: RunDir, roles: Sequence[str]) -> list[str]:
+    from streamgauge.machine.description import is_busy
+
+    manifest = run.manifest()
+    steps = [f"read {run.log(roles[0])}", f"check what {manifest.engine.name} needs: streamgauge doctor"]
+    if is_busy(manifest.machine):
+        load, cores = manifest.machine.load_at_start, manifest.machine.cores
+        busy = f"the machine was busy when the run started (load average {load:g} on {cores:g} cores)"
+        steps.insert(0, f"{busy}: stop other programs and run it again")
+    return steps
 
 
 def _sustained(summary: Summary) -> str:
@@ -91,13 +127,16 @@ def _sustained(summary: Summary) -> str:
 def _latencies(summary: Summary) -> Table:
     from rich.table import Table
 
+    from streamgauge.model.latency import LATENCY_NAMES
+
     columns = ("count", *(("missing",) if _any_missing(summary) else ()), "p50", "p90", "p99", "p999", "max", "mean")
-    table = Table("latency, ms", *columns, box=None, header_style="bold")
+    heads = ("p99.9" if column == "p999" else column for column in columns)
+    table = Table("in ms", *heads, box=None, header_style="bold", pad_edge=False)
     for column in table.columns[1:]:
-        column.justify = "right"
-    for kind in ("total", "latest", "average"):
+        column.justify, column.no_wrap = "right", True
+    for kind, name in LATENCY_NAMES.items():
         figures = summary.latency(kind)
-        table.add_row(kind, *(_bounded(figures, column) for column in columns))
+        table.add_row(name, *(_bounded(figures, column) for column in columns))
     return table
 
 
@@ -114,12 +153,12 @@ def _bounded(figures: Mapping[str, Any], name: str) -> str:
 def _fault(fault: FaultFigures) -> str:
     """One fault: as it was asked for, and how the run took it."""
     if not fault.took_effect:
-        return f"{'fault':<11}{fault.fault}: did not take effect, {fault.why_not}"
+        return f"{fault.fault}: did not take effect, {fault.why_not}"
     fields = fault.as_json()
     figures = (
         f"{word} {'–' if fields.get(key) is None else f'{fields[key]:,.2f} s'}" for key, word in _RECOVERY.items()
     )
-    return f"{'fault':<11}{fault.fault}: {', '.join(figures)}"
+    return f"{fault.fault}: {', '.join(figures)}"
 
 
 def _objective(objective: SloResult) -> str:
@@ -130,16 +169,30 @@ def _objective(objective: SloResult) -> str:
     )
     value = value if objective.at_least is None else f"at least {at_least}"
     outcome = "held" if objective.passed else "missed"
-    return f"{'slo':<11}{objective.slo}: {outcome}, value {value}, limit {limit}"
+    return f"{objective.slo}: {outcome}, value {value}, limit {limit}"
 
 
-def _line(name: str, figures: Mapping[str, Any]) -> str:
-    """Only numbers: a newer version may have written other values."""
-    shown = {key: value for key, value in figures.items() if value is None or isinstance(value, int | float)}
-    return f"{name:<11}" + "  ".join(f"{key} {_number(value)}" for key, value in shown.items())
+def _results(results: Mapping[str, Any]) -> str:
+    """The counts; those that are zero in a good run only if they are not zero."""
+    shown = {key: value for key, value in results.items() if value or key in ("expected", "matched", "wrong", "lost")}
+    return _figures({key: value for key, value in shown.items() if key != "inputs_per_result"})
+
+
+def _figures(figures: Mapping[str, Any], unit: str = "") -> str:
+    """Numbers only, since a newer version may have written other values; units move from names to values."""
+    words = []
+    for key, value in figures.items():
+        if value is not None and not isinstance(value, int | float):
+            continue
+        name, own_unit = next(
+            ((key.removesuffix(end), shown) for end, shown in _UNITS.items() if key.endswith(end)), (key, unit)
+        )
+        words.append(f"{name.replace('_', ' ')} {_number(value)}{own_unit if value is not None else ''}")
+    return ", ".join(words)
 
 
 def _number(value: Any) -> str:
+    """Short enough for a table: decimals only for small values."""
     if value is None:
         return "–"
-    return f"{value:,.1f}" if isinstance(value, float) and value != int(value) else f"{value:,.0f}"
+    return f"{value:,.1f}" if value != int(value) and abs(value) < 100 else f"{value:,.0f}"

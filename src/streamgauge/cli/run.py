@@ -7,21 +7,31 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from streamgauge.cli import terminal
 from streamgauge.cli.layout import echo_json
 from streamgauge.cli.request import takes_request
 from streamgauge.cli.result import AsJson, finish, print_result
 from streamgauge.cli.stages import Stages, build_stages, run_stages
+from streamgauge.cli.usage import whole_number
 
 if TYPE_CHECKING:
     from streamgauge.model.summary import Summary
     from streamgauge.run.plan import Request
 
-Runs = Annotated[int, typer.Option("--runs", min=1, metavar="N", help="Repeat it, in fresh processes each time.")]
+Runs = Annotated[
+    int,
+    typer.Option(
+        "--runs",
+        parser=whole_number(1),
+        metavar="N",
+        help="Number of runs, each in fresh processes; the median counts.",
+    ),
+]
 
 
 @partial(takes_request, make=build_stages)
 def run(stages: Stages, as_json: AsJson = False, runs: Runs = 1) -> None:
-    """Run a scenario and say whether its numbers can be trusted, then what they are."""
+    """Run a scenario: print whether its numbers can be trusted, then what they are."""
     from streamgauge.cli.live import LiveView
     from streamgauge.processes.supervisor import signals_as_interrupt
     from streamgauge.run.runner import run_scenario
@@ -29,6 +39,8 @@ def run(stages: Stages, as_json: AsJson = False, runs: Runs = 1) -> None:
     if stages.out is not None:
         run_stages(stages, runs, as_json)
     (request,) = stages.requests.values()
+    if terminal.detail.verbose:
+        typer.echo(f"run directory {request.out}\n{request.command}", err=True)
     if runs > 1:
         _run_repeated(request, runs, as_json)
     with signals_as_interrupt(), LiveView() as view:
@@ -58,10 +70,13 @@ def _print_repetitions(summary: Summary, *, to_stderr: bool) -> None:
     from rich.console import Console
     from rich.table import Table
 
+    from streamgauge.model.latency import LATENCY_NAMES
     from streamgauge.report.text import number
 
     console = Console(highlight=False, stderr=to_stderr)
-    table = Table("run", "verdict", "state", "total p50", "total p99", "output/s", box=None, header_style="bold")
+    name = LATENCY_NAMES["total"]
+    table = Table("run", "verdict", "state", "p50, ms", "p99, ms", "output/s", box=None, header_style="bold")
+    table.title, table.title_justify, table.title_style = f"{name} of each run", "left", ""
     for column in table.columns[3:]:
         column.justify = "right"
     repeated: list[str] = []

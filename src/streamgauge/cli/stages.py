@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from streamgauge.run.plan import Request
 
 ALL = "all"
-_FIGURES = tuple((kind, name) for kind in ("total", "latest") for name in ("p50", "p99"))
+_KINDS, _PERCENTILES = ("total", "latest"), ("p50", "p99")
+_FIGURES = tuple((kind, name) for kind in _KINDS for name in _PERCENTILES)
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,10 @@ def build_stages(**given: Any) -> Stages:
         request = build(**given)
         return Stages({request.scenario.chosen: request}, choice)
     if given.get("script") is not None:
-        raise UsageError(f"--script takes the place of one {choice}", got=f"{choice}={ALL}")
+        raise UsageError(
+            f"--script and --set {choice}={ALL} conflict: a script replaces a single {choice}",
+            hint=f"--set {choice}={next(iter(described.workloads))}, or another one",
+        )
     settings = [f"{key}={value}" for key, value in changes.items()]
     requests, lacking = {}, {}
     for chosen in described.workloads:
@@ -58,7 +62,11 @@ def build_stages(**given: Any) -> Stages:
         except Unsupported as problem:
             lacking[chosen] = str(problem.got)
     if not requests:
-        raise UsageError(f"the engine runs no {choice} of this scenario", got="; ".join(lacking.values()))
+        raise UsageError(
+            f"the engine runs no {choice} of this scenario",
+            got="; ".join(dict.fromkeys(lacking.values())),
+            hint=f"another --engine; streamgauge list {given['scenario']} shows which",
+        )
     out = given["out"] or next(iter(requests.values())).out
     requests = {chosen: replace(request, out=out / chosen) for chosen, request in requests.items()}
     return Stages(requests, choice, out, lacking)
@@ -101,8 +109,13 @@ def first_that_applies(codes: Iterable[int]) -> int:
 
 def line(summary: Summary) -> str:
     """Verdict and figures of one stage."""
-    figures = (f"{kind} {name} {_figure(summary, kind, name)}" for kind, name in _FIGURES)
-    return ", ".join([summary.verdict, *figures]) + " ms"
+    from streamgauge.model.latency import LATENCY_NAMES
+
+    latencies = (
+        f"{LATENCY_NAMES[kind]} " + ", ".join(f"{name} {_figure(summary, kind, name)}" for name in _PERCENTILES)
+        for kind in _KINDS
+    )
+    return f"{summary.verdict}, {'; '.join(latencies)} ms"
 
 
 def _once(stages: Stages, view: LiveView, stack: ExitStack) -> Callable[[Request], Summary]:
@@ -134,7 +147,9 @@ def _print_table(choice: str, summaries: Mapping[str, Summary], *, to_stderr: bo
     from rich.console import Console
     from rich.table import Table
 
-    heads = (f"{kind} {name}, ms" for kind, name in _FIGURES)
+    from streamgauge.model.latency import LATENCY_NAMES
+
+    heads = (f"{LATENCY_NAMES[kind].removesuffix(' latency')} {name}, ms" for kind, name in _FIGURES)
     table = Table(choice, "verdict", "state", *heads, box=None, header_style="bold")
     for column in table.columns[3:]:
         column.justify = "right"

@@ -11,8 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from streamgauge import registry
-from streamgauge.errors import UsageError
+from streamgauge.errors import UsageError, invalid, nearest
 from streamgauge.metrics import METRICS, PERCENT
 from streamgauge.model.summary import SloResult
 
@@ -43,31 +42,26 @@ class Slo:
 
 def parse(text: str) -> Slo:
     """Understand one objective. Raises UsageError with what to write instead."""
+    typed = f"--slo {text!r}"
     match = _TEXT.fullmatch(text.strip())
     if not match:
-        raise UsageError(
-            "an objective (SLO) cannot be read",
-            got=repr(text),
-            expected=f"METRIC OPERATOR LIMIT, e.g. {EXAMPLES}",
-        )
+        raise invalid(typed, f"METRIC OPERATOR LIMIT, such as {EXAMPLES}")
     name, sign, limit, unit = match.groups()
     if name not in METRICS:
-        raise registry.unknown("metric of an objective (SLO)", name, METRICS, hint=f"e.g. {EXAMPLES}")
-    if sign not in OPERATORS:
+        near = nearest(name, METRICS, most=3)
         raise UsageError(
-            "an objective (SLO) has an unknown operator",
-            where=repr(text),
-            got=repr(sign),
-            expected=f"one of {' '.join(OPERATORS)}",
+            f"invalid {typed}: unknown metric {name!r}" + (f"; did you mean {', '.join(near)}?" if near else ""),
+            expected=f"METRIC OPERATOR LIMIT, such as {EXAMPLES}",
+            hint="streamgauge list metrics",
         )
+    if sign not in OPERATORS:
+        raise invalid(typed, f"one of {' '.join(OPERATORS)} in place of {sign!r}")
     metric = METRICS[name]
     if unit not in metric.unit_names:
         units = ", ".join(unit or "no unit" for unit in metric.unit_names)
         raise UsageError(
-            f"{name} cannot be compared with a number {f'in {unit}' if unit else 'that has no unit'}",
-            where=repr(text),
-            got=f"{limit}{unit}",
-            expected=f"{units}: e.g. {name} {sign} {metric.example}",
+            f"invalid {typed}: {name} cannot be compared with a number {f'in {unit}' if unit else 'that has no unit'}",
+            expected=f"one of these units: {units}; such as {name} {sign} {metric.example}",
         )
     return Slo(text.strip(), name, sign, float(limit), unit)
 

@@ -34,6 +34,11 @@ def describe() -> MachineDescription:
     )
 
 
+def is_busy(machine: MachineDescription) -> bool:
+    """Whether more work was waiting for its cores than they can do at a time."""
+    return None not in (machine.load_at_start, machine.cores) and (machine.load_at_start or 0) > (machine.cores or 0)
+
+
 def governor(root: Path = Path("/sys/devices/system/cpu")) -> str | None:
     """The CPU frequency governor; None if unknown."""
     governors = set()

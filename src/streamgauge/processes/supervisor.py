@@ -47,6 +47,7 @@ class Supervisor:
         log_dir: Path | None = None,
         temp_root: Path | None = None,
         warn: Callable[[str], None] = lambda text: None,
+        say: Callable[[str], None] = lambda text: None,
     ) -> None:
         """Create ``work_dir`` and start the guardian. Without ``log_dir``, logs are removed with ``work_dir``.
 
@@ -54,7 +55,8 @@ class Supervisor:
         """
         self.warnings: list[Notice] = []
         """All messages passed to ``warn``."""
-        self._warn = warn
+        self._warn, self._say = warn, say
+        self._announced = False
         self._token = secrets.token_hex(16)
         self._tokens: set[str] = set()
         self._running: list[Running] = []
@@ -91,7 +93,16 @@ class Supervisor:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        if kind is KeyboardInterrupt:
+            self.announce_stop()
         self.close()
+
+    def announce_stop(self) -> None:
+        """Report, once, which processes an interrupt stops: stopping them may take seconds."""
+        roles = [running.role for running in self.processes()]
+        if roles and not self._announced:
+            self._announced = True
+            self._say(f"interrupted: stopping {', '.join(reversed(roles))}")
 
     def close(self) -> None:
         """Stop everything, remove the work directory and the journal. Safe to call twice."""

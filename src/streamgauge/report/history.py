@@ -23,6 +23,8 @@ from streamgauge.report.layout import Head, build, write_whole
 from streamgauge.rundir import RunDir, shared_cores
 
 CAPACITY_FILE = "capacity.json"
+INTERRUPTED = "interrupted"
+"""In the place of a verdict: the user ended the run, so there was nothing to judge."""
 
 MEASURED = (
     *("scenario.study", "scenario.name", "scenario.workload", "scenario.choice", "scenario.chosen", "scenario.script"),
@@ -173,7 +175,7 @@ def _read(directory: Path) -> Entry:
         engine=manifest.engine.name,
         stage=_script_name(scenario.script) or scenario.stage,
         offered_per_s=scenario.load.rate_per_s,
-        verdict=summary.verdict,
+        verdict=INTERRUPTED if summary.interrupted else summary.verdict,
         state=summary.state,
         p50_ms=summary.percentile_ms("total", "p50"),
         p99_ms=summary.percentile_ms("total", "p99"),

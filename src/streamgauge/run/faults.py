@@ -12,17 +12,16 @@ from typing import Literal, cast
 
 import psutil
 
-from streamgauge import registry
-from streamgauge.errors import UsageError
+from streamgauge.errors import UsageError, invalid
 from streamgauge.model import NS_PER_S, QUEUE_RECORDS_MAX, TRANSPORT_GROUP, Fault, ProcessSpec, Scenario
 from streamgauge.model.outcome import FaultRecord
 from streamgauge.processes import proctable, reaping
 from streamgauge.processes.process import Running
 from streamgauge.processes.supervisor import Supervisor
-from streamgauge.studies.parsing import parse_duration_s
+from streamgauge.studies.parsing import DURATION, read_duration_s
 
 VERBS = ("kill", "pause")
-FORMS = "'kill ROLE at MOMENT' or 'pause ROLE for DURATION at MOMENT', e.g. 'pause load for 5s at 50%'"
+FORMS = "'kill ROLE at MOMENT' or 'pause ROLE for DURATION at MOMENT', such as 'pause load for 5s at 50%'"
 TRANSPORT_PAUSE_MAX_S = 60.0
 """The sending client gives a record up after 120 s."""
 
@@ -35,35 +34,42 @@ _LOOK_S = 0.005
 def parse(text: str) -> Fault:
     """A fault as the command line has it. Raises UsageError."""
     verb = next(iter(text.split()), "")
-    if verb not in VERBS:
-        raise registry.unknown("fault", verb, VERBS, hint=f"--fault with {FORMS}")
     match = _FORM.fullmatch(text.strip())
-    if not match or (match[3] is not None) is not (verb == "pause"):
-        raise UsageError("the fault cannot be understood", got=repr(text), expected=FORMS)
+    if verb not in VERBS or not match or (match[3] is not None) is not (verb == "pause"):
+        quotes = None if len(text.split()) > 1 else "quotes around all of it: --fault 'kill engine at 50%'"
+        raise invalid(_typed(text), FORMS, quotes)
     _, role, length, moment = match.groups()
     percent = _PERCENT.fullmatch(moment)
-    return Fault(
-        verb=cast(Literal["kill", "pause"], verb),
-        role=role,
-        at=float(percent[1]) if percent else parse_duration_s(moment, f"the moment of {text!r}"),
-        unit="%" if percent else "s",
-        for_s=0.0 if length is None else parse_duration_s(length, f"the length of {text!r}"),
-    )
+    at = float(percent[1]) if percent else read_duration_s(moment)
+    for_s = 0.0 if length is None else read_duration_s(length)
+    if at is None:
+        raise invalid(_typed(text), "a moment of the measured interval after `at`, such as 50% or 20s")
+    if for_s is None:
+        raise invalid(_typed(text), f"{DURATION}, after `for`")
+    return Fault(verb=cast(Literal["kill", "pause"], verb), role=role, at=at, unit="%" if percent else "s", for_s=for_s)
+
+
+def _typed(fault: Fault | str) -> str:
+    return f"--fault {str(fault)!r}"
 
 
 def check(scenario: Scenario, specs: Sequence[ProcessSpec]) -> None:
     """Raises UsageError for a fault that cannot take effect in a run of these processes, or would spoil it."""
     if scenario.faults and not scenario.load.scheduled:
         raise UsageError(
-            f"a load of shape {scenario.load.shape} takes no faults",
-            got=str(scenario.faults[0]),
+            f"invalid {_typed(scenario.faults[0])}: a load of shape {scenario.load.shape} takes no faults",
             expected="a load whose measured interval is known beforehand",
+            hint="--set shape=constant",
         )
     groups = {spec.role: spec.group for spec in specs if not spec.once and not spec.watches}
     for fault in scenario.faults:
         if fault.role not in groups:
-            refusal = registry.unknown("role", fault.role, groups, hint="streamgauge plan lists the processes")
-            raise UsageError(f"no process for the fault {str(fault)!r}", got=refusal.got, expected=refusal.expected)
+            # No suggestion: a wrong one would kill another process.
+            raise UsageError(
+                f"invalid {_typed(fault)}: this run has no process {fault.role!r}",
+                expected=f"one of {', '.join(sorted(groups))}",
+                hint="streamgauge plan with the same options shows what each process is",
+            )
         _check_moment(fault, scenario.load.measured_s)
         if groups[fault.role] == TRANSPORT_GROUP:
             _check_queue(fault, scenario)
@@ -75,29 +81,28 @@ def _check_moment(fault: Fault, measured_s: float) -> None:
     at_s = fault.at_s(measured_s)
     if at_s >= measured_s:
         raise UsageError(
-            "the fault lies outside the measured interval",
-            got=f"{fault} ({at_s:g} s after its start)",
-            expected=f"a moment before {measured_s:g} s, or below 100%",
+            f"invalid {_typed(fault)}: {at_s:g} s after its start, the measured interval is over",
+            expected=f"a moment before {measured_s:g}s, or below 100%",
+            hint="an earlier moment, or a longer --for",
         )
     if fault.verb == "pause" and not 0 < fault.for_s <= measured_s - at_s:
         raise UsageError(
-            "the pause does not fit into the measured interval",
-            got=str(fault),
-            expected=f"more than 0 s, and at most the {measured_s - at_s:g} s that remain",
-            hint="a longer --for",
+            f"invalid {_typed(fault)}: the pause does not fit into the measured interval",
+            expected=f"more than 0s, and at most the {measured_s - at_s:g}s that remain",
+            hint="a shorter pause, or a longer --for",
         )
 
 
 def _check_queue(fault: Fault, scenario: Scenario) -> None:
     """While the transport stands still, the load waits in the sending client."""
     if fault.for_s > TRANSPORT_PAUSE_MAX_S:
-        most = f"at most {TRANSPORT_PAUSE_MAX_S:g} s"
-        raise UsageError(f"the {fault.role} cannot be paused that long", got=str(fault), expected=most)
+        most = f"a pause of at most {TRANSPORT_PAUSE_MAX_S:g}s"
+        raise UsageError(f"invalid {_typed(fault)}: the {fault.role} cannot be paused that long", expected=most)
     needed = scenario.load.most_within(math.ceil(fault.for_s))
     if fault.verb == "pause" and needed > QUEUE_RECORDS_MAX:
         raise UsageError(
-            "the load of the pause would not fit into the sending client's queue",
-            got=f"{fault}: {needed:,} records",
+            f"invalid {_typed(fault)}: the load of the pause does not fit into the sending client's queue",
+            got=f"{needed:,} records",
             expected=f"at most {QUEUE_RECORDS_MAX:,}",
             hint="a shorter pause, or a lower --rate",
         )
@@ -109,8 +114,7 @@ def _check_apart(one: Fault, other: Fault, measured_s: float) -> None:
     first, second = sorted((one, other), key=lambda fault: fault.at_s(measured_s))
     if first.verb == "kill" or first.at_s(measured_s) + first.for_s >= second.at_s(measured_s):
         raise UsageError(
-            f"two faults of {one.role} come into each other's way",
-            got=f"{first}; {second}",
+            f"{_typed(first)} and {_typed(second)} conflict",
             expected="one after the other, and none after a kill: what was killed is not started again",
         )
 

@@ -89,6 +89,7 @@ class Measurement:
                 self._outcome.ended = self._outcome.ended or self._supervisor.ended()
             self._stop_measured()
         except KeyboardInterrupt:
+            self._supervisor.announce_stop()
             self._outcome.interrupted = True
             raise
         finally:
@@ -97,7 +98,8 @@ class Measurement:
             self._outcome.faults = self._faults.end()
             engine_here = registry.engine(self.scenario.engine).runs_here(self.scenario.engine_options)
             note_cores(self._outcome, self._observer.cores, engine_here, own_transport=self.plan.transport.own)
-            warnings: list[Notice] = [*self._supervisor.warnings, *leftovers.newcomers(others)]
+            warnings: list[Notice] = [*self.plan.warnings, *self._supervisor.warnings]
+            warnings += leftovers.newcomers(others)
             self._outcome.warnings = warnings
             self.run.write_outcome(self._outcome)
         return self._evaluate()
@@ -238,6 +240,8 @@ class Measurement:
     def _phase(self, elapsed_s: float) -> str:
         outcome = self._outcome
         assert outcome.load_start_ns is not None and outcome.measured_end_ns is not None
+        if self.scenario.load.shape == "preloaded":
+            return "preloading"
         if elapsed_s < self.scenario.load.warmup_s:
             return "warm-up"
         return "measuring" if elapsed_s < (outcome.measured_end_ns - outcome.load_start_ns) / NS_PER_S else "tail"
@@ -252,11 +256,13 @@ class Measurement:
             quiet = self._observer.is_quiet(appended, engine_lives=self._lives("engine"))
             return quiet and not self._visibility.hides_results()
 
-        self._reporter.phase("draining")
+        # Of a preloaded run, this is all of its work.
+        phase = "processing" if self.scenario.load.shape == "preloaded" else "draining"
+        self._reporter.phase(phase)
         self._observer.begin_drain()
         if self.plan.servers and not self._lives(TRANSPORT_GROUP):
             deadline = 0.0  # nobody will ever answer
-        quiet = self._each_second(until=is_quiet, deadline=deadline, phase=lambda _: "draining")
+        quiet = self._each_second(until=is_quiet, deadline=deadline, phase=lambda _: phase)
         self._outcome.drain = "quiet" if quiet else "deadline"
         self._outcome.quiet_s = round(self._observer.quiet_s, 3)
 

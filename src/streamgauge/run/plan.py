@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import secrets
 import socket
 import sys
@@ -20,6 +21,7 @@ from streamgauge.evaluate import process as evaluator
 from streamgauge.jvm.java import find_java
 from streamgauge.machine import description as machine
 from streamgauge.model import QUEUE_RECORDS_MAX, QUEUE_S, Job, ProcessSpec, Ready, Scenario, Script, Stop, Stream
+from streamgauge.notices import Notice
 from streamgauge.processes.ports import free_port
 from streamgauge.run import faults
 from streamgauge.run.command import repeating
@@ -72,6 +74,8 @@ class RunPlan:
     server_ports: tuple[int, ...]
     memory_mb: int
     disk_mb: int
+    warnings: tuple[Notice, ...] = ()
+    """What the user should know about the engine's options."""
 
     @property
     def inputs(self) -> tuple[Stream, ...]:
@@ -87,8 +91,16 @@ class RunPlan:
 
 
 def run_name(scenario: Scenario) -> str:
+    """A new one; the run directory has it too, unless the user names that."""
     moment = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
     return f"{scenario.study}-{scenario.name}-{scenario.engine}-{moment}-{secrets.token_hex(2)}"
+
+
+def name_of(request: Request) -> str:
+    """What the run is called: as its directory, where ``run_name`` made that up, else by a new name."""
+    start = re.escape(f"{request.scenario.study}-{request.scenario.name}-{request.scenario.engine}")
+    is_own = re.fullmatch(rf"{start}-\d{{8}}-\d{{6}}-[0-9a-f]{{4}}", request.out.name)
+    return request.out.name if is_own else run_name(request.scenario)
 
 
 def needed_jar_groups(scenario: Scenario, own_transport: bool) -> tuple[str, ...]:
@@ -105,8 +117,9 @@ def draw(request: Request, run: str, work_dir: Path) -> RunPlan:
     engine = registry.engine(scenario.engine)
     if request.program and not engine.traits.needs_program:
         raise UsageError(
-            f"engine {engine.name} takes no program of yours",
-            got=" ".join(request.program),
+            f"engine {engine.name} does not take a program",
+            got=f"-- {' '.join(request.program)}",
+            expected="a program only with --engine command",
             hint=f"--engine command -- {' '.join(request.program)}",
         )
     kind = registry.transport(defaults.TRANSPORT)
@@ -165,6 +178,7 @@ def draw(request: Request, run: str, work_dir: Path) -> RunPlan:
         # The evaluator starts when the engine and the load have stopped.
         memory_mb=transport_mb + max(engine_mb + load_mb, heap_mb + 600),
         disk_mb=disk_need_mb(scenario, dataset.record_bytes, own_transport=transport.own),
+        warnings=tuple(engine.warnings(scenario.engine_options)),
     )
 
 
@@ -190,9 +204,9 @@ def check_room(blueprint: RunPlan) -> None:
             "too little memory for this run",
             got=f"{available:,} MB available",
             expected=f"at least {blueprint.memory_mb:,} MB",
-            hint="a smaller --set heap_mb=…, or end other programs",
+            hint="a smaller --set heap_mb=…, a lower --rate, or stop other programs",
         )
-    for where in {blueprint.work_dir.parent, blueprint.request.out.absolute().parent}:
+    for where in dict.fromkeys((blueprint.request.out.absolute().parent, blueprint.work_dir.parent)):
         free = machine.free_disk_mb(where)
         if free < blueprint.disk_mb:
             raise EnvironmentProblem(

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
-from pathlib import Path
-
 from streamgauge import registry, report
 from streamgauge.errors import EnvironmentProblem, Interrupted, PortTaken, UsageError
 from streamgauge.evaluate import evaluate_without_spark, needs_spark
@@ -14,11 +11,12 @@ from streamgauge.processes import directory_lock, leftovers
 from streamgauge.processes.ports import check_bound
 from streamgauge.processes.supervisor import Supervisor
 from streamgauge.run import plan as plans
+from streamgauge.run import preflight
 from streamgauge.run.evaluation import Evaluator, evaluate_command, is_unrecorded
 from streamgauge.run.measurement import Measurement
 from streamgauge.run.plan import Request, RunPlan
 from streamgauge.run.reporter import Referee, Reporter
-from streamgauge.run.requirements import check_packages, fetch_jars
+from streamgauge.run.requirements import fetch_jars
 from streamgauge.rundir import RunDir
 
 
@@ -42,21 +40,21 @@ def run_scenario(
     with directory_lock.hold(request.out):
         scenario = request.scenario
         engine = registry.engine(scenario.engine)
-        check_packages(engine)
-        groups = plans.needed_jar_groups(scenario, own_transport=request.transport_address is None)
-        fetch_jars(groups, reporter.phase)
-        engine.prepare(reporter.phase)
         leftovers.clear(reporter.say, reporter.warn)
         # Laid out once before anything is made, so that a mistake or a lack of room leaves nothing behind.
-        name = plans.run_name(scenario)
-        plans.check_room(plans.draw(request, name, Path(tempfile.gettempdir()) / name))
+        checked = preflight.check(request)
+        for warning in checked.warnings:
+            reporter.warn(warning)
+        fetch_jars(plans.needed_jar_groups(scenario, own_transport=checked.transport.own), reporter.phase)
+        engine.prepare(reporter.phase)
         existed = request.out.exists()
         try:
-            directory, summary = _run(request, reporter, evaluator, referee)
+            directory, summary = _run(request, checked.run, reporter, evaluator, referee)
         except PortTaken as problem:
             reporter.warn(notice("port-taken", problem=f"{problem.what}, {problem.where}"))
             RunDir(request.out, created=not existed).discard()
-            directory, summary = _run(request, reporter, evaluator, referee)
+            # Another name: a server of the user's may still be removing the streams of the first.
+            directory, summary = _run(request, plans.run_name(scenario), reporter, evaluator, referee)
         if not request.temporary:
             reporter.phase("writing the report")
             report.write(directory)
@@ -64,12 +62,11 @@ def run_scenario(
 
 
 def _run(
-    request: Request, reporter: Reporter, evaluator: Evaluator | None, referee: Referee | None
+    request: Request, name: str, reporter: Reporter, evaluator: Evaluator | None, referee: Referee | None
 ) -> tuple[RunDir, Summary]:
-    name = plans.run_name(request.scenario)
     directory, plan = None, None
     try:
-        with Supervisor(name, request.out / "logs", warn=reporter.warn) as supervisor:
+        with Supervisor(name, request.out / "logs", warn=reporter.warn, say=reporter.say) as supervisor:
             if request.temporary:
                 supervisor.own(request.out)
             directory = RunDir.create(request.out)

@@ -6,7 +6,6 @@ import tomllib
 from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib import resources
-from pathlib import Path
 from typing import Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
@@ -17,7 +16,10 @@ from streamgauge.contracts import Engine, Workload
 from streamgauge.errors import Unsupported, UsageError
 from streamgauge.model import QUIET_S, LoadPlan, Scenario, Script
 from streamgauge.shapes import Arrivals, ShapeName
-from streamgauge.studies.parsing import parse_literal
+from streamgauge.studies import fields as values_of
+from streamgauge.studies.parsing import parse_text
+from streamgauge.studies.problems import FLAGS, all_problems, mistakes, typed_option, unknown_choice, unknown_setting
+from streamgauge.studies.problems import describe as describe_problems
 
 PROFILES = ("laptop", "paper")
 
@@ -99,15 +101,15 @@ class Values(Strict):
         if self.shape == "preloaded":
             set_ |= {key for key in ("rate_per_s", "warmup_s", "measured_s") if getattr(self, key)}
         elif self.rate_per_s < 1 or self.measured_s < 1:
-            raise ValueError(
-                f"shape {self.shape} needs rate_per_s and measured_s, at least 1 each; "
-                f"got {self.rate_per_s} and {self.measured_s:g}"
-            )
+            got = f"got {self.rate_per_s}/s and {self.measured_s:g}s"
+            raise ValueError(f"shape {self.shape} needs a --rate of at least 1/s and --for of at least 1s; {got}")
         if needed - set_:
-            raise ValueError(f"shape {self.shape} needs {', '.join(sorted(needed - set_))}")
+            missing = " ".join(f"--set {key}=…" for key in sorted(needed - set_))
+            raise ValueError(f"shape {self.shape} needs {missing}")
         if unused := sorted(set_ - needed):
             without = " ".join(f"--set {key}={'[]' if key == 'steps_per_s' else 0}" for key in unused)
-            raise ValueError(f"shape {self.shape} does not use {', '.join(unused)} (to remove: {without})")
+            names = ", ".join(FLAGS.get(key, key) for key in unused)
+            raise ValueError(f"shape {self.shape} does not use {names}; leave it out, or add {without}")
         if self.shape == "periodic-burst" and self.burst_s >= self.burst_every_s:
             raise ValueError("burst_s must be shorter than burst_every_s")
         lasts_s = self.warmup_s + self.measured_s
@@ -164,6 +166,12 @@ def names() -> list[str]:
 def describe(name: str) -> _File:
     """The validated scenario file ``study/scenario``."""
     if name not in names():
+        if name in registry.names("studies"):
+            raise UsageError(
+                f"{name} is a study, not a scenario",
+                expected=f"one of {', '.join(one for one in names() if one.startswith(f'{name}/'))}",
+                hint=f"streamgauge reproduce {name} runs the whole study",
+            )
         raise registry.unknown("scenario", name, names(), hint="streamgauge list")
     study, _, scenario = name.partition("/")
     text = (resources.files(registry.study(study)) / f"{scenario}.toml").read_text(encoding="utf-8")
@@ -177,14 +185,16 @@ def parse_file(text: str, where: str) -> _File:
     except tomllib.TOMLDecodeError as problem:
         raise UsageError("the scenario file is not valid TOML", where=where, got=str(problem)) from None
     except ValidationError as problem:
-        raise _all_problems("scenario file", where, problem, _File.model_fields) from None
+        raise UsageError(
+            "the scenario file has mistakes", where=where, got="; ".join(mistakes(problem, _File.model_fields))
+        ) from None
 
 
 def profile_values(name: str, profile: str) -> dict[str, Any]:
     """The values of a scenario in a profile, including defaults."""
     file = describe(name)
     if profile not in PROFILES:
-        raise registry.unknown("profile", profile, PROFILES)
+        raise unknown_choice(f"--profile {profile}", profile, PROFILES)
     chosen: _Profile = getattr(file, profile)
     defaults = {key: field.default for key, field in Values.model_fields.items() if not field.is_required()}
     return {**defaults, **(file.common.model_extra or {}), **(chosen.model_extra or {})}
@@ -218,49 +228,77 @@ def resolve(
     engine: str | None = None,
     slo: Iterable[str] = (),
     script: Script | None = None,
+    typed: Mapping[str, str] | None = None,
 ) -> Scenario:
     """The scenario with the profile's values and the user's changes. Raises UsageError with every problem.
 
-    A ``script`` replaces the workload, so the engine need not support the workload.
+    Messages name the options of ``typed`` for changes that were not made with ``--set``. A ``script`` replaces the
+    workload, so the engine need not support the workload.
     """
     file = describe(name)
     values = profile_values(name, profile)
     profile_engines: _Profile = getattr(file, profile)
-    given = {key: parse_literal(text) for key, text in (changes or {}).items()}
-    if engine is not None:
-        given["engine"] = engine
+    given = dict(changes or {}) if engine is None else {**(changes or {}), "engine": engine}
+    typed = {**({} if engine is None else {"engine": f"--engine {engine}"}), **(typed or {})}
     all_parameters = parameter_fields(name)
-    of_scenario = {*Values.model_fields, *all_parameters, file.choice}
-    values |= {key: value for key, value in given.items() if key in of_scenario}
+
+    def named(key: str) -> str:
+        return typed_option(key, typed, given, values)
+
+    values |= {key: parse_text(given[key]) for key in ("engine", file.choice) if key in given}
     chosen = str(values.pop(file.choice, ""))
     if chosen not in file.workloads:
-        raise registry.unknown(f"{file.choice} of {name}", chosen, file.workloads)
+        raise unknown_choice(named(file.choice), chosen, file.workloads)
     workload = registry.workload(file.workloads[chosen])
     own_parameters = workload.parameters.model_fields
     for key in given:
         if key in all_parameters and key not in own_parameters:
             having = _choices_with(file, key)
             raise UsageError(
-                f"{file.choice} {chosen} has no parameter {key}",
-                where=f"{name}, set on the command line",
-                expected=f"{key} only with {file.choice} {', '.join(having)}",
-                hint=f"streamgauge plan {name} --set {file.choice}={having[0]} --set {key}=…",
+                f"{named(key)} does not apply to {file.choice} {chosen}",
+                expected=f"{file.choice} {', '.join(having)}",
+                hint=f"--set {file.choice}={having[0]}, or leave {key} out",
             )
-    parameters = {key: values[key] for key in own_parameters if key in values}
-    values = {key: value for key, value in values.items() if key not in all_parameters}
-    system = registry.engine(str(values.get("engine", "")))
+    if values.get("engine") not in registry.names("engines"):
+        raise unknown_choice(named("engine"), str(values.get("engine")), registry.names("engines"), "streamgauge list")
+    system = registry.engine(str(values["engine"]))
+    fields = {**Values.model_fields, **own_parameters, **system.options.model_fields}
+    read = {key: values_of.read(text, key, fields.get(key)) for key, text in given.items() if key != file.choice}
+    of_scenario = {*Values.model_fields, *all_parameters}
+    values |= {key: value for key, value in read.items() if key in of_scenario}
     defaults = {**file.common.engines.get(system.name, {}), **profile_engines.engines.get(system.name, {})}
-    for_engine = {key: value for key, value in given.items() if key not in of_scenario}
-    checked, options, parameters = _check(
-        name, values, system, {**defaults, **for_engine}, workload, parameters, file.choice, set(given)
-    )
+    options = {**defaults, **{key: value for key, value in read.items() if key not in of_scenario}}
+    known = {file.choice, *fields}
+    problems: list[str] = []
+
+    def validated(model: type[Model], content: Mapping[str, Any]) -> Model | None:
+        def unknown(key: str) -> str:
+            return unknown_setting(named(key), key, system.name, known)
+
+        try:
+            return model.model_validate(content)
+        except ValidationError as problem:
+            problems.extend(describe_problems(problem, fields, named, unknown))
+            return None
+
+    checked = validated(Values, {key: value for key, value in values.items() if key not in all_parameters})
+    parameter_model = validated(workload.parameters, {key: values[key] for key in own_parameters if key in values})
+    option_model = validated(system.options, options)
+    if checked is None or parameter_model is None or option_model is None:
+        of_both = not {*given} <= known
+        about = [name] if checked is None or parameter_model is None or of_both else []
+        about += [system.name] if option_model is None else []
+        raise all_problems(problems, hint=" and ".join(f"streamgauge list {one}" for one in about))
+    parameters, options = parameter_model.model_dump(), option_model.model_dump(exclude_none=False)
     study, _, scenario = name.partition("/")
     if script is None:
         _refuse_unsupported(system, workload.name, options)
     elif not workload.outputs:
         raise UsageError(f"workload {workload.name} has no output for the results of a script", got=script.path)
     elif not system.traits.takes_script:
-        raise UsageError(f"engine {system.name} does not support scripts", got=script.path, hint="--engine spark")
+        raise UsageError(
+            f"engine {system.name} does not support scripts: --script {script.path}", hint="--engine spark"
+        )
     return Scenario(
         study=study,
         name=scenario,
@@ -318,16 +356,28 @@ def _tail_s(
 def _refuse_unsupported(system: Engine, workload: str, options: Mapping[str, Any]) -> None:
     """Raises Unsupported with the engine's reason."""
     if workload not in system.traits.workloads:
-        reason = system.traits.gaps.get(workload, "it has no program for this workload")
-        raise Unsupported(f"engine {system.name} does not run {workload}", got=reason, hint="streamgauge list")
+        running = engines_that_run(workload)
+        raise Unsupported(
+            f"engine {system.name} does not run {workload}",
+            got=system.traits.gaps.get(workload, "it has no program for this workload"),
+            expected=f"an engine that runs it: {', '.join(running)}" if running else None,
+            hint=f"--engine {running[0]}" if running else f"streamgauge list {system.name}",
+        )
     for limit in system.traits.limits:
         if limit.applies(workload, options):
-            settings = ", ".join(f"{key}={value}" for key, value in limit.options.items())
+            settings = " ".join(f"--set {key}={values_of.as_typed(value)}" for key, value in limit.options.items())
             raise Unsupported(
                 f"engine {system.name} does not run {workload} with {settings}",
                 got=limit.reason,
-                hint="streamgauge list",
+                expected=f"other values of {', '.join(limit.options)}, or another engine",
+                hint=f"streamgauge list {system.name}",
             )
+
+
+def engines_that_run(workload: str) -> list[str]:
+    """Without those that run only the user's own program."""
+    engines = (registry.engine(name) for name in registry.names("engines"))
+    return [one.name for one in engines if workload in one.traits.workloads and not one.traits.needs_program]
 
 
 def _scaled(here: Mapping[str, Any], paper: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
@@ -338,57 +388,3 @@ def _scaled(here: Mapping[str, Any], paper: Mapping[str, Any]) -> dict[str, tupl
         for key, value in here.items()
         if key not in free and key in paper and value != paper[key]
     }
-
-
-def _check(
-    name: str,
-    values: Mapping[str, Any],
-    system: Engine,
-    for_engine: Mapping[str, Any],
-    workload: Workload,
-    parameters: Mapping[str, Any],
-    choice: str,
-    given: set[str],
-) -> tuple[Values, dict[str, Any], dict[str, Any]]:
-    problems: list[str] = []
-    known = [choice, *Values.model_fields, *workload.parameters.model_fields, *system.options.model_fields]
-
-    def validated(model: type[Model], content: Mapping[str, Any]) -> Model | None:
-        try:
-            return model.model_validate(content)
-        except ValidationError as problem:
-            problems.extend(_lines(problem, known))
-            return None
-
-    checked = validated(Values, values)
-    parameter_model = validated(workload.parameters, parameters)
-    options = validated(system.options, for_engine)
-    if checked is None or options is None or parameter_model is None:
-        raise UsageError(
-            f"{len(problems)} values of the scenario are invalid" if len(problems) > 1 else problems[0],
-            where=f"{name} with engine {system.name}" + (", set on the command line" if given else ""),
-            got="; ".join(problems) if len(problems) > 1 else None,
-            hint=f"streamgauge plan {name} --engine {system.name}",
-        )
-    return checked, options.model_dump(exclude_none=False), parameter_model.model_dump()
-
-
-def _lines(problem: ValidationError, known: Iterable[str]) -> list[str]:
-    """One line per problem; for an unknown key, with the nearest known one."""
-    lines = []
-    for error in problem.errors():
-        key = ".".join(str(part) for part in error["loc"])
-        if error["type"] == "extra_forbidden":
-            lines.append(f"unknown key {key!r} ({registry.unknown('key', key, known).expected})")
-        elif error["type"] == "missing":
-            lines.append(f"{key} is missing")
-        elif not key:
-            # From a validator of the whole model; pydantic prefixes its message with "Value error, ".
-            lines.append(str(error["ctx"]["error"]))
-        else:
-            lines.append(f"{key}: {error['msg']}, got {error['input']!r}")
-    return lines
-
-
-def _all_problems(what: str, where: str | Path, problem: ValidationError, known: Iterable[str]) -> UsageError:
-    return UsageError(f"invalid {what}", where=where, got="; ".join(_lines(problem, known)))

@@ -24,7 +24,7 @@ def axis_of(name: str, scenario: Scenario) -> SearchAxis:
     """The axis of that name. Raises UsageError if the scenario has no such integer to search."""
     directions = _directions(scenario)
     if name not in directions:
-        raise registry.unknown("value to search over", name, list(directions))
+        raise registry.unknown("--over", name, list(directions))
     return SearchAxis(name, directions[name])
 
 

@@ -146,7 +146,7 @@ def test_the_engines_take_turns(campaign: Callable[..., ReproductionRequest]) ->
         ({"changes": {"stage": "parse"}}, "the study itself sets stage"),
         ({"changes": {"realtime": "true"}}, "the study itself sets realtime"),
         ({"changes": {"measured_s": "soon"}}, "measured_s"),
-        ({"profile": "desktop"}, "unknown profile"),
+        ({"profile": "desktop"}, "invalid --profile desktop"),
     ],
 )
 def test_ways_to_ask_wrongly(changes: dict[str, Any], says: str, campaign: Callable[..., ReproductionRequest]) -> None:

@@ -29,7 +29,7 @@ def unready(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def output_lines(command: str, columns: int, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     monkeypatch.setenv("COLUMNS", str(columns))
-    result = CliRunner().invoke(app, [command], catch_exceptions=False)
+    result = CliRunner().invoke(app, command.split(), catch_exceptions=False)
     return result.stdout.splitlines()
 
 
@@ -64,8 +64,9 @@ def test_doctor_says_what_an_engine_lacks_and_how_to_get_it(monkeypatch: pytest.
 
 @pytest.mark.usefixtures("unready")
 def test_list_says_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    lines = output_lines("list", 90, monkeypatch)
-    assert "lacks the package no-such-package (pip install no-such-package)" in below(lines, "  echo ")
+    assert "[not ready: streamgauge list echo]" in below(output_lines("list", 90, monkeypatch), "  echo ")
+    lines = output_lines("list echo", 90, monkeypatch)
+    assert "lacks the package no-such-package (pip install no-such-package)" in below(lines, "  state ")
     long = [line for line in lines if len(line) > 90]
     assert not [line for line in long if len(line.split()) > 1], "only a single word may be longer"
 

@@ -78,10 +78,14 @@ def test_ways_to_ask_wrongly(arguments: tuple[str, ...], says: str) -> None:
 def test_how_an_experiment_ended() -> None:
     latencies = {"total": {"p50": 12.34, "p99": 1234.5}, "latest": {"p50": 9.0, "p99": 10.0}}
     assert (
-        outcome_line(row("VALID", summary=summary(latency_ms=latencies))) == "VALID: total p50 12.3 ms, p99 1,234.5 ms"
+        outcome_line(row("VALID", summary=summary(latency_ms=latencies)))
+        == "VALID: end-to-end latency p50 12.3 ms, p99 1,234.5 ms"
     )
     unknown = {"total": {"p50": None}, "latest": {"p50": 9.0, "p99": 10.0}}
-    assert outcome_line(row("VALID", summary=summary(latency_ms=unknown))) == "VALID: latest p50 9.0 ms, p99 10.0 ms"
+    assert (
+        outcome_line(row("VALID", summary=summary(latency_ms=unknown)))
+        == "VALID: processing latency p50 9.0 ms, p99 10.0 ms"
+    )
     assert outcome_line(row("INVALID", "FAILED")) == "FAILED (first attempt INVALID): why 2"
     assert outcome_line(row(state="not run", reason="it cannot")) == "not run: it cannot"
     assert outcome_line(row("VALID", capacity=capacity())) == "VALID: 100 records/s sustained, 110 not (confirmed)"
@@ -90,10 +94,10 @@ def test_how_an_experiment_ended() -> None:
 def test_how_several_runs_ended() -> None:
     latencies = {"total": {"p50": 12.34, "p99": 1234.5}}
     three = row("VALID", "INVALID", "VALID", "VALID", runs=(1, 2, 2, 3), summary=summary(latency_ms=latencies))
-    assert outcome_line(three) == "VALID (3 runs, 1 repeated): total p50 12.3 ms, p99 1,234.5 ms"
+    assert outcome_line(three) == "VALID (3 runs, 1 repeated): end-to-end latency p50 12.3 ms, p99 1,234.5 ms"
     died = summary(latency_ms=latencies, reasons=["run 3: it died"])
     spoilt = three.with_changes(verdict="FAILED", summary=died)
-    assert outcome_line(spoilt).startswith("FAILED (3 runs, 1 repeated): total p50")
+    assert outcome_line(spoilt).startswith("FAILED (3 runs, 1 repeated): end-to-end latency p50")
     assert outcome_line(spoilt).endswith(": run 3: it died")
 
 

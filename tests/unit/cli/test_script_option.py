@@ -30,7 +30,7 @@ def test_both_names_take_the_script(script: Path) -> None:
     now, before = plan("--script", script), plan("--job", script)
     for done in (now, before):
         assert done.exit_code == 0, done.output
-        assert f"replaced by your own: {script}, unvalidated" in done.stdout
+        assert f"replaced by your own: {script}, unvalidated" in " ".join(done.stdout.split())
     assert (now.stderr, before.stderr) == ("", NOTE)
 
 

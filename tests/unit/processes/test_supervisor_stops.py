@@ -126,3 +126,21 @@ def test_intent_is_journalled_before_the_start(supervisor):
     code = f"say('ready', known=os.environ['{reaping.TOKEN_VARIABLE}'] in open({str(journals()[0])!r}).read())"
     supervisor.start(python(code))
     assert supervisor.wait_event("engine", "ready", DEADLINE_S)["known"]
+
+
+def test_an_interrupt_is_answered_at_once_with_what_is_stopped(logs, tmp_path):
+    said = []
+    with pytest.raises(KeyboardInterrupt), Supervisor("test-run", logs, temp_root=tmp_path, say=said.append) as run:
+        code = "signal.signal(signal.SIGTERM, lambda *_: (say('stopped'), sys.exit())); say('ready'); time.sleep(600)"
+        roles = [("broker", "broker"), ("engine", "engine")]
+        specs = [python(code, role=role, group=group) for role, group in roles]
+        run.start_all(specs, lambda role, event: said.append(role) if event["event"] == "stopped" else None)
+        raise KeyboardInterrupt
+    assert said == ["interrupted: stopping engine, broker", "engine", "broker"]
+
+
+def test_an_end_without_an_interrupt_says_nothing(logs, tmp_path):
+    said = []
+    with Supervisor("test-run", logs, temp_root=tmp_path, say=said.append) as run:
+        run.start(python("say('ready'); time.sleep(600)"))
+    assert said == []

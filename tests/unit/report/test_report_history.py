@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import synthetic_run
 from typer.testing import CliRunner
+from written_runs import write_run
 
 from run_files import change, content
 from streamgauge.cli.main import app
@@ -153,3 +154,9 @@ def test_nothing_to_list(runs: Path, tmp_path: Path, arguments: list[str], says:
     assert isinstance(asked.exception, UsageError)
     assert says in asked.exception.message()
     assert not (tmp_path / "page.html").exists()
+
+
+def test_a_run_that_was_interrupted_has_no_verdict(tmp_path: Path) -> None:
+    write_run(tmp_path / "stopped", None, verdict="INVALID", interrupted=True)
+    ((entry,), _) = find(tmp_path)
+    assert entry.verdict == "interrupted" and not entry.usable

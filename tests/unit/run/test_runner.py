@@ -20,6 +20,7 @@ from streamgauge.run.runner import run_scenario
 from streamgauge.rundir import RunDir
 from streamgauge.stored import write_json
 from streamgauge.studies import scenario as scenarios
+from streamgauge.transports.kafka import Kafka
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "format-1"
 
@@ -53,6 +54,7 @@ class ScriptedRunner:
         monkeypatch.setattr(runner, "Measurement", Measurement)
         monkeypatch.setattr(runner, "fetch_jars", lambda groups, say: None)
         monkeypatch.setattr(runner.plans, "check_room", lambda plan: None)
+        monkeypatch.setattr(Kafka, "check_reachable", lambda kafka: None)
         monkeypatch.setattr(runner, "remove_streams", lambda plan, reporter: self.removed.append(plan))
 
     def run(self, out: Path, *courses: Measure, transport_address: str | None = None) -> tuple[RunDir, Summary]:

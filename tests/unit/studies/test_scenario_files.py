@@ -119,7 +119,7 @@ def test_a_table_of_an_engine_that_is_not_installed_changes_nothing(monkeypatch:
     more = scenarios.parse_file(f"{text}\n[laptop.engines.not-installed]\nwhatever = 3\n", where="latency.toml")
     monkeypatch.setattr(scenarios, "describe", lambda name: more)
     assert scenarios.resolve("ospbench/latency") == before
-    with pytest.raises(UsageError, match="unknown engine"):
+    with pytest.raises(UsageError, match="invalid --engine"):
         scenarios.resolve("ospbench/latency", engine="not-installed")
 
 

@@ -34,7 +34,7 @@ def test_the_direction_is_declared_with_the_value(name: str, stage: str, harder:
 
 @pytest.mark.parametrize("name", ["seed", "broker_port", "generators", "warmup_s", "stage", "realtime", "nothing"])
 def test_values_that_cannot_be_searched(name: str) -> None:
-    with pytest.raises(UsageError, match="value to search over"):
+    with pytest.raises(UsageError, match="unknown --over"):
         axis_of(name, resolved())
 
 

@@ -18,6 +18,7 @@ from streamgauge.errors import UsageError
 from streamgauge.jvm import spark
 from streamgauge.jvm.java import find_java
 from streamgauge.model import Job, ProcessSpec, Ready, Stop, Traits
+from streamgauge.notices import Notice, notice
 
 _CHECKPOINT_LOGS = {
     "file-system": "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager",
@@ -85,7 +86,7 @@ class SparkOptions(BaseModel):
             try:
                 spark.check_master(master)
             except UsageError as problem:
-                raise ValueError(f"{problem.what}; expected {problem.expected}") from None
+                raise ValueError(f"expected {problem.expected}") from None
         return master
 
     @model_validator(mode="before")
@@ -122,6 +123,15 @@ class Spark(Engine):
 
     def micro_batches(self, options: Mapping[str, Any]) -> bool:
         return not options["realtime"]
+
+    def warnings(self, options: Mapping[str, Any]) -> list[Notice]:
+        from streamgauge.engines.spark import known_settings
+
+        system = f"Spark {version('pyspark')}"
+        return [
+            notice("unknown-setting", system=system, name=name, meant=f"; did you mean {near[0]}?" if near else "")
+            for name, near in known_settings.unknown(options["conf"]).items()
+        ]
 
     def plan(self, job: Job) -> Sequence[ProcessSpec]:
         connection = job.work_dir / "connection"

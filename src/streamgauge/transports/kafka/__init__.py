@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import socket
 import time
 from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import version
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from streamgauge import jars
 from streamgauge.contracts import Sender, Transport
-from streamgauge.errors import EnvironmentProblem, UsageError
+from streamgauge.errors import EnvironmentProblem, invalid
 from streamgauge.jvm.java import find_java
 from streamgauge.model import Positions, ProcessSpec, Stream
 from streamgauge.transports.kafka import broker
@@ -34,6 +35,7 @@ TOPIC_SETTINGS: Mapping[str, str] = {
 }
 
 _ANSWER_S = 20.0
+_CONNECT_S = 5.0
 _LIVE_ANSWER_S = 2.0
 _VISIBLE_ANSWER_S = 1.0
 
@@ -64,9 +66,9 @@ class Kafka(Transport):
 
     @classmethod
     def check_address(cls, address: str) -> None:
-        host, _, port = address.rpartition(":")
-        if not (host and port.isdigit() and int(port) < 65536):
-            raise UsageError("invalid --bootstrap", got=repr(address), expected="HOST:PORT")
+        hosts = [one.strip().rpartition(":") for one in address.split(",")]
+        if not all(host and port.isdigit() and int(port) < 65536 for host, _, port in hosts):
+            raise invalid(f"--bootstrap {address}", "HOST:PORT, such as localhost:9092")
 
     @classmethod
     def prepare(cls, yours: str | None, ports: Sequence[int]) -> Kafka:
@@ -101,6 +103,27 @@ class Kafka(Transport):
             port=int(self.bootstrap.rpartition(":")[2]),
             controller_port=self._controller_port,
         )
+
+    def check_reachable(self) -> None:
+        if self.own:
+            return
+        # Kafka's client retries until its timeout and does not report what is wrong with the address.
+        refused = {}
+        for address in self.bootstrap.split(","):
+            host, _, port = address.strip().rpartition(":")
+            try:
+                socket.create_connection((host.strip("[]"), int(port)), timeout=_CONNECT_S).close()
+                break
+            except OSError as problem:
+                refused[address.strip()] = problem.strerror or str(problem)
+        else:
+            raise EnvironmentProblem(
+                "the Kafka broker cannot be reached",
+                where=f"--bootstrap {self.bootstrap}",
+                got="; ".join(dict.fromkeys(refused.values())),
+                hint="check the address, and that the broker is running",
+            )
+        self._metadata()
 
     def create(self, streams: Sequence[Stream]) -> None:
         from confluent_kafka.admin import NewTopic

@@ -1,0 +1,27 @@
+"""Checks before a run, shared by `plan` and `run`, so that both refuse the same requests with the same message."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+from streamgauge import registry
+from streamgauge.run import plan as plans
+from streamgauge.run.plan import Request, RunPlan
+from streamgauge.run.requirements import check_packages
+from streamgauge.rundir import RunDir
+
+
+def check(request: Request) -> RunPlan:
+    """The plan of the run. Starts and writes nothing.
+
+    Raises UsageError or EnvironmentProblem if the engine is not installed, the run directory cannot be written, Java is
+    missing, memory or disk is too small, or the user's own servers cannot be reached.
+    """
+    check_packages(registry.engine(request.scenario.engine))
+    RunDir.check_free(request.out)
+    name = plans.name_of(request)
+    plan = plans.draw(request, name, Path(tempfile.gettempdir()) / name)
+    plans.check_room(plan)
+    plan.transport.check_reachable()
+    return plan
