@@ -61,7 +61,7 @@ def test_a_key_that_differs_between_programs_is_shown_for_each() -> None:
     content = described("streambench/performance")
     fields = {tuple(value["applies_to"]): value["laptop"] for value in content["parameters"] if value["key"] == "field"}
     assert fields == {("projection", "wordcount"): 1, ("distinctcount",): 0, ("statistics",): 1}
-    assert "field = 0 (distinctcount): 0: user id" in " ".join(listed("streambench/performance").split())
+    assert "field = 0 (distinctcount): field to use: 0 = user id" in " ".join(listed("streambench/performance").split())
 
 
 def test_an_engine_shows_what_it_does_not_run() -> None:
