@@ -138,7 +138,7 @@ def _origin(point: EntryPoint) -> str:
 
 
 def unknown(what: str, name: str, known: Iterable[str], hint: str | None = None) -> UsageError:
-    """The error for a name that does not exist, naming the nearest one that does."""
+    """The error for an unknown name, with the nearest known one."""
     known = sorted({*known})
     near = nearest(name, known)
     meant = f"; did you mean {near[0]!r}?" if near else ""

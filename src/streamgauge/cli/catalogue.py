@@ -199,7 +199,7 @@ def _workload(name: str) -> dict[str, Any]:
         "scenarios": [one for one in scenarios.names() if name in scenarios.describe(one).workloads.values()],
         "engines": [one for one, traits in engines.items() if name in traits.workloads],
         "not_run_by": {
-            one: traits.gaps.get(name, "it has no program for it")
+            one: traits.gaps.get(name, "it has no program for this workload")
             for one, traits in engines.items()
             if name not in traits.workloads
         },

@@ -50,7 +50,7 @@ def engine(
     for asked in workload or ():
         if asked not in known:
             if asked in registry.names("workloads"):
-                reason = registry.engine(name).traits.gaps.get(asked, "it has no program for it")
+                reason = registry.engine(name).traits.gaps.get(asked, "it has no program for this workload")
                 raise Unsupported(f"engine {name} does not run {asked}", got=reason, hint=f"streamgauge list {name}")
             raise registry.unknown("--workload", asked, known)
 
