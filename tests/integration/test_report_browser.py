@@ -24,6 +24,11 @@ SYNTHETIC = runpy.run_path(str(Path(__file__).parents[1] / "unit" / "report" / "
 
 pytestmark = NEEDS_BROWSER
 
+VIEWS = [
+    (420, True),
+    *(pytest.param(*view, marks=pytest.mark.full) for view in ((420, False), (1400, True), (1400, False))),
+]
+
 
 @pytest.fixture(scope="module")
 def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
@@ -69,8 +74,7 @@ def test_report_draws_and_fits(browser: Browser, reports: dict[str, str], kind: 
     opened.page.close()
 
 
-@pytest.mark.parametrize("dark", [False, True])
-@pytest.mark.parametrize("width", [420, 1400])
+@pytest.mark.parametrize(("width", "dark"), VIEWS)
 @pytest.mark.parametrize("kind", ["faults", pytest.param("against", marks=pytest.mark.full)])
 def test_nothing_overlaps_or_is_cut_off(
     browser: Browser, reports: dict[str, str], kind: str, width: int, dark: bool
@@ -114,8 +118,7 @@ def other_pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     }
 
 
-@pytest.mark.parametrize("dark", [False, True])
-@pytest.mark.parametrize("width", [420, 1400])
+@pytest.mark.parametrize(("width", "dark"), VIEWS)
 @pytest.mark.parametrize("name", ["capacity", "history", "comparison"])
 def test_other_pages_draw_and_fit(
     browser: Browser, other_pages: dict[str, str], name: str, width: int, dark: bool

@@ -33,9 +33,12 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 def test_it_is_listed(installed: dict[str, str]) -> None:
     done = streamgauge("list", env=installed)
     assert done.returncode == 0, done.stderr
-    assert re.search(rf"^  {SCENARIO} +Alarms at a constant rate of readings; rule: alarms$", done.stdout, re.MULTILINE)
-    assert re.search(rf"^  {WORKLOAD} +alarms: keep the readings above a limit$", done.stdout, re.MULTILINE)
-    assert "limit_celsius = 90: limit for alarms" in done.stdout
+    assert re.search(rf"^  {SCENARIO} +Alarms at a constant rate of readings$", done.stdout, re.MULTILINE)
+    described = streamgauge("list", SCENARIO, env=installed)
+    assert described.returncode == 0, described.stderr
+    assert "limit_celsius = 90: limit for alarms" in described.stdout
+    workloads = streamgauge("list", "workloads", env=installed)
+    assert re.search(rf"^  {WORKLOAD} +alarms: keep the readings above a limit$", workloads.stdout, re.MULTILINE)
 
 
 def test_it_is_planned(installed: dict[str, str]) -> None:
