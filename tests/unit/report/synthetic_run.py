@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 from run_files import change, write_manifest
 from streamgauge.evaluate.metrics.heatmap import EDGES_MS
 from streamgauge.model import NS_PER_MS, NS_PER_S
-from streamgauge.model.samples import ClockSample, MachineSample, PositionsSample, ResourceSample
+from streamgauge.model.samples import ClockSample, MachineSample, PositionsSample, ResourceSample, Sample
 from streamgauge.rundir import RunDir
 from streamgauge.stored import write_json
 
@@ -271,35 +271,28 @@ def latencies_ms() -> tuple[np.ndarray, np.ndarray]:
 
 
 def write_measures(run: RunDir, total: np.ndarray, late: np.ndarray) -> None:
-    rows = []
     due_s = np.arange(len(total)) / RATE
-    out_s = due_s + total / 1000
-    latest = np.floor(total - late)
-    for second in range(LOAD_S + DRAIN_S):
-        here = (due_s >= second) & (due_s < second + 1)
-        sent_s = due_s + late / 1000
-        sent = int(((sent_s >= second) & (sent_s < second + 1)).sum())
-        row: dict[str, Any] = {
-            "second": second,
-            "phase": "warmup"
-            if second < WARMUP_S
-            else "measured"
-            if second < WARMUP_S + MEASURED_S
-            else "tail"
-            if second < LOAD_S
-            else "drain",
-            "offered": int(here.sum()),
-            "sent": sent,
-            "appended": sent,
-            "output": int(((out_s >= second) & (out_s < second + 1)).sum()),
-            "late_max_ms": float(late[here].max()) if here.any() else None,
-            "backlog": int(((due_s <= second + 1) & (out_s > second + 1)).sum()),
+    out_s, latest = due_s + total / 1000, np.floor(total - late)
+    all_s = np.arange(LOAD_S + DRAIN_S)
+    ends_s = np.append(all_s, LOAD_S + DRAIN_S)
+    sent = np.histogram(due_s + late / 1000, ends_s)[0]
+    phase_s = {"warmup": WARMUP_S, "measured": MEASURED_S, "tail": TAIL_S, "drain": DRAIN_S}
+    seconds = {
+        "second": all_s,
+        "phase": np.repeat(list(phase_s), list(phase_s.values())),
+        "offered": np.histogram(due_s, ends_s)[0],
+        "sent": sent,
+        "appended": sent,
+        "output": np.histogram(out_s, ends_s)[0],
+        "late_max_ms": while_loading(late.reshape(LOAD_S, RATE).max(axis=1)),
+        "backlog": [int(((due_s <= second + 1) & (out_s > second + 1)).sum()) for second in all_s],
+    }
+    for kind, values in (("total", total), ("latest", latest)):
+        of_each = np.percentile(values.reshape(LOAD_S, RATE), (50, 99, 100), axis=1)
+        seconds |= {
+            f"{kind}_{name}": while_loading(of) for name, of in zip(("p50", "p99", "max"), of_each, strict=True)
         }
-        for kind, values in (("total", total), ("latest", latest)):
-            for name, percent in (("p50", 50), ("p99", 99), ("max", 100)):
-                row[f"{kind}_{name}"] = float(np.percentile(values[here], percent)) if here.any() else None
-        rows.append(row)
-    pq.write_table(pa.Table.from_pylist(rows), run.measures("seconds"))
+    pq.write_table(pa.table(seconds), run.measures("seconds"))
     measured = slice(WARMUP_S * RATE, (WARMUP_S + MEASURED_S) * RATE)
     kinds = []
     for kind, values in (("total", total), ("latest", latest), ("average", latest - 1)):
@@ -307,22 +300,30 @@ def write_measures(run: RunDir, total: np.ndarray, late: np.ndarray) -> None:
         kinds.append(pa.table({"kind": [kind] * len(distinct), "value_ms": distinct, "count": counts}))
     pq.write_table(pa.concat_tables(kinds), run.measures("latency"))
     buckets = np.searchsorted(EDGES_MS, total, side="right") - 1
-    cells, counts = np.unique(np.stack([due_s.astype(int), buckets]), axis=1, return_counts=True)
-    edges = {"from_ms": EDGES_MS[cells[1]], "to_ms": EDGES_MS[cells[1] + 1]}
-    heatmap = {"kind": ["total"] * len(counts), "second": cells[0], **edges, "count": counts}
-    pq.write_table(pa.table(heatmap), run.measures("heatmap"))
+    both, counts = np.unique(due_s.astype(int) * len(EDGES_MS) + buckets, return_counts=True)
+    second, bucket = np.divmod(both, len(EDGES_MS))
+    edges = {"from_ms": EDGES_MS[bucket], "to_ms": EDGES_MS[bucket + 1]}
+    pq.write_table(
+        pa.table({"kind": ["total"] * len(counts), "second": second, **edges, "count": counts}), run.measures("heatmap")
+    )
+
+
+def while_loading(values: np.ndarray) -> pa.Array:
+    """A value for each second of the load, none for those of the drain."""
+    return pa.array([*values.tolist(), *[None] * DRAIN_S])
 
 
 def write_samples(run: RunDir, from_s: int, to_s: int) -> None:
     random = np.random.default_rng(11)
     roles = {"broker": (0.12, 310, 140.0), "engine": (0.9, 1240, 520.0), "load": (0.25, 95, None)}
     used = dict.fromkeys(roles, 0.0)
+    samples: list[Sample] = []
     for second in range(from_s, to_s):
         t_ns = START_NS + second * NS_PER_S + int(random.integers(0, 3 * NS_PER_MS))
         for role, (cores, rss_mb, heap_mb) in roles.items():
             used[role] += cores * random.uniform(0.8, 1.2) * (1.6 if second < from_s + 8 else 1.0)
             collected = (second - from_s) // (17 if role == "broker" else 7) if heap_mb else None
-            run.append_samples(
+            samples.append(
                 ResourceSample(
                     t_ns=t_ns,
                     role=role,
@@ -341,9 +342,10 @@ def write_samples(run: RunDir, from_s: int, to_s: int) -> None:
             "steal": random.uniform(0, 0.02),
             "psi_memory_some": None,
         }
-        run.append_samples(MachineSample(t_ns=t_ns, load1=1.2, **busy, **pressure))
+        samples.append(MachineSample(t_ns=t_ns, load1=1.2, **busy, **pressure))
         drift_ns = second * 12_000 + int(random.normal(0, 3000))
-        run.append_samples(ClockSample(t_ns=t_ns, mono_ns=t_ns - START_NS + drift_ns, bracket_ns=900))
+        samples.append(ClockSample(t_ns=t_ns, mono_ns=t_ns - START_NS + drift_ns, bracket_ns=900))
+    run.append_samples(*sorted(samples, key=lambda sample: sample.kind))
 
 
 def summary(total: np.ndarray) -> dict[str, Any]:
