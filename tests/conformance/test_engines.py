@@ -20,8 +20,8 @@ from streamgauge.model import ResultKind
 OWN_COMMAND = (sys.executable, str(Path(__file__).parents[2] / "examples" / "own_command.py"))
 OWN_COMMAND_DOES = {"traffic/ingest", "traffic/parse"}
 ENGINES = registry.names("engines")
-QUIET_S = 2.0
-"""For engines that report consumed records: the drain waits for those anyway."""
+QUIET_S, QUIET_OF_A_COMMAND_S = 2.0, 5.0
+"""Less than by default. Engines that report consumed records need none at all: the drain waits for those."""
 OFTEN = {"flink": {"checkpoint_ms": "1000"}}
 """The drain also waits for commits."""
 
@@ -54,7 +54,8 @@ def test_plan(name: str) -> None:
 
 @pytest.mark.parametrize(("name", "case"), all_cases())
 def test_run(shared: Bench, name: str, case: Case) -> None:
-    changes = {**OFTEN.get(name, {}), **case.settings, **({} if program(name) else {"quiet_s": str(QUIET_S)})}
+    quiet_s = QUIET_OF_A_COMMAND_S if program(name) else QUIET_S
+    changes = {**OFTEN.get(name, {}), **case.settings, "quiet_s": str(quiet_s)}
     observed = until_valid(
         lambda _: observe(
             shared, registry.engine(name), case.workload, program(name), changes, case.scenario, attempts=1
