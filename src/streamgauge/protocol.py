@@ -6,7 +6,11 @@ import json
 import signal
 import sys
 import threading
+from collections.abc import Mapping
 from typing import Any
+
+Offsets = dict[str, dict[str, int]]
+"""By topic and partition."""
 
 _lock = threading.Lock()
 
@@ -17,6 +21,12 @@ def emit(event: str, **fields: Any) -> None:
     with _lock:
         sys.stdout.write(line + "\n")
         sys.stdout.flush()
+
+
+def emit_progress(offsets: Mapping[str, Mapping[str, int]]) -> None:
+    """How many records of each partition of each input topic were consumed."""
+    consumed = sum(offset for partitions in offsets.values() for offset in partitions.values())
+    emit("progress", consumed=consumed, offsets=offsets)
 
 
 def stop_on_sigterm() -> threading.Event:

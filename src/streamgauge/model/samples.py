@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, ClassVar, TypeVar
 
 from pydantic import Field
 
-from streamgauge.stored import Count, Moment, Number, Stored
+from streamgauge.stored import Count, Moment, Number, Positive, Stored
 
 
 class Sample(Stored):
@@ -60,6 +60,18 @@ class PositionsSample(Sample):
     sent: Count | None = None
     lag: Number | None = None
     """Records waiting for the engine, on average since the previous sample."""
+    lag_by_partition: Mapping[str, Sequence[Count]] | None = None
+    """Records of each input, partition by partition, that the engine has not taken; None where that is not known."""
+
+
+class BatchSample(Sample):
+    """A batch that the engine reported, when it reported it."""
+
+    kind = "batches"
+
+    batch: Count
+    duration_ms: Positive
+    rows: Count
 
 
 class VisibleSample(Sample):

@@ -42,7 +42,13 @@ class Positions:
     """Records appended to each stream. Only for the live view and the end of the drain."""
 
     appended: Mapping[str, int]
-    consumed: int | None = None
-    """Input records that a consumer group has committed; None if unknown."""
+    committed: Mapping[str, Mapping[int, int]] = field(default_factory=dict)
+    """What a consumer group has committed of each input's partitions, where that is known."""
     ends: Mapping[str, Mapping[int, int]] = field(default_factory=dict)
     """The end offset of each partition, by stream."""
+
+    @property
+    def consumed(self) -> int | None:
+        """Input records that the consumer group has committed; None if unknown."""
+        known = [offset for partitions in self.committed.values() for offset in partitions.values()]
+        return sum(known) if known else None

@@ -8,6 +8,7 @@ from typing import Any
 
 from streamgauge.model import NS_PER_MS
 from streamgauge.report import latencies
+from streamgauge.report.batches import engine_figures
 from streamgauge.report.bursts import burst_figures
 from streamgauge.report.draw import (
     NOT_DATA,
@@ -38,6 +39,7 @@ def all_figures(source: Source, baseline: Source | None = None) -> dict[str, Fig
         "heatmap": latencies.heatmap(source),
         "distribution": latencies.distribution(source, baseline),
         "backlog": backlog(source),
+        **engine_figures(source),
         "lateness": lateness(source),
         "cpu": cpu(source),
         "rss": level(source, "rss_mb", "resident memory (MB)"),

@@ -8,6 +8,7 @@ from typing import Any
 from streamgauge.model.latency import LATENCY_NAMES
 from streamgauge.report import text
 from streamgauge.report.against import against
+from streamgauge.report.batches import batch_rows
 from streamgauge.report.bursts import burst_moments, burst_rows
 from streamgauge.report.figures import all_figures
 from streamgauge.report.latencies import alike, joined_names, latency_name
@@ -101,6 +102,7 @@ def context(source: Source) -> dict[str, Any]:
         "backlog": summary.backlog or {},
         "rates": rate_rows(source),
         "provenance": provenance_rows(source),
+        "batches": batch_rows(source),
         "burst": summary.burst,
         "burst_moments": burst_moments(source),
         "bursts": burst_rows(source),

@@ -12,7 +12,14 @@ from streamgauge.errors import UsageError
 from streamgauge.model import NS_PER_S
 from streamgauge.model.manifest import Manifest
 from streamgauge.model.outcome import Outcome
-from streamgauge.model.samples import ClockSample, MachineSample, PositionsSample, ResourceSample, SampleKind
+from streamgauge.model.samples import (
+    BatchSample,
+    ClockSample,
+    MachineSample,
+    PositionsSample,
+    ResourceSample,
+    SampleKind,
+)
 from streamgauge.model.summary import Summary
 from streamgauge.rundir import RunDir
 from streamgauge.stored import damaged
@@ -51,6 +58,8 @@ class Source:
     machine: Sequence[MachineSample]
     clock: Sequence[ClockSample]
     positions: Sequence[PositionsSample]
+    batches: Sequence[BatchSample]
+    """Of an engine that has batches and reports them."""
     missing: Sequence[str]
 
     @property
@@ -137,6 +146,7 @@ def read(run: RunDir) -> Source:
         machine=_samples(run, MachineSample, missing),
         clock=_samples(run, ClockSample, missing),
         positions=run.samples(PositionsSample),
+        batches=run.samples(BatchSample),
         missing=missing,
     )
 

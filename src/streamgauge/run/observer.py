@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from streamgauge import registry
 from streamgauge.errors import EnvironmentProblem
 from streamgauge.machine.clock import read_clock
-from streamgauge.model import ResultKind, numbered_ends
+from streamgauge.model import Positions, ResultKind, numbered_ends
 from streamgauge.model.samples import PositionsSample
 from streamgauge.processes.supervisor import Supervisor
 from streamgauge.run.drain import QuietDetector
@@ -76,11 +76,17 @@ class Observer:
         appended, progress.committed = positions.appended, positions.consumed
         self._sampled_consumed = progress.consumed
         self._follow_output(appended, positions.ends, measured_start_ns)
-        sample = PositionsSample(t_ns=t_ns, appended=appended, consumed=self._sampled_consumed, sent=progress.sent)
+        sample = PositionsSample(
+            t_ns=t_ns,
+            appended=appended,
+            consumed=self._sampled_consumed,
+            sent=progress.sent,
+            lag_by_partition=self._lag_by_partition(positions),
+        )
         self.lags = self._lag.take()
         if self.lags.by_consumed is not None:
             sample = sample.with_changes(lag=round(self.lags.by_consumed.mean, 1))
-        self._run.append_samples(sample)
+        self._run.append_samples(sample, *progress.take_batches())
         return appended
 
     def begin_drain(self) -> None:
@@ -138,6 +144,21 @@ class Observer:
             done=done,
             judged=measured_start_ns is not None and time.time_ns() >= measured_start_ns,
         )
+
+    def _lag_by_partition(self, positions: Positions) -> dict[str, list[int]] | None:
+        reported, taken = self.progress.reported_offsets, positions.committed
+        if reported is not None:
+            taken = {stream.name: reported.get(stream.address, {}) for stream in self._plan.inputs}
+        if not taken:
+            return None
+        return {
+            stream.name: [
+                # What the engine reports may be newer than the ends.
+                max(end - taken.get(stream.name, {}).get(partition, 0), 0)
+                for partition, end in sorted(positions.ends[stream.name].items())
+            ]
+            for stream in self._plan.inputs
+        }
 
     def _look_at_lag(self) -> Look | None:
         try:

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import contextlib
+import time
+from collections import deque
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
 
 from streamgauge.errors import StreamgaugeError
 from streamgauge.model import TRANSPORT_GROUP
 from streamgauge.model.outcome import EndedProcess, Outcome
+from streamgauge.model.samples import BatchSample
+from streamgauge.stored import Count
+
+_OFFSETS = TypeAdapter(dict[str, dict[int, Count]])
 
 
 @dataclass
@@ -19,6 +28,10 @@ class Progress:
     """Of each load worker by its role."""
     reported_consumed: int | None = None
     """By the engine itself."""
+    reported_offsets: Mapping[str, Mapping[int, int]] | None = None
+    """The same, of each partition of each input, by the address of the input."""
+    batches: deque[BatchSample] = field(default_factory=deque)
+    """Reported by the engine, and not taken yet."""
     committed: int | None = None
     """By the engine's consumer group, as far as the transport reports it."""
     done: set[str] = field(default_factory=set)
@@ -62,6 +75,17 @@ class Progress:
             # The program may be a user's own.
             if type(consumed) is int and consumed >= 0:
                 self.reported_consumed = consumed
+            with contextlib.suppress(ValidationError):
+                self.reported_offsets = _OFFSETS.validate_python(event.get("offsets"))
+        if event["event"] == "batch":
+            with contextlib.suppress(ValidationError):
+                fields = {name: event.get(name) for name in ("batch", "duration_ms", "rows")}
+                self.batches.append(BatchSample.model_validate({"t_ns": time.time_ns(), **fields}))
+
+    def take_batches(self) -> Iterator[BatchSample]:
+        """Those reported since the last call. More may be reported meanwhile, by another thread."""
+        while self.batches:
+            yield self.batches.popleft()
 
 
 def note_cores(

@@ -180,14 +180,19 @@ def test_reports_the_records_read_from_all_partitions(usable: Answers, capsys: p
     usable.say("/jobs/j/vertices/v/metrics", ALL_HELD[:3], ALL_HELD)
     watch(Cluster(usable.address), JOB, NoPause(5))
     events = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert events == [{"event": "progress", "consumed": 0}, {"event": "progress", "consumed": 10 + 11 + 12 + 13}]
+    assert [event["consumed"] for event in events] == [0, 10 + 11 + 12 + 13]
+    assert {event["event"] for event in events} == {"progress"}
+    by_topic = events[-1]["offsets"]
+    assert sorted(offset for partitions in by_topic.values() for offset in partitions.values()) == [10, 11, 12, 13]
+    assert all(partitions.keys() == {"0", "1"} for partitions in by_topic.values())
 
 
 def test_many_partitions_are_queried_in_requests_short_enough_for_flink(answers: Answers) -> None:
     names = [f"0.Source__x.KafkaSourceReader.topic.a_flow.partition.{number}.currentOffset" for number in range(45)]
     for part in (names[:20], names[20:40], names[40:]):
         answers.say(f"/v?get={','.join(part)}", [{"id": name, "value": "9"} for name in part])
-    assert Cluster(answers.address).consumed({("a_flow", name): ("/v", name) for name in names}) == 450
+    offsets = Cluster(answers.address).offsets({("a_flow", name): ("/v", name) for name in names})
+    assert offsets == {"a_flow": dict.fromkeys(names, 10)}
 
 
 def test_an_error_response_does_not_end_the_job(usable: Answers) -> None:

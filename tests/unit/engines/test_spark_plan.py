@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from types import SimpleNamespace
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 from engine_jobs import make_job
 
 from streamgauge import registry
-from streamgauge.engines.spark.program import consumed
+from streamgauge.engines.spark.program import Progress, consumed
 from streamgauge.engines.spark.sinks import output_mode, write
 from streamgauge.engines.spark.sources import read
 from streamgauge.errors import Unsupported
@@ -209,19 +210,50 @@ def test_micro_batches_are_declared(options: dict[str, Any], interval_s: float, 
 @pytest.mark.parametrize(
     ("ends", "expected"),
     [
-        (['{"flow":{"0":3,"1":4}}', {"speed": {"0": 5}}], 12),
+        (['{"flow":{"0":3,"1":4}}', {"speed": {"0": 5}}], {"flow": {"0": 3, "1": 4}, "speed": {"0": 5}}),
         # A self-join reads its source twice: a record counts once both readers have it.
-        ([{"flow": {"0": 3}, "speed": {"0": 9}}, {"flow": {"0": 7}, "speed": {"0": 2}}], 5),
+        (
+            [{"flow": {"0": 3}, "speed": {"0": 9}}, {"flow": {"0": 7}, "speed": {"0": 2}}],
+            {"flow": {"0": 3}, "speed": {"0": 2}},
+        ),
         # It may also read other sources.
-        ([{"flow": {"0": 3}}, 17, {"logOffset": 3}, {"another": {"0": 50}}, None], 3),
-        ([None], None),
-        ([], None),
+        ([{"flow": {"0": 3}}, 17, {"logOffset": 3}, {"another": {"0": 50}}, None], {"flow": {"0": 3}}),
+        ([None], {}),
+        ([], {}),
     ],
 )
-def test_consumed_counts_records_that_every_source_has_read(ends: list[Any], expected: int | None) -> None:
-    query: Any = SimpleNamespace(lastProgress={"sources": [{"endOffset": end} for end in ends]})
-    assert consumed(query, ["flow", "speed"]) == expected
-    assert consumed(SimpleNamespace(lastProgress=None), ["flow"]) is None  # type: ignore[arg-type]
+def test_consumed_counts_records_that_every_source_has_read(ends: list[Any], expected: Any) -> None:
+    report = {"sources": [{"endOffset": end} for end in ends]}
+    assert consumed(report, ["flow", "speed"]) == expected
+
+
+def test_each_report_of_a_query_is_passed_on_once(capsys: pytest.CaptureFixture[str]) -> None:
+    def report(second: int, batch: int, rows: int, **durations: int) -> Any:
+        source = {"endOffset": {"flow": {"0": 10 * second}}}
+        content = {"timestamp": f"2026-01-01T00:00:{second:02}.000Z", "batchId": batch, "numInputRows": rows}
+        content |= {"durationMs": {"triggerExecution": 5, **durations}, "sources": [source]}
+        return SimpleNamespace(json=lambda: json.dumps(content))
+
+    reports = [report(1, 0, 10, addBatch=3), report(2, 1, 10, addBatch=3)]
+    query: Any = SimpleNamespace(_jsq=SimpleNamespace(recentProgress=lambda: reports))
+    progress = Progress(query, ["flow"])
+
+    def passed_on() -> list[Any]:
+        progress.emit()
+        return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+
+    def batch(number: int) -> dict[str, Any]:
+        return {"event": "batch", "batch": number, "duration_ms": 5, "rows": 10}
+
+    def consumed_by(second: int) -> dict[str, Any]:
+        return {"event": "progress", "consumed": 10 * second, "offsets": {"flow": {"0": 10 * second}}}
+
+    assert passed_on() == [batch(0), batch(1), consumed_by(2)]
+    assert passed_on() == []
+    reports.append(report(3, 2, 0))
+    assert passed_on() == [consumed_by(3)], "a report without a batch"
+    reports[:] = [report(4, 2, 10, addBatch=3)]
+    assert passed_on() == [batch(2), consumed_by(4)], "older ones are gone"
 
 
 @pytest.mark.parametrize(

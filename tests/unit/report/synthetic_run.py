@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 from run_files import change, write_manifest
 from streamgauge.evaluate.metrics.heatmap import EDGES_MS
 from streamgauge.model import NS_PER_MS, NS_PER_S
-from streamgauge.model.samples import ClockSample, MachineSample, PositionsSample, ResourceSample, Sample
+from streamgauge.model.samples import BatchSample, ClockSample, MachineSample, PositionsSample, ResourceSample, Sample
 from streamgauge.rundir import RunDir
 from streamgauge.stored import write_json
 
@@ -95,8 +95,9 @@ def write_preloaded(path: Path) -> RunDir:
 
 
 def write_faults(path: Path) -> RunDir:
-    """A run with three faults, the last of which found nothing to act on."""
+    """A run in batches with three faults, the last of which found nothing to act on."""
     run = write_valid(path)
+    write_engine_reports(run)
     asked = ("pause engine for 2s at 10s", "kill worker-2 at 50%", "kill worker-2 at 25s")
     effects: tuple[tuple[int, float | None], ...] = ((20, 22.0), (25, 25.1), (35, None))
     actions = [
@@ -346,6 +347,18 @@ def write_samples(run: RunDir, from_s: int, to_s: int) -> None:
         drift_ns = second * 12_000 + int(random.normal(0, 3000))
         samples.append(ClockSample(t_ns=t_ns, mono_ns=t_ns - START_NS + drift_ns, bracket_ns=900))
     run.append_samples(*sorted(samples, key=lambda sample: sample.kind))
+
+
+def write_engine_reports(run: RunDir) -> None:
+    """Batches of a second, which get longer, and an input whose second partition is always behind."""
+    for second in range(LOAD_S):
+        t_ns, taken = START_NS + second * NS_PER_S, 2 * RATE * second
+        appended = {"flow": RATE * second, "speed": RATE * second, "output": taken}
+        lag = {"flow": [10, 300 + second], "speed": [0, 20]}
+        run.append_samples(
+            PositionsSample(t_ns=t_ns, appended=appended, consumed=taken, lag_by_partition=lag),
+            BatchSample(t_ns=t_ns, batch=second, duration_ms=400 + 2 * second, rows=2 * RATE),
+        )
 
 
 def summary(total: np.ndarray) -> dict[str, Any]:

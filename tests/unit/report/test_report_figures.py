@@ -35,6 +35,7 @@ def source(**parts: Any) -> Source:
         "machine": (),
         "clock": (),
         "positions": (),
+        "batches": (),
         "missing": (),
     }
     return Source(**{**empty, **parts})

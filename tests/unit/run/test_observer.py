@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,7 +12,7 @@ import pytest
 
 from streamgauge.errors import EnvironmentProblem
 from streamgauge.model import Positions
-from streamgauge.model.samples import ClockSample, MachineSample, PositionsSample
+from streamgauge.model.samples import BatchSample, ClockSample, MachineSample, PositionsSample
 from streamgauge.run.faults import parse as parse_fault
 from streamgauge.run.observer import Observer
 from streamgauge.run.plan import Request, draw
@@ -37,7 +37,8 @@ class ScriptedTransport:
 
 def holding(flow: int, speed: int, output: int, committed: int | None = None) -> Positions:
     appended = {"flow": flow, "speed": speed, "output": output}
-    return Positions(appended, committed, {"output": {0: output}})
+    ends = {"flow": {0: flow - 1, 1: 1}, "speed": {0: speed, 1: 0}, "output": {0: output}}
+    return Positions(appended, {} if committed is None else {"flow": {0: committed}}, ends)
 
 
 class Watched:
@@ -85,6 +86,32 @@ def test_what_is_committed_counts_where_the_engine_reports_nothing(watched: Watc
     assert watched.observer.progress.consumed == 4
     watched.consume(9)
     assert watched.observer.progress.consumed == 9
+
+
+def test_the_lag_of_each_partition(watched: Watched) -> None:
+    def lag() -> Mapping[str, Sequence[int]] | None:
+        return watched.run.samples(PositionsSample)[-1].lag_by_partition
+
+    watched.look(holding(5, 6, 3))
+    assert lag() is None, "nothing was committed or reported"
+    watched.look(holding(5, 6, 3, committed=3))
+    assert lag() == {"flow": [1, 1], "speed": [6, 0]}
+    offsets = {stream.address: {"0": 4} for stream in watched.observer._plan.inputs}
+    watched.observer.progress.on_engine_event("engine", {"event": "progress", "consumed": 8, "offsets": offsets})
+    watched.look(holding(5, 9, 3, committed=3))
+    assert lag() == {"flow": [0, 1], "speed": [5, 0]}, "the engine's own word goes first"
+    watched.look(holding(4, 9, 3))
+    assert lag() == {"flow": [0, 1], "speed": [5, 0]}, "never negative"
+
+
+def test_each_batch_is_written_once(watched: Watched) -> None:
+    for batch in (7, 8):
+        event = {"event": "batch", "batch": batch, "duration_ms": 120.5, "rows": 40}
+        watched.observer.progress.on_engine_event("engine", event)
+    watched.look(holding(5, 6, 3))
+    watched.look(holding(5, 6, 3))
+    written = [(batch.batch, batch.duration_ms, batch.rows) for batch in watched.run.samples(BatchSample)]
+    assert written == [(7, 120.5, 40), (8, 120.5, 40)]
 
 
 def test_a_transport_that_does_not_answer_is_no_position(watched: Watched) -> None:

@@ -19,6 +19,21 @@ def test_the_engine_s_own_word_goes_before_what_it_committed() -> None:
         assert progress.consumed == 9
 
 
+def test_what_a_program_reports_wrongly_is_ignored() -> None:
+    progress = Progress()
+    progress.on_engine_event("engine", {"event": "progress", "consumed": 5, "offsets": {"flow": {"0": 5}}})
+    assert progress.reported_offsets == {"flow": {0: 5}}
+    for nonsense in (None, [], {"flow": 3}, {"flow": {"zero": 3}}, {"flow": {"0": -1}}):
+        progress.on_engine_event("engine", {"event": "progress", "consumed": 6, "offsets": nonsense})
+        assert progress.reported_offsets == {"flow": {0: 5}}
+    batch = {"event": "batch", "batch": 1, "duration_ms": 10, "rows": 3}
+    for changes in ({"batch": -1}, {"duration_ms": "long"}, {"duration_ms": None}, {"rows": 0.5}):
+        progress.on_engine_event("engine", {**batch, **changes})
+    assert list(progress.take_batches()) == []
+    progress.on_engine_event("engine", batch)
+    assert len(list(progress.take_batches())) == 1
+
+
 def test_the_moments_of_a_load() -> None:
     outcome = Outcome.blank()
     assert outcome.begin_load(7, LoadPlan(10, warmup_s=1.5, measured_s=4.0, tail_s=2.0)) == 7 + 3 * NS_PER_S // 2

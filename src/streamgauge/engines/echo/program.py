@@ -21,7 +21,7 @@ from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaException, Producer
 
 from streamgauge import registry
 from streamgauge.codec import Message, Place
-from streamgauge.protocol import emit, stop_on_sigterm
+from streamgauge.protocol import Offsets, emit, emit_progress, stop_on_sigterm
 
 BIMODAL_EXTRA_MS = 230.0
 BIMODAL_SHARE = 0.2
@@ -146,6 +146,7 @@ def run(job: Mapping[str, Any]) -> None:
 
     waiting: list[tuple[float, int, Message]] = []
     consumed, last_progress_s = 0, time.monotonic()
+    offsets: Offsets = {topic: {} for topic in topics}
     pace = Pace(int(job["options"]["cap_per_s"]), last_progress_s)
     while not (asked_to_stop.is_set() and not waiting):
         now = time.monotonic()
@@ -163,6 +164,7 @@ def run(job: Mapping[str, Any]) -> None:
             if record.error():
                 raise KafkaException(record.error())
             consumed += 1
+            offsets[record.topic()][str(record.partition())] = record.offset() + 1
             headers = (record.headers() or ()) if codec.needs_headers else ()
             message = Message(record.key(), record.value(), headers)
             heapq.heappush(waiting, (now + hold(message.value or b""), consumed, message))
@@ -176,7 +178,7 @@ def run(job: Mapping[str, Any]) -> None:
             raise RuntimeError(f"cannot publish a result: {failures[0]}")
         if now - last_progress_s > PROGRESS_EVERY_S:
             last_progress_s = now
-            emit("progress", consumed=consumed)
+            emit_progress(offsets)
     producer.flush(10)
     consumer.close()
     emit("stopped")

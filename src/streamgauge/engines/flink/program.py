@@ -8,13 +8,14 @@ import json
 import re
 import sys
 import threading
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from streamgauge.protocol import emit, stop_on_sigterm
+from streamgauge.protocol import Offsets, emit, emit_progress, stop_on_sigterm
 
 _START_LOOK_S = 0.1
 _LOOK_S = 1.0
@@ -26,7 +27,7 @@ _METRICS_AT_ONCE = 20
 _PARTITION = re.compile(r"\.topic\.(.+)\.partition\.(\d+)\.currentOffset$")
 
 
-Readers = dict[tuple[str, ...], tuple[str, str]]
+Readers = dict[tuple[str, str], tuple[str, str]]
 """By topic and partition: the path to query and the name of the metric."""
 
 
@@ -84,21 +85,26 @@ class Cluster:
             metrics = f"/jobs/{job}/vertices/{vertex['id']}/metrics"
             for metric in self.get(metrics):
                 if match := _PARTITION.search(metric["id"]):
-                    readers[match.groups()] = (metrics, metric["id"])
+                    readers[match[1], match[2]] = (metrics, metric["id"])
         return readers
 
-    def consumed(self, readers: Readers) -> int | None:
-        """Records read from all these partitions; None while an offset is unknown."""
-        offsets: dict[str, int] = {}
+    def offsets(self, readers: Readers) -> Offsets | None:
+        """How far each of these partitions was read; None while one is unknown."""
+        last_read: dict[str, int] = {}
         for metrics in {metrics for metrics, _ in readers.values()}:
             names = [name for where, name in readers.values() if where == metrics]
             for first in range(0, len(names), _METRICS_AT_ONCE):
                 metric_names = quote(",".join(names[first : first + _METRICS_AT_ONCE]), safe=",")
-                offsets.update(
-                    {metric["id"]: int(metric["value"]) for metric in self.get(f"{metrics}?get={metric_names}")}
-                )
-        # Each is the offset of the last record, or -1 before the first.
-        return sum(offset + 1 for offset in offsets.values()) if len(offsets) == len(readers) else None
+                last_read |= {
+                    metric["id"]: int(metric["value"]) for metric in self.get(f"{metrics}?get={metric_names}")
+                }
+        if len(last_read) < len(readers):
+            return None
+        offsets: Offsets = defaultdict(dict)
+        for (topic, partition), (_, metric_name) in readers.items():
+            # The offset of the last record, or -1 before the first.
+            offsets[topic][partition] = last_read[metric_name] + 1
+        return offsets
 
     def last_exception(self, job: str) -> tuple[int, str] | None:
         """Time and root cause of the latest failure."""
@@ -176,8 +182,8 @@ def watch(cluster: Cluster, job: Mapping[str, Any], asked_to_stop: threading.Eve
             with contextlib.suppress(OSError, http.client.HTTPException):
                 if len(readers) < _partitions(job):
                     readers = cluster.readers(flink_job.id)
-                elif (consumed := cluster.consumed(readers)) is not None:
-                    emit("progress", consumed=consumed)
+                elif (offsets := cluster.offsets(readers)) is not None:
+                    emit_progress(offsets)
 
 
 def run(address: str, job: Mapping[str, Any]) -> int:

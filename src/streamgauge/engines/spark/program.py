@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import threading
+from collections import defaultdict
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ from streamgauge.engines.spark import programs, script
 from streamgauge.engines.spark.sinks import write
 from streamgauge.errors import StreamgaugeError, UsageError
 from streamgauge.jvm.spark import connect
-from streamgauge.protocol import emit, stop_on_sigterm
+from streamgauge.protocol import Offsets, emit, emit_progress, stop_on_sigterm
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -43,17 +44,45 @@ def await_running(query: StreamingQuery, asked_to_stop: threading.Event) -> None
             return
 
 
-def consumed(query: StreamingQuery, topics: Collection[str]) -> int | None:
-    """Records of these topics consumed so far, from the query's last progress report.
+class Progress:
+    """Passes on what the query has reported since the last time."""
+
+    def __init__(self, query: StreamingQuery, topics: Collection[str]) -> None:
+        # PySpark's own properties ask the JVM for every field of a report; this query is being measured.
+        self._reports = query._jsq.recentProgress
+        self._topics = topics
+        self._last = ""
+
+    def emit(self) -> None:
+        recent = self._reports()
+        fresh: list[dict[str, Any]] = []
+        for place in reversed(range(len(recent))):
+            report = json.loads(recent[place].json())
+            if report["timestamp"] <= self._last:
+                break
+            fresh.append(report)
+        for report in reversed(fresh):
+            # A query without new data reports too, without a batch.
+            if "addBatch" in report["durationMs"]:
+                duration_ms = report["durationMs"]["triggerExecution"]
+                emit("batch", batch=report["batchId"], duration_ms=duration_ms, rows=report["numInputRows"])
+        if fresh:
+            self._last = fresh[0]["timestamp"]
+            if offsets := consumed(fresh[0], self._topics):
+                emit_progress(offsets)
+
+
+def consumed(report: Mapping[str, Any], topics: Collection[str]) -> Offsets:
+    """How far these topics were consumed, by a report of a query's progress.
 
     A script may read a topic several times: a record counts as consumed when every reader has read it.
     """
-    offsets: dict[tuple[str, str], int] = {}
-    for source in (query.lastProgress or {}).get("sources", ()):
+    offsets: Offsets = defaultdict(dict)
+    for source in report["sources"]:
         for topic, partitions in _ends(source["endOffset"]).items():
             for partition, offset in partitions.items() if topic in topics else ():
-                offsets[topic, partition] = min(offset, offsets.get((topic, partition), offset))
-    return sum(offsets.values()) if offsets else None
+                offsets[topic][partition] = min(offset, offsets[topic].get(partition, offset))
+    return offsets
 
 
 def _ends(end: Any) -> Mapping[str, Mapping[str, int]]:
@@ -86,9 +115,9 @@ def run(connection: Path, job: Mapping[str, Any]) -> int:
         if query.exception() is None:
             emit("progress", consumed=0)
             emit("ready")
+        progress = Progress(query, job["inputs"].values())
         while query.isActive and not asked_to_stop.wait(_LOOK_S):
-            if (records := consumed(query, job["inputs"].values())) is not None:
-                emit("progress", consumed=records)
+            progress.emit()
         if failure := query.exception():
             return fail(failure)
         query.stop()

@@ -6,6 +6,7 @@ import json
 import logging
 import socket
 import time
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
@@ -172,15 +173,16 @@ class Kafka(Transport):
     def positions(self, streams: Sequence[Stream], group: str | None = None) -> Positions:
         ends = self._ask_ends(streams, timeout_s=_LIVE_ANSWER_S)
         appended = {name: sum(partitions.values()) for name, partitions in ends.items()}
-        return Positions(appended, self._committed(group, streams) if group else None, ends)
+        return Positions(appended, self._committed(group, streams) if group else {}, ends)
 
-    def _committed(self, group: str, streams: Sequence[Stream]) -> int | None:
+    def _committed(self, group: str, streams: Sequence[Stream]) -> dict[str, dict[int, int]]:
+        """Empty if nothing was committed, the group does not exist yet, or the broker does not answer."""
         from confluent_kafka import TopicPartition
 
+        inputs = {stream.address: stream for stream in streams if stream.role == "input"}
         wanted = [
-            TopicPartition(stream.address, partition)
-            for stream in streams
-            if stream.role == "input"
+            TopicPartition(topic, partition)
+            for topic, stream in inputs.items()
             for partition in range(stream.partitions)
         ]
         what = f"cannot read the committed offsets of group {group}"
@@ -188,10 +190,12 @@ class Kafka(Transport):
         try:
             committed = self._answer(lambda: self._reader_of(group).committed(wanted, timeout=_LIVE_ANSWER_S), what)
         except EnvironmentProblem:
-            return None
-        # The offset is negative if nothing was committed or the group does not exist yet.
-        known = [where.offset for where in committed if where.error is None and where.offset >= 0]
-        return sum(known) if known else None
+            return {}
+        by_stream: dict[str, dict[int, int]] = defaultdict(dict)
+        for where in committed:
+            if where.error is None and where.offset >= 0:
+                by_stream[inputs[where.topic].name][where.partition] = where.offset
+        return by_stream
 
     def ends(self, streams: Sequence[Stream]) -> dict[str, dict[int, int]]:
         """Retries until the deadline: the broker announces topics shortly before it leads them."""
