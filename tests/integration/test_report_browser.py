@@ -57,7 +57,7 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     [
         pytest.param(kind, figures, width, marks=() if width == always else pytest.mark.full)
         for kind, figures, always in (
-            *(("valid", 12, 1280), ("hostile", 12, None), ("bursts", 14, 400)),
+            *(("valid", 12, 1280), ("hostile", 12, None), ("bursts", 14, None)),
             *(("invalid", 13, None), ("failed", 6, None), ("faults", 15, None), ("preloaded", 10, None)),
         )
         for width in (400, 1280)
