@@ -33,8 +33,8 @@ class Traits:
     """Workloads that it does not run with some options."""
     needs_java: bool = True
     jar_groups: tuple[str, ...] = ()
-    extras: Mapping[str, str] = field(default_factory=dict)
-    """Additional Python packages that it needs, with the extra that installs each."""
+    packages: tuple[str, ...] = ()
+    """Python packages that it needs beside streamgauge's own."""
     ports: int = 0
     """Number of free ports that its plan needs."""
     transactional: bool = False

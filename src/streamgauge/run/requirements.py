@@ -14,7 +14,7 @@ from streamgauge.jvm.java import find_java
 
 def missing_packages(engine: Engine) -> list[str]:
     """The Python packages that the engine needs and that are not installed."""
-    return [package for package in engine.traits.extras if not _is_installed(package)]
+    return [package for package in engine.traits.packages if not _is_installed(package)]
 
 
 def _is_installed(package: str) -> bool:

@@ -40,7 +40,7 @@ def _read(text: str, key: str, kind: Any) -> Any:
 def _number(text: str, key: str, kind: type) -> Any:
     value: float | None
     if key.endswith("_per_s"):
-        value = parsing.read_rate_per_s(text)
+        value = parsing.read_whole_rate_per_s(text) if kind is int else parsing.read_rate_per_s(text)
     elif key.endswith("_s"):
         value = parsing.read_duration_s(text)
     elif key.endswith("_ms"):

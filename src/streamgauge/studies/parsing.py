@@ -82,7 +82,7 @@ def parse_changes(settings: Iterable[str]) -> dict[str, str]:
 def _meaning(setting: Setting) -> Any:
     text, value = setting.text, None
     if setting.key.endswith("_per_s"):
-        value = read_rate_per_s(text)
+        value = read_whole_rate_per_s(text)
     elif setting.key.endswith("_s"):
         value = read_duration_s(text)
     elif text.lower() in ("true", "false", "yes", "no", "on", "off"):
@@ -103,11 +103,10 @@ def parse_rate_per_s(text: str) -> int:
 
     A rate per minute is rounded to whole records per second.
     """
-    rate = read_rate_per_s(text)
-    per_minute = "/" in text and text.rpartition("/")[2].strip().startswith("m")
-    if rate is None or rate < 1 or (rate != int(rate) and not per_minute):
+    rate = read_whole_rate_per_s(text)
+    if rate is None or rate < 1 or rate != int(rate):
         raise invalid(f"--rate {shlex.quote(text)}", RATE)
-    return round(rate)
+    return int(rate)
 
 
 def read_duration_s(text: str) -> float | None:
@@ -131,6 +130,13 @@ def read_rate_per_s(text: str) -> float | None:
         return None
     rate = float(match[1]) * _TIMES[match[2]]
     return rate / 60 if match[3] in ("min", "m") else rate
+
+
+def read_whole_rate_per_s(text: str) -> float | None:
+    """The same, with a rate per minute rounded to whole records per second, but never to none."""
+    rate = read_rate_per_s(text)
+    per_minute = text.rpartition("/")[2].strip().startswith("m")
+    return rate if rate is None or rate < 1 or not per_minute else float(round(rate))
 
 
 def read_count(text: str) -> float | None:

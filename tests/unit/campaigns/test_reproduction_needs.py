@@ -29,8 +29,8 @@ def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ReproductionReques
 def test_every_missing_package_is_named_with_what_installs_it(
     asked: ReproductionRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Echo, "traits", replace(Echo.traits, extras={"no-such-package": "echo"}))
-    monkeypatch.setattr(Spark, "traits", replace(Spark.traits, extras={"nor-this": "more", "pytest": "dev"}))
+    monkeypatch.setattr(Echo, "traits", replace(Echo.traits, packages=("no-such-package",)))
+    monkeypatch.setattr(Spark, "traits", replace(Spark.traits, packages=("nor-this", "pytest")))
     with pytest.raises(EnvironmentProblem) as refused:
         reproduce(asked, Onlooker())
     assert refused.value.exit_code == 5
@@ -45,8 +45,8 @@ def test_every_missing_package_is_named_with_what_installs_it(
 def test_an_engine_that_runs_nothing_of_it_is_not_asked(
     asked: ReproductionRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Echo, "traits", replace(Echo.traits, workloads=frozenset(), extras={"no-such-package": "echo"}))
-    monkeypatch.setattr(Spark, "traits", replace(Spark.traits, extras={"nor-this": "more"}))
+    monkeypatch.setattr(Echo, "traits", replace(Echo.traits, workloads=frozenset(), packages=("no-such-package",)))
+    monkeypatch.setattr(Spark, "traits", replace(Spark.traits, packages=("nor-this",)))
     with pytest.raises(EnvironmentProblem, match="nothing was run: spark cannot run here"):
         reproduce(asked, Onlooker())
 

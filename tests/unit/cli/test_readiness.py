@@ -18,8 +18,8 @@ from streamgauge.jars import Artifact
 @pytest.fixture
 def unready(monkeypatch: pytest.MonkeyPatch) -> None:
     """Echo needs a package and jars that are not there."""
-    groups, extras = ("kafka-tools",), {"no-such-package": "echo"}
-    monkeypatch.setattr(Echo, "traits", replace(Echo.traits, jar_groups=groups, extras=extras))
+    groups, packages = ("kafka-tools",), ("no-such-package",)
+    monkeypatch.setattr(Echo, "traits", replace(Echo.traits, jar_groups=groups, packages=packages))
 
     def missing(groups: Iterable[str]) -> list[Artifact]:
         return [artifact for group in groups if group == "kafka-tools" for artifact in jars.locked(group)]

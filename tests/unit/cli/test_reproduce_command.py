@@ -102,7 +102,7 @@ def test_how_several_runs_ended() -> None:
 
 
 def test_the_plan_of_several_runs_and_of_an_engine_that_is_not_ready(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Echo, "traits", replace(Echo.traits, extras={"no-such-package": "echo"}))
+    monkeypatch.setattr(Echo, "traits", replace(Echo.traits, packages=("no-such-package",)))
     asked = reproduce("stage-latency", "--engine", "echo", "--runs", "3", "--dry-run")
     assert asked.exit_code == 0, asked.output
     assert asked.stdout.count("3 runs") == 2

@@ -48,7 +48,7 @@ def test_jars_of_an_engine_that_is_not_installed_are_skipped(
     command: typer.Typer, lock: Lock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(jars, "ON_REQUEST", frozenset())
-    monkeypatch.setattr(Echo, "traits", replace(Echo.traits, jar_groups=("first",), extras={"no-such-package": "echo"}))
+    monkeypatch.setattr(Echo, "traits", replace(Echo.traits, jar_groups=("first",), packages=("no-such-package",)))
     result = CliRunner().invoke(command, [])
     assert result.exit_code == 0, result.output
     assert result.stderr.splitlines()[-1] == (
@@ -64,7 +64,7 @@ def test_jars_of_an_engine_that_is_not_installed_are_skipped(
 def test_jars_that_another_engine_needs_too_are_not_skipped(
     command: typer.Typer, lock: Lock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Echo, "traits", replace(Echo.traits, jar_groups=("first",), extras={"no-such-package": "echo"}))
+    monkeypatch.setattr(Echo, "traits", replace(Echo.traits, jar_groups=("first",), packages=("no-such-package",)))
     monkeypatch.setattr(Command, "traits", replace(Command.traits, jar_groups=("first",)))
     assert "left out" not in CliRunner().invoke(command, []).stderr
     assert jars.missing(["first"], lock=lock) == []

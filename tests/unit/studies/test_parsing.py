@@ -30,6 +30,8 @@ def test_what_is_not_a_duration(text: str) -> None:
 )
 def test_rates(text: str, rate: int) -> None:
     assert parsing.parse_rate_per_s(text) == rate
+    scenario = scenarios.resolve("ospbench/latency", engine="echo", changes={"rate_per_s": text})
+    assert scenario.load.rate_per_s == rate, "with --set too"
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ class Flink(Engine):
         delivery="at-least-once",
         limits=(stateless_limit(_WORKLOADS), built_in_only_limit(_WORKLOADS, _CUSTOMISED)),
         jar_groups=("java", "flink"),
-        extras={cluster.PACKAGE: "flink"},
+        packages=(cluster.PACKAGE,),
         ports=2,
         transactional=True,
         commits_offsets=True,
