@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 Offsets = dict[str, dict[str, int]]
-"""By topic and partition."""
+"""By the address of an input and its partition."""
 
 _lock = threading.Lock()
 
@@ -24,7 +24,7 @@ def emit(event: str, **fields: Any) -> None:
 
 
 def emit_progress(offsets: Mapping[str, Mapping[str, int]]) -> None:
-    """How many records of each partition of each input topic were consumed."""
+    """How many records of each partition of each input were consumed."""
     consumed = sum(offset for partitions in offsets.values() for offset in partitions.values())
     emit("progress", consumed=consumed, offsets=offsets)
 
