@@ -92,12 +92,14 @@ NOTICES: Mapping[str, str] = {
     "point-estimate": "undecided; by the point estimate the backlog grew by {growth} of the offered rate, "
     "limit {limit}",
     # State
-    "drifting": "the median latency {direction} by {percent:.0f} % over the measured interval (95 % interval {low} to "
-    "{high}, {per_s:+.2f} ms per second): the run had not settled",
-    "steady": "no drift of the median latency: {percent} over the measured interval (95 % interval {low} to {high}, "
-    "{per_s:+.2f} ms per second)",
-    "steady-but-moved": "the median latency {direction} by {percent:.0f} % over the measured interval (95 % interval "
-    "{low} to {high}, {per_s:+.2f} ms per second), {why}",
+    "drifting": "the median latency {direction} by {percent:.0f} % of its level over the measured interval (95 % "
+    "interval {low} to {high}, {per_s:+.2f} ms per second): the run had not settled",
+    "steady": "no drift of the median latency: {percent} of its level over the measured interval (95 % interval {low} "
+    "to {high}, {per_s:+.2f} ms per second)",
+    "steady-unsure": "no drift of the median latency is certain, but the run was too short to rule it out: {percent} "
+    "of its level over the measured interval (95 % interval {low} to {high}, {per_s:+.2f} ms per second)",
+    "steady-but-moved": "the median latency {direction} by {percent:.0f} % of its level over the measured interval "
+    "(95 % interval {low} to {high}, {per_s:+.2f} ms per second), {why}",
     "drift-too-few-seconds": "drift was not checked: only {seconds} whole seconds of the measured interval have "
     "results, {least} are needed",
     "drift-not-checked": "no overload was found; drift is not checked {why}",
@@ -153,8 +155,8 @@ NOTICES: Mapping[str, str] = {
     "arrival-uncertain": "cannot tell whether the {server} took the whole load: offered − appended grew by {growth}",
     "some-bursts-wide": "{wide} of {bursts} bursts took longer than {limit_ms:g} ms to send, the longest "
     "{widest_ms:.1f} ms",
-    "mostly-generator": "more than half of the end-to-end latency ({percentiles}) is the generator's share, not the "
-    "engine's",
+    "mostly-generator": "more than half of the end-to-end latency ({percentiles}) passed before the transport had the "
+    "record; what the engine took is the processing latency",
     # Warnings: the machine
     "machine-busy": "the machine was busy: {percent:.0f} % of all cores in the measured interval",
     "cpu-stolen": "the hypervisor took {percent:.0f} % of the cores in the measured interval",

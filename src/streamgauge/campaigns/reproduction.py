@@ -8,7 +8,7 @@ where an INVALID one was repeated). ``reproduction.json`` and ``report.html`` ar
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
@@ -183,6 +183,11 @@ def plan(campaign: ReproductionRequest) -> list[PlannedExperiment]:
     return [_plan_experiment(campaign, experiment, engine) for experiment in experiments for engine in engines]
 
 
+def is_chosen(name: str, only: Sequence[str]) -> bool:
+    """Whether these names and patterns, if any, include the experiment."""
+    return not only or any(fnmatchcase(name, pattern) for pattern in only)
+
+
 def _plan_experiment(campaign: ReproductionRequest, experiment: Experiment, engine: str) -> PlannedExperiment:
     system = registry.engine(engine)
     if system.traits.needs_program:
@@ -190,7 +195,7 @@ def _plan_experiment(campaign: ReproductionRequest, experiment: Experiment, engi
             f"--engine {engine} cannot reproduce a study: it needs a program from the command line",
             hint=f"streamgauge run {campaign.study}/… --engine {engine} -- PROGRAM",
         )
-    chosen = not campaign.only or any(fnmatchcase(experiment.name, pattern) for pattern in campaign.only)
+    chosen = is_chosen(experiment.name, campaign.only)
     known = {*scenarios.setting_names(experiment.scenario), *system.options.model_fields}
     if lacking := [key for key in experiment.needs if key not in known]:
         why = notice("engine-lacks-option", engine=engine, options=", ".join(lacking))

@@ -56,6 +56,7 @@ def doctor(
 
 
 def _findings() -> Iterator[Finding]:
+    import os
     import platform
     from importlib.metadata import version
 
@@ -70,6 +71,8 @@ def _findings() -> Iterator[Finding]:
     try:
         java = find_java()
         yield Finding("Java", True, f"{java.version} ({java.source})")
+        if (home := os.environ.get("JAVA_HOME")) and java.source not in ("STREAMGAUGE_JAVA", "JAVA_HOME"):
+            yield Finding("JAVA_HOME", False, f"{home} has no usable Java: ignored", needed=False)
     except EnvironmentProblem as problem:
         yield Finding("Java", False, problem.what, problem.hint or "")
     yield Finding("PySpark", True, version("pyspark"))
@@ -92,7 +95,8 @@ def _jars() -> Iterator[Finding]:
     for group, users in jar_groups().items():
         locked, missing = jars.locked(group), jars.missing((group,))
         size_mb = sum(jar.size for jar in missing or locked) / 1e6
-        count = f"{len(missing)} of {len(locked)} missing" if missing else f"{len(locked)} jars"
+        jars_here = "1 jar" if len(locked) == 1 else f"{len(locked)} jars"
+        count = f"{len(missing)} of {len(locked)} missing" if missing else jars_here
         # Not needed yet: `run` fetches them by itself where there is a network.
         yield Finding(
             f"jars {group}",
@@ -143,7 +147,7 @@ def _calibration() -> Finding:
     except UsageError as problem:
         return Finding("calibration", False, f"{problem.what}: {problem.where}", problem.hint or "")
     # Not a lack: without one, results near the limits of the machine are not marked.
-    line = _calibration_line(known) if known else "none of this machine"
+    line = _calibration_line(known) if known else "not calibrated"
     return Finding("calibration", True, line, "" if known else "streamgauge calibrate")
 
 

@@ -85,18 +85,18 @@ def _table(entries: Sequence[Entry]) -> Table:
 
     from streamgauge.report.text import number
 
-    table = Table(
-        "when", "scenario", "engine", "verdict", "p50 ms", "p99 ms", "output/s", box=None, header_style="bold"
-    )
+    names = ("when", "directory", "scenario", "engine", "verdict", "p50 ms", "p99 ms", "output/s")
+    table = Table(*names, box=None, header_style="bold")
     table.pad_edge = False
-    for column in (table.columns[0], *table.columns[3:]):
+    for column in (table.columns[0], *table.columns[4:]):
         column.no_wrap = True
-    for column in table.columns[4:]:
+    for column in table.columns[5:]:
         column.justify = "right"
     for entry in entries:
         figures = (entry.p50_ms, entry.p99_ms, entry.output_per_s) if entry.usable else (None, None, None)
         table.add_row(
             entry.at.astimezone().strftime("%Y-%m-%d %H:%M"),
+            escape(str(entry.directory)),
             escape(entry.scenario),
             escape(entry.engine),
             escape(entry.verdict),

@@ -139,7 +139,7 @@ def reproduce(
             where=campaign.out,
             hint=f"pass --out {campaign.out} to resume",
         ) from None
-    _print_outcome(content, to_stderr=as_json)
+    _print_outcome(content, campaign.only, to_stderr=as_json)
     typer.echo(f"report       {campaign.out / 'report.html'}", err=as_json)
     typer.echo(f"reproduction {campaign.out / REPRODUCTION_NAME}", err=as_json)
     if as_json:
@@ -224,15 +224,19 @@ def _print_plan(plans: Sequence[PlannedExperiment], done: Mapping[str, str]) -> 
             typer.echo(f"{name} is not ready: it lacks {'; '.join(problems)}")
 
 
-def _print_outcome(content: Reproduction, *, to_stderr: bool) -> None:
+def _print_outcome(content: Reproduction, only: Sequence[str], *, to_stderr: bool) -> None:
+    from streamgauge.campaigns.reproduction import is_chosen
+
     table = _table("experiment", "engine", "verdict", "")
     pending = [row for row in content.experiments if row.state == "pending"]
     for row in content.experiments:
-        if row.state != "pending":
+        if row.state == "done" or (row.state == "not run" and is_chosen(row.name, only)):
             details = [figures_of(row) or row.reason, notes_of(row)]
             table.add_row(row.name, row.engine, verdict_of(row), "; ".join(part for part in details if part))
     _print(table, to_stderr=to_stderr)
     state = f"{content.state}, {len(pending)} experiments pending" if pending else content.state
+    if pending and only:
+        state = f"all that --only names is done, {len(pending)} other experiments are pending"
     typer.echo(f"{content.title}: {state}, {duration(content.seconds)} of runs", err=to_stderr)
 
 

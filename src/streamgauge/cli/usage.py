@@ -71,9 +71,13 @@ def print_help(problem: Exception) -> None:
         typer.echo(context.get_help(), err=True)
 
 
+_SYNONYMS = {"duration": "for", "time": "for", "output": "out", "throughput": "rate", "benchmark": "run"}
+
+
 def _unknown(what: str, name: str, known: Any, hint: str) -> UsageError:
     bare = {str(one).lstrip("-"): str(one) for one in known}
-    near = nearest(name.lstrip("-"), bare)
+    meant = _SYNONYMS.get(name.lstrip("-"), "")
+    near = [meant] if meant in bare else nearest(name.lstrip("-"), bare)
     return UsageError(f"unknown {what}: {name}" + (f"; did you mean {bare[near[0]]}?" if near else ""), hint=hint)
 
 

@@ -43,6 +43,8 @@ def judge(medians: Series) -> Steadiness:
     share = change_ms / level_ms
     figures = {"low": _percent(low_ms / level_ms), "high": _percent(high_ms / level_ms), "per_s": slope.per_s}
     if not moved:
+        if max(-low_ms, high_ms) > max(DRIFT_SHARE * level_ms, DRIFT_MS):
+            return Steadiness("steady", notice("steady-unsure", percent=_percent(share), **figures))
         return Steadiness("steady", notice("steady", percent=_percent(share), **figures))
     figures |= {"direction": "rose" if change_ms > 0 else "fell", "percent": 100 * abs(share)}
     if drifting:

@@ -55,6 +55,9 @@ def _head(source: Source) -> Head:
     verdict = summary.verdict
     unvalidated = summary.validated is False
     meaning = text.UNVALIDATED if unvalidated and verdict == "VALID" else text.VERDICTS[verdict]
+    drifting = verdict == "VALID" and summary.state == "drifting"
+    if drifting:
+        meaning = text.NOT_SETTLED
     word = f"{verdict} · unvalidated: no reference" if unvalidated else verdict
     engine, scenario = manifest.engine, manifest.scenario
     return Head(
@@ -63,7 +66,7 @@ def _head(source: Source) -> Head:
         heading=f"{engine.title or engine.name} {text.plain(engine.version)}",
         word=word,
         meaning=f"{meaning}, because" if summary.reasons else f"{meaning}.",
-        style=verdict.lower(),
+        style="invalid" if drifting else verdict.lower(),
         footer=f"streamgauge {text.plain(manifest.tool)} · run directory format {manifest.format}",
         strip="" if verdict == "VALID" else f"{verdict}: do not use these numbers",
     )

@@ -83,6 +83,9 @@ class Evaluator:
             self._started = True
             for spec in self._specs:
                 self._supervisor.start(spec, on_event=self._hear)
+        for running in self._supervisor.processes():
+            if running.group == GROUP and running.exit_code is not None:
+                raise EnvironmentProblem(f"{running.role} ended", got=f"exit code {running.exit_code}")
         self._supervisor.send(ROLE, json.dumps({"do": request, "run": str(run.path.absolute())}))
         self._supervisor.wait_event(ROLE, answer, timeout_s=PATIENCE_S)
 

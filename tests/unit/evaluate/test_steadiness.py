@@ -27,13 +27,19 @@ def test_a_latency_that_falls_is_drifting() -> None:
 def test_a_small_change_is_told_and_does_not_matter() -> None:
     judgement = steadiness.judge(series(np.linspace(100, 110, 30)))
     assert judgement.state == "steady"
-    assert judgement.sentence.startswith("the median latency rose by 10 % over the measured interval")
+    assert judgement.sentence.startswith("the median latency rose by 10 % of its level over the measured interval")
     assert judgement.sentence.endswith("within the limit of 25 %")
 
 
 def test_noise_is_no_drift() -> None:
-    judgement = steadiness.judge(series(100 + np.random.default_rng(2).normal(0, 30, 30)))
+    judgement = steadiness.judge(series(100 + np.random.default_rng(2).normal(0, 10, 30)))
     assert (judgement.state, judgement.sentence[:31]) == ("steady", "no drift of the median latency:")
+
+
+def test_noise_that_could_hide_a_drift_is_said() -> None:
+    judgement = steadiness.judge(series(100 + np.random.default_rng(2).normal(0, 60, 30)))
+    assert judgement.state == "steady"
+    assert "the run was too short to rule it out" in judgement.sentence
 
 
 def test_less_than_the_stamps_resolve_is_no_drift() -> None:
