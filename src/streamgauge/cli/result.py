@@ -113,7 +113,7 @@ def _next_steps(run: RunDir, roles: Sequence[str]) -> list[str]:
     if is_busy(manifest.machine):
         load, cores = manifest.machine.load_at_start, manifest.machine.cores
         busy = f"the machine was busy when the run started (load average {load:g} on {cores:g} cores)"
-        steps.insert(0, f"{busy}: stop other programs and run it again")
+        steps.append(f"{busy}: stop other programs and run it again")
     return steps
 
 

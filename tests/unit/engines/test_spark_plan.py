@@ -10,7 +10,7 @@ import pytest
 from engine_jobs import make_job
 
 from streamgauge import registry
-from streamgauge.engines.spark.program import Progress, consumed
+from streamgauge.engines.spark.program import Progress, consumed, summarised
 from streamgauge.engines.spark.sinks import output_mode, write
 from streamgauge.engines.spark.sources import read
 from streamgauge.errors import Unsupported
@@ -262,3 +262,18 @@ def test_each_report_of_a_query_is_passed_on_once(capsys: pytest.CaptureFixture[
 )
 def test_only_a_local_master_runs_here(master: str, here: bool) -> None:
     assert registry.engine("spark").runs_here({"master": master}) is here
+
+
+def test_the_innermost_cause_is_part_of_the_message() -> None:
+    text = """Error while instantiating 'Builder':
+
+JVM stacktrace:
+java.lang.IllegalArgumentException: Error while instantiating 'Builder':
+\tat org.apache.Builder(Builder.scala:1)
+Caused by: java.lang.RuntimeException: outer
+\tat org.apache.Outer(Outer.scala:1)
+Caused by: IllegalArgument: The value 'four' is invalid.
+\tat org.apache.Inner(Inner.scala:1)
+\t... 19 more"""
+    assert summarised(text) == "Error while instantiating 'Builder': IllegalArgument: The value 'four' is invalid."
+    assert summarised("[TABLE] not found\n\tat somewhere") == "[TABLE] not found"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 import threading
 from collections import defaultdict
@@ -97,9 +98,17 @@ def fail(problem: Exception) -> int:
     """Report Spark's error message; the stack trace goes to the log only."""
     text = str(problem)
     sys.stderr.write(text + "\n")
-    message = text.split("\n\tat ")[0].strip()[:1000]
-    emit("failed", message=message, usage=isinstance(problem, UsageError))
+    emit("failed", message=summarised(text), usage=isinstance(problem, UsageError))
     return 1
+
+
+def summarised(text: str) -> str:
+    """The message without its stack traces, and with the innermost cause, which names the setting or file."""
+    message = re.split(r"\n\s*(?:JVM stacktrace:|at )", text)[0].strip().rstrip(":")
+    causes = re.findall(r"^Caused by: (.+)$", text, flags=re.MULTILINE)
+    if causes and causes[-1] not in message:
+        message = f"{message}: {causes[-1]}"
+    return message[:1000]
 
 
 def run(connection: Path, job: Mapping[str, Any]) -> int:
