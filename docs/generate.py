@@ -122,6 +122,8 @@ def _state(study: Mapping[str, Any], title: str, engine: str) -> str:
     """Bold for the systems of the paper."""
     measured = title in study["measured"]
     state = _here(study["name"], engine)
+    if state == "done" and "to_come" in study:
+        state = "partly"
     if state is None:
         return "**to come**" if measured else "–"
     return f"**{state}**" if measured else state

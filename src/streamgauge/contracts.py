@@ -162,6 +162,13 @@ class Transport(ABC):
     @abstractmethod
     def sender(self, streams: Sequence[Stream], queue_records: int) -> Sender: ...
 
+    def served_per_s(self, streams: Sequence[Stream], most_s: float) -> float | None:
+        """Records per second that a plain reader gets out of these streams, read for at most so long; None if unknown.
+
+        Raises EnvironmentProblem.
+        """
+        return None
+
     @abstractmethod
     def positions(self, streams: Sequence[Stream], group: str | None = None) -> Positions:
         """The records in each stream, and how many input records the consumer group has committed, if known."""

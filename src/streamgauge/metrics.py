@@ -38,6 +38,7 @@ def _metrics() -> dict[str, Metric]:
         metrics[f"latency.{figure}"] = Metric(("latency_ms", "total", figure), _TIME, example="2s")
         for kind in ("total", "latest", "average"):
             metrics[f"latency.{kind}.{figure}"] = Metric(("latency_ms", kind, figure), _TIME, example="2s")
+    metrics["latency.arrival.mean"] = Metric(("latency_ms", "arrival", "mean"), _TIME, example="2s")
     offered, expected = ("rate_per_s", "offered"), ("results", "expected")
     slope = ("backlog", "slope_per_s")
     metrics["backlog.slope"] = Metric(slope, _RATE, offered, "1%", percent=("backlog", "slope_percent"))

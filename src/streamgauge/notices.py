@@ -124,6 +124,7 @@ NOTICES: Mapping[str, str] = {
     # Studies
     "engine-lacks-option": "engine {engine} has no option {options}",
     "engine-refuses": "{what}: {why}",
+    "no-throughput": "its rate is half of the throughput of {experiment}, which is {verdict}",
     # Warnings: results
     "unfinished": "{unfinished} of {expected} results were not out when the drain ended; latencies count them as "
     "longer than all others",
@@ -138,6 +139,8 @@ NOTICES: Mapping[str, str] = {
     "when it had consumed all of them",
     "throughput-by-consumption": "not every record has a result: the throughput counts until all were consumed, which "
     "is sampled once a second",
+    "served-slowly": "the {server} served {served:,.0f} records/s to a plain reader and the engine took "
+    "{taken:,.0f}/s: it may have waited for the {server}",
     "did-not-catch-up": "the engine did not catch up: {open} of the {results} results of the backlog had no right "
     "answer when the run ended",
     "burst-latencies": "records that were sent while the engine started and caught up had to wait for it: their "

@@ -32,11 +32,26 @@ class Experiment:
     purpose: Purpose = "run"
     axis: SearchAxis = RATE_AXIS
     """What a capacity search varies, and in which direction it becomes harder."""
+    half_of: str = ""
+    """The experiment with preloaded input whose throughput sets the rate of this one: half of it, or less where the
+    generator is not fast enough."""
+    profiles: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """Further settings by profile, e.g. ``{"laptop": {"records": "500000"}}``; the same keys for each."""
 
     @property
     def needs(self) -> tuple[str, ...]:
         """The values and options that it requires."""
-        return (*self.settings, self.axis.name) if self.purpose == "capacity" else tuple(self.settings)
+        return (*self.sets, self.axis.name) if self.purpose == "capacity" else self.sets
+
+    @property
+    def sets(self) -> tuple[str, ...]:
+        """The values and options that it sets itself."""
+        of_profiles = [key for settings in self.profiles.values() for key in settings]
+        paced = ["rate_per_s"] if self.half_of else []
+        return tuple(dict.fromkeys([*self.settings, *of_profiles, *paced]))
+
+    def settings_in(self, profile: str) -> dict[str, str]:
+        return {**self.settings, **self.profiles.get(profile, {})}
 
 
 @dataclass(frozen=True)
@@ -107,18 +122,22 @@ class Study:
     """Settings that a reproduction must not change, besides those of its experiments."""
 
     def __post_init__(self) -> None:
-        """Raises ValueError if two different experiments have the same name."""
+        """Raises ValueError if two experiments have the same name, or one needs another that is not run before it."""
         different: list[Experiment] = []
         for exhibit in self.exhibits:
             different += [one for one in exhibit.experiments if one not in different]
         twice = [name for name, count in Counter(one.name for one in different).items() if count > 1]
         if twice:
             raise ValueError(f"several experiments are called {', '.join(twice)}")
+        names = [one.name for one in self.experiments]
+        for place, one in enumerate(self.experiments):
+            if one.half_of and one.half_of not in names[:place]:
+                raise ValueError(f"{one.name} needs the throughput of {one.half_of}, which is not run before it")
 
     @property
     def sets(self) -> set[str]:
         """All settings that a reproduction must not change."""
-        return {"engine", *self.fixed, *(key for one in self.experiments for key in one.settings)}
+        return {"engine", *self.fixed, *(key for one in self.experiments for key in one.sets)}
 
     @property
     def experiments(self) -> tuple[Experiment, ...]:

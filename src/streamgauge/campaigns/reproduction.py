@@ -7,6 +7,7 @@ where an INVALID one was repeated). ``reproduction.json`` and ``report.html`` ar
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
@@ -46,6 +47,8 @@ EVALUATED_PER_S = 100_000
 """Records that are recorded and matched in a second, on two cores."""
 PROBES = 8
 """Of a usual search."""
+GENERATOR_SHARE = 4
+"""A rate that follows from a throughput is at most this part of what the generator wrote while nothing else ran."""
 MAY_DIFFER: Ignored = {
     "out": "a reproduction may be moved",
     "engines": "engines may be added",
@@ -93,6 +96,8 @@ class PlannedExperiment:
 
     experiment: Experiment
     engine: str
+    settings: Mapping[str, str]
+    """Of the experiment, in this profile."""
     chosen: bool
     request: Request | None
     """Without its directory; None: the engine does not run it."""
@@ -125,7 +130,7 @@ class PlannedExperiment:
             name=one.name,
             scenario=one.scenario,
             dimensions=dict(one.dimensions),
-            settings=dict(one.settings),
+            settings=dict(self.settings),
             faults=list(one.faults),
             purpose=one.purpose,
             engine=self.engine,
@@ -180,7 +185,13 @@ def plan(campaign: ReproductionRequest) -> list[PlannedExperiment]:
             hint = f"streamgauge reproduce {campaign.study} --dry-run"
             raise registry.unknown("experiment", pattern, names, hint=hint)
     engines = dict.fromkeys(campaign.engines)
-    return [_plan_experiment(campaign, experiment, engine) for experiment in experiments for engine in engines]
+    chosen = [one for one in experiments if is_chosen(one.name, campaign.only)]
+    needed = {*(one.name for one in chosen), *(one.half_of for one in chosen)}
+    return [
+        _plan_experiment(campaign, experiment, engine, experiment.name in needed)
+        for experiment in experiments
+        for engine in engines
+    ]
 
 
 def is_chosen(name: str, only: Sequence[str]) -> bool:
@@ -188,29 +199,31 @@ def is_chosen(name: str, only: Sequence[str]) -> bool:
     return not only or any(fnmatchcase(name, pattern) for pattern in only)
 
 
-def _plan_experiment(campaign: ReproductionRequest, experiment: Experiment, engine: str) -> PlannedExperiment:
+def _plan_experiment(
+    campaign: ReproductionRequest, experiment: Experiment, engine: str, chosen: bool, rate: int | None = None
+) -> PlannedExperiment:
     system = registry.engine(engine)
     if system.traits.needs_program:
         raise UsageError(
             f"--engine {engine} cannot reproduce a study: it needs a program from the command line",
             hint=f"streamgauge run {campaign.study}/… --engine {engine} -- PROGRAM",
         )
-    chosen = is_chosen(experiment.name, campaign.only)
+    settings = experiment.settings_in(campaign.profile) | ({} if rate is None else {"rate_per_s": str(rate)})
     known = {*scenarios.setting_names(experiment.scenario), *system.options.model_fields}
     if lacking := [key for key in experiment.needs if key not in known]:
         why = notice("engine-lacks-option", engine=engine, options=", ".join(lacking))
-        return PlannedExperiment(experiment, engine, chosen, None, why)
-    changes = {**campaign.changes, **experiment.settings}
+        return PlannedExperiment(experiment, engine, settings, chosen, None, why)
+    changes = {**campaign.changes, **settings}
     try:
         scenario = scenarios.resolve(experiment.scenario, profile=campaign.profile, changes=changes, engine=engine)
     except Unsupported as problem:
         why = notice("engine-refuses", what=problem.what, why=problem.got)
-        return PlannedExperiment(experiment, engine, chosen, None, why)
+        return PlannedExperiment(experiment, engine, settings, chosen, None, why)
     scenario = replace(scenario, faults=tuple(parse_fault(fault) for fault in experiment.faults))
     request = Request(scenario, campaign.out, transport_address=campaign.bootstrap)
     if experiment.purpose == "capacity":
         CapacitySearch(request, RESOLUTION, experiment.axis)
-    return PlannedExperiment(experiment, engine, chosen, request, runs=campaign.runs_of(experiment.purpose))
+    return PlannedExperiment(experiment, engine, settings, chosen, request, runs=campaign.runs_of(experiment.purpose))
 
 
 def reproduce(
@@ -236,8 +249,12 @@ def _reproduce(
         doing = runner or stack.enter_context(LocalRunner(campaign.out, runnable, reporter))
         file.lay_out([planned.row() for planned in plans])
         _save(file, campaign)
-        for number, planned in enumerate(runnable, start=1):
-            row = file.row(planned.experiment.name, planned.engine)
+        for number, named in enumerate(runnable, start=1):
+            row = file.row(named.experiment.name, named.engine)
+            planned = named
+            if named.experiment.half_of and row.state == "pending":
+                planned, row = _paced(campaign, named, row, file)
+                _save(file, campaign)
             title = f"{number} of {len(runnable)}: {planned.experiment.name} on {planned.engine}"
             while row.state == "pending":
                 reporter.begin(title + _turn(planned, row))
@@ -245,6 +262,26 @@ def _reproduce(
                 _save(file, campaign)
             reporter.end(row)
     return file.content
+
+
+def _paced(
+    campaign: ReproductionRequest, planned: PlannedExperiment, row: ExperimentRow, file: ReproductionFile
+) -> tuple[PlannedExperiment, ExperimentRow]:
+    """With the rate that follows from another experiment; *not run* where that has no throughput."""
+    experiment = planned.experiment
+    other = file.row(experiment.half_of, planned.engine)
+    found = other.summary.processing if other.summary is not None and other.verdict == "VALID" else {}
+    throughput, generated = found.get("records_per_s"), found.get("generated_per_s")
+    if throughput is None:
+        why = notice("no-throughput", experiment=experiment.half_of, verdict=other.verdict or other.state)
+        row = row.with_changes(state="not run", reason=why)
+    else:
+        # The generator wrote alone then; beside an engine it is slower.
+        rate = min(throughput / 2, math.inf if generated is None else generated / GENERATOR_SHARE)
+        planned = _plan_experiment(campaign, experiment, planned.engine, planned.chosen, max(round(rate), 1))
+        row = row.with_changes(settings=dict(planned.settings))
+    file.settle(row, 0.0)
+    return planned, row
 
 
 def done_before(campaign: ReproductionRequest) -> dict[str, str]:

@@ -178,12 +178,14 @@ def figures_of(row: ExperimentRow) -> str:
     """The figures of a run or a search that a reader looks for first."""
     from streamgauge.model.latency import LATENCY_NAMES
     from streamgauge.report.capacity import headline
-    from streamgauge.report.text import number
+    from streamgauge.report.text import number, throughput_words
 
     if row.capacity is not None:
         return headline(row.capacity)[1]
     if row.summary is None:
         return ""
+    if throughput := throughput_words(row.summary):
+        return throughput
     kind = "total" if row.summary.percentile_ms("total", "p50") is not None else "latest"
     p50_ms, p99_ms = (row.summary.percentile_ms(kind, name) for name in ("p50", "p99"))
     return f"{LATENCY_NAMES[kind]} p50 {number(p50_ms, 1)} ms, p99 {number(p99_ms, 1)} ms"

@@ -167,7 +167,7 @@ def _evaluate(run: RunDir, facts: Facts, tally: Tally, *, recorded: bool) -> Sum
     if state == "drifting":
         warnings += run_state.drift_warnings(facts, figures, state_reason)
     processed = None if figures is None else _processing(run, facts, figures, visible, recorded=recorded)
-    warnings += [] if processed is None else processed.warnings()
+    warnings += [] if processed is None else processed.warnings(facts.transport.server_noun)
     decision = verdict.decide(invalid, failed)
     noted = [*facts.manifest.warnings, *facts.outcome.warnings]
     summary = summarize(

@@ -59,6 +59,8 @@ class Outcome(Stored):
     """By stream and partition: what counts as input and output."""
     hidden: Count | None = None
     """Output offsets hidden by a transaction that was open at the end; None if not checked."""
+    served_per_s: Number | None = None
+    """Preloaded input: how fast a plain reader got it out of the transport when the engine had stopped."""
     ended: Sequence[EndedProcess]
     load_error: str | None
     load_goes_first: bool = False

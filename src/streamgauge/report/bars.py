@@ -28,6 +28,8 @@ class BarSeries:
 
     engine: str
     bars: Sequence[Bar]
+    opacity: float = 0.85
+    """Tells the series of one engine apart."""
 
 
 def bars(
@@ -46,7 +48,7 @@ def bars(
             "y": [round(bar.value, 3) for bar in of_series.bars],
             "marker": {
                 "color": context.engine_color(of_series.engine),
-                "opacity": [0.85 if bar.usable else 0.25 for bar in of_series.bars],
+                "opacity": [of_series.opacity if bar.usable else 0.25 * of_series.opacity for bar in of_series.bars],
             },
             "text": [bar.text for bar in of_series.bars],
             # Captions and tables have the numbers: on a phone they would lie over each other.

@@ -133,15 +133,19 @@ def gaps(context: Context) -> list[str]:
         others = [other for other in context.study.exhibits if other is not context.exhibit]
         elsewhere = {one.name for other in others for one in other.experiments}
         experiments = tuple(one for one in experiments if one.name not in elsewhere)
-    lines = []
+    lines, not_begun = [], []
     for result in context.reproduction.of(experiments):
         source = result.source
-        if not result.has_result:
+        if result.state == "pending" and not result.reason:
+            not_begun.append(result.title)
+        elif not result.has_result:
             lines.append(f"{result.title}: {result.verdict}. {result.why}")
         elif result.purpose == "run" and source is None:
             why = f". {result.why}" if result.why else ""
             lines.append(f"{result.title}: {result.verdict}, and its directory {result.directory} cannot be read{why}")
         elif source is not None and not source.latency:
             lines.append(f"{result.title}: {result.verdict}, without a measured result. {result.why}")
+    if not_begun:
+        lines.append(f"{', '.join(not_begun)}: not started yet")
     left_out = context.reproduction.missing(experiments)
     return lines + ([f"{', '.join(left_out)}: not part of this reproduction"] if left_out else [])

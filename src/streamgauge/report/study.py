@@ -112,6 +112,8 @@ def _experiment(result: ExperimentResult, kind: str) -> dict[str, Any]:
     capacity = result.capacity
     interval = (None, None) if capacity is None else capacity.interval
     figures = _figures(values.get("p50"), values.get("p99"), interval)
+    if result.summary is not None and (throughput := text.throughput_words(result.summary)):
+        figures = throughput
     runs = result.runs_ms(kind)
     unconfirmed = " (not confirmed)" if capacity and interval[0] is not None and not capacity.confirmed else ""
     return {

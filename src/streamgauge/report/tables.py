@@ -174,6 +174,8 @@ def rate_rows(source: Source) -> list[tuple[str, str]]:
             ("records", number(processing.get("records"))),
             ("processed in", _with_unit(processing.get("seconds"), "s", 1)),
             ("start-up of the engine", _with_unit(processing.get("startup_s"), "s", 1)),
+            ("written by the generator", _with_unit(processing.get("generated_per_s"), "records/s", 0)),
+            ("served to a plain reader", _with_unit(processing.get("served_per_s"), "records/s", 0)),
         ]
     rate = source.summary.rate_per_s
     return [

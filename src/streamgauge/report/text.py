@@ -6,7 +6,10 @@ import math
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from streamgauge.model.summary import Summary
 
 NONE = "–"
 
@@ -49,6 +52,12 @@ NOT_SETTLED = "load, clock and answers can be trusted; the latency had not settl
 """What VALID means for a drifting run."""
 UNVALIDATED = "load, clock and transport can be trusted; the answers were not checked"
 """What VALID means for a script without a reference."""
+
+
+def throughput_words(summary: Summary) -> str:
+    """Of a run with preloaded input, whose latencies are mostly waiting; empty for others."""
+    per_s = summary.processing.get("records_per_s")
+    return "" if per_s is None else f"{number(per_s)} records/s"
 
 
 def number(value: Any, digits: int = 0) -> str:

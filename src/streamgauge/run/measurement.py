@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import threading
 import time
@@ -26,6 +27,8 @@ from streamgauge.run.results import is_missing
 from streamgauge.run.visibility import Visibility
 from streamgauge.rundir import RunDir
 
+SERVED_S = 3.0
+"""How long the input is read to see how fast the transport serves it."""
 LEAD_S = 0.5
 """Between telling the load worker to start and its first record."""
 LOAD_OVERRUN_S = 10.0
@@ -330,6 +333,10 @@ class Measurement:
                 self._outcome.ended = self._outcome.ended or self._supervisor.ended()
                 self._reporter.warn(problem.message())
         self._supervisor.stop_group("engine")
+        if self.scenario.load.shape == "preloaded" and self._outcome.ends:
+            self._reporter.phase(f"reading the input as fast as the {self.plan.transport.server_noun} serves it")
+            with contextlib.suppress(EnvironmentProblem):
+                self._outcome.served_per_s = self.plan.transport.served_per_s(self.plan.inputs, SERVED_S)
 
     def _evaluate(self) -> Summary:
         if self._outcome.ends and self._outcome.hopeless is None:

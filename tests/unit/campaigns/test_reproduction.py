@@ -157,8 +157,8 @@ def test_ways_to_ask_wrongly(changes: dict[str, Any], says: str, campaign: Calla
 
 
 def test_a_study_without_experiments_is_refused(campaign: Callable[..., ReproductionRequest]) -> None:
-    with pytest.raises(UsageError, match="streambench has no tables or figures to reproduce yet"):
-        plan(campaign(study="streambench"))
+    with pytest.raises(UsageError, match="checks has no tables or figures to reproduce yet"):
+        plan(campaign(study="checks"))
 
 
 def test_everything_once_and_written_down_after_each(

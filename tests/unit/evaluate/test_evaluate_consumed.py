@@ -12,6 +12,7 @@ from streamgauge.evaluate import verdict
 from streamgauge.evaluate.facts import Moments
 from streamgauge.evaluate.metrics import consumed, processing, resources, throughput
 from streamgauge.model import NS_PER_MS, NS_PER_S
+from streamgauge.model.outcome import Outcome
 from streamgauge.model.samples import PositionsSample
 
 START_NS = 1_767_225_600 * NS_PER_S
@@ -84,12 +85,20 @@ def test_when_everything_was_consumed() -> None:
 
 def test_how_fast_what_was_there_was_processed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(processing, "input_size", lambda run, facts: (1000, 60_000))
-    outcome = SimpleNamespace(engine_start_ns=START_NS, engine_ready_ns=START_NS + 5 * NS_PER_S)
+    outcome = Outcome.blank().with_changes(engine_start_ns=START_NS, engine_ready_ns=START_NS + 5 * NS_PER_S)
     facts: Any = SimpleNamespace(outcome=outcome, plan=SimpleNamespace(shape="preloaded"))
     start_ms = START_NS // NS_PER_MS
     run: Any = None
     figures = processing.measure(run, facts, start_ms + 6000, start_ms + 15_000, 1000, start_ms + 16_000)
     assert figures is not None
+    of_source = {
+        "load_start_ns": START_NS - 8 * NS_PER_S,
+        "load_end_ns": START_NS - 4 * NS_PER_S,
+        "served_per_s": 900.0,
+    }
+    seen: Any = SimpleNamespace(outcome=outcome.with_changes(**of_source), plan=facts.plan)
+    beside = processing.measure(run, seen, start_ms + 6000, start_ms + 15_000, 1000, None)
+    assert beside is not None and (beside.generated_per_s, beside.served_per_s) == (250.0, 900.0)
     assert figures.figures() == {
         "records": 1000,
         "bytes": 60_000,
@@ -97,6 +106,8 @@ def test_how_fast_what_was_there_was_processed(monkeypatch: pytest.MonkeyPatch) 
         "seconds": 10.0,
         "records_per_s": 100.0,
         "mb_per_s": pytest.approx(0.006),
+        "generated_per_s": None,
+        "served_per_s": None,
     }
     # A result before it said that it was ready: it had begun by then.
     early = processing.measure(run, facts, start_ms + 3000, start_ms + 13_000, 1000, None)
@@ -122,13 +133,22 @@ def test_records_without_a_result_are_processed_after_the_last_one(
     monkeypatch: pytest.MonkeyPatch, answered: int, consumed_s: int | None, seconds: float | None, warning: str | None
 ) -> None:
     monkeypatch.setattr(processing, "input_size", lambda run, facts: (1000, 60_000))
-    outcome = SimpleNamespace(engine_start_ns=START_NS, engine_ready_ns=START_NS + 5 * NS_PER_S)
+    outcome = Outcome.blank().with_changes(engine_start_ns=START_NS, engine_ready_ns=START_NS + 5 * NS_PER_S)
     facts: Any = SimpleNamespace(outcome=outcome, plan=SimpleNamespace(shape="preloaded"))
     start_ms, run = START_NS // NS_PER_MS, None
     consumed_ms = None if consumed_s is None else start_ms + 1000 * consumed_s
     figures = processing.measure(run, facts, start_ms + 6000, start_ms + 15_000, answered, consumed_ms)  # type: ignore[arg-type]
     assert figures is not None and figures.seconds == seconds
-    assert [warning in text for text in figures.warnings()] == ([True] if warning else [])
+    assert [warning in text for text in figures.warnings("broker")] == ([True] if warning else [])
+
+
+@pytest.mark.parametrize(("served", "warns"), [(None, False), (130.0, False), (110.0, True)])
+def test_a_transport_that_serves_hardly_faster_than_the_engine_takes(served: float | None, warns: bool) -> None:
+    figures = processing.Processing(1000, 60_000, 5.0, 10.0, served_per_s=served)
+    warnings = figures.warnings("broker")
+    assert [str(warning) for warning in warnings] == warns * [
+        "the broker served 110 records/s to a plain reader and the engine took 100/s: it may have waited for the broker"
+    ]
 
 
 def test_dropped_inputs_leave_the_backlog_when_they_are_consumed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -108,7 +108,7 @@ def test_what_has_no_result_leaves_a_gap_with_the_reason(tmp_path: Path) -> None
     page = page_of(write_reproduction(tmp_path, "ospbench", SMALL, rows, state="unfinished"))
     text = words(page)
     assert "No result: spark · ingest · built-in: not run. the engine &lt;b&gt;refuses&lt;/b&gt; it" in text
-    assert "No result: spark · parse · built-in: pending. not started yet" in text
+    assert "No result: spark · parse · built-in: not started yet" in text
     assert "unfinished: parts of the study have not been run yet" in text
     assert figures_of(page) == {}
 

@@ -29,6 +29,13 @@ def test_all_records_are_preloaded(profile: str, records: int) -> None:
     assert checked.rate_per_s == checked.warmup_s == checked.measured_s == 0
 
 
+def test_every_program_is_run_at_four_scales_and_at_a_constant_rate() -> None:
+    names = [one.name for one in streambench.STUDY.experiments]
+    assert len(names) == 7 * 4 + 7
+    assert names[:2] == ["performance-identity-1x", "performance-identity-2x"]
+    assert {one.half_of for one in streambench.STUDY.experiments if one.half_of} <= set(names)
+
+
 def test_the_study_is_described() -> None:
     assert "streambench" in registry.names("studies")
     assert streambench.STUDY.title == streambench.title

@@ -12,6 +12,8 @@ from streamgauge.notices import Notice, notice
 from streamgauge.rundir import RunDir
 
 BYTES_PER_MB = 1_000_000
+FASTER = 1.2
+"""The transport must serve the input this many times as fast as the engine takes it; else it may be the limit."""
 
 
 @dataclass(frozen=True)
@@ -26,16 +28,25 @@ class Processing:
     """None where the end is not known."""
     by_consumed: bool = False
     """Whether the end is when everything was known to be consumed."""
+    generated_per_s: float | None = None
+    """How fast the load was written."""
+    served_per_s: float | None = None
+    """How fast a plain reader got the input out of the transport, after the run."""
 
-    def warnings(self) -> list[Notice]:
-        if not self.by_consumed:
-            return []
-        if self.seconds is None:
+    @property
+    def per_s(self) -> float | None:
+        return None if not self.seconds else self.records / self.seconds
+
+    def warnings(self, server: str) -> list[Notice]:
+        if self.by_consumed and self.seconds is None:
             return [notice("throughput-unknown")]
-        return [notice("throughput-by-consumption")]
+        noted = [notice("throughput-by-consumption")] if self.by_consumed else []
+        if self.per_s and self.served_per_s is not None and self.served_per_s < FASTER * self.per_s:
+            noted.append(notice("served-slowly", server=server, served=self.served_per_s, taken=self.per_s))
+        return noted
 
     def figures(self) -> dict[str, Any]:
-        per_s = None if not self.seconds else self.records / self.seconds
+        per_s = self.per_s
         mb_per_s = None if not self.seconds else self.bytes / BYTES_PER_MB / self.seconds
         return {
             "records": self.records,
@@ -44,6 +55,8 @@ class Processing:
             "seconds": self.seconds,
             "records_per_s": per_s,
             "mb_per_s": mb_per_s,
+            "generated_per_s": self.generated_per_s,
+            "served_per_s": self.served_per_s,
         }
 
 
@@ -72,7 +85,11 @@ def measure(
     # An engine may publish before it reports that it is ready.
     begin_ns = ready_ns if first_ms is None else min(ready_ns, first_ms * NS_PER_MS)
     seconds = None if last_ms is None else max(last_ms * NS_PER_MS - begin_ns, NS_PER_MS) / NS_PER_S
-    return Processing(records, size, (ready_ns - start_ns) / NS_PER_S, seconds, by_consumed)
+    outcome = facts.outcome
+    took_ns = (outcome.load_end_ns or 0) - (outcome.load_start_ns or 0)
+    generated = records / (took_ns / NS_PER_S) if took_ns > 0 else None
+    startup_s = (ready_ns - start_ns) / NS_PER_S
+    return Processing(records, size, startup_s, seconds, by_consumed, generated, outcome.served_per_s)
 
 
 def input_size(run: RunDir, facts: Facts) -> tuple[int, int]:

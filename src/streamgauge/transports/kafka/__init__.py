@@ -255,6 +255,24 @@ class Kafka(Transport):
                 raise EnvironmentProblem(what, where=self.bootstrap, got=where.error or where.offset)
         return {where.partition: where.offset for where in offsets}
 
+    def served_per_s(self, streams: Sequence[Stream], most_s: float) -> float | None:
+        from confluent_kafka import OFFSET_BEGINNING, TopicPartition
+
+        wanted = [TopicPartition(s.address, p, OFFSET_BEGINNING) for s in streams for p in range(s.partitions)]
+        ends = self.ends(streams)
+        left = sum(sum(partitions.values()) for partitions in ends.values())
+        reader = self._reader_of("streamgauge")
+        reader.assign(wanted)
+        try:
+            # The first records come with the connection; they are not timed.
+            first = reader.consume(1, timeout=_ANSWER_S)
+            began, read = time.monotonic(), 0
+            while first and read + 1 < left and time.monotonic() - began < most_s:
+                read += len(reader.consume(10_000, timeout=_LIVE_ANSWER_S))
+            return read / (time.monotonic() - began) if read else None
+        finally:
+            reader.unassign()
+
     def read(self, spark: SparkSession, stream: Stream, ends: Mapping[int, int], *, headers: bool = False) -> DataFrame:
         from pyspark.sql import functions as f
 

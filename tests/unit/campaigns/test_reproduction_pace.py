@@ -1,0 +1,103 @@
+"""Experiments whose rate follows from the throughput that another one found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from written_runs import summary
+
+from streamgauge import report
+from streamgauge.campaigns.reproduction import AttemptResult, PlannedExperiment, ReproductionRequest, plan, reproduce
+from streamgauge.model import Verdict
+from streamgauge.model.campaign import ExperimentRow
+from streamgauge.run.reporter import NullReporter, Reporter
+from streamgauge.study import Exhibit, Experiment, Study
+
+NAMES = ("performance-identity-4x", "latency-identity")
+
+
+class Quiet(NullReporter):
+    def begin(self, title: str) -> None: ...
+
+    def end(self, row: ExperimentRow) -> None: ...
+
+
+class Runner:
+    """Ends every attempt with this verdict and throughput."""
+
+    def __init__(self, processing: dict[str, float], verdict: str = "VALID") -> None:
+        self.rates: dict[str, int] = {}
+        self._processing, self._verdict = processing, verdict
+
+    def carry_out(self, planned: PlannedExperiment, directory: Path, reporter: Reporter) -> AttemptResult:
+        assert planned.request is not None
+        self.rates[planned.experiment.name] = planned.request.scenario.load.rate_per_s
+        directory.mkdir(parents=True)
+        measured = summary(verdict=self._verdict, processing=self._processing)
+        return AttemptResult(Verdict(self._verdict), [], summary=measured)
+
+
+@pytest.fixture
+def campaign(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., ReproductionRequest]:
+    monkeypatch.setattr(report, "write_study", lambda out, study: out / "report.html")
+
+    def make(**changes: Any) -> ReproductionRequest:
+        only = {"study": "streambench", "out": tmp_path / "out", "engines": ("echo",), "only": NAMES[1:]}
+        return ReproductionRequest(**{**only, **changes})
+
+    return make
+
+
+def test_the_experiment_that_it_needs_is_chosen_too(campaign: Callable[..., ReproductionRequest]) -> None:
+    assert [planned.experiment.name for planned in plan(campaign()) if planned.chosen] == list(NAMES)
+
+
+@pytest.mark.parametrize(
+    ("processing", "rate"),
+    [
+        ({"records_per_s": 9000.0, "generated_per_s": 100_000.0}, 4500),
+        ({"records_per_s": 9000.0, "generated_per_s": 10_000.0}, 2500),
+        ({"records_per_s": 9000.0}, 4500),
+        ({"records_per_s": 0.5}, 1),
+    ],
+)
+def test_its_rate_is_half_of_the_throughput_or_what_the_generator_manages(
+    processing: dict[str, float], rate: int, campaign: Callable[..., ReproductionRequest]
+) -> None:
+    runner = Runner(processing)
+    content = reproduce(campaign(), Quiet(), runner)
+    assert runner.rates == {NAMES[0]: 0, NAMES[1]: rate}
+    (row,) = (row for row in content.experiments if row.name == NAMES[1])
+    assert (row.state, row.settings) == ("done", {"program": "identity", "rate_per_s": str(rate)})
+
+
+@pytest.mark.parametrize(("processing", "verdict"), [({}, "VALID"), ({"records_per_s": 9000.0}, "FAILED")])
+def test_without_a_throughput_it_is_not_run(
+    processing: dict[str, float], verdict: str, campaign: Callable[..., ReproductionRequest]
+) -> None:
+    runner = Runner(processing, verdict)
+    content = reproduce(campaign(), Quiet(), runner)
+    assert list(runner.rates) == [NAMES[0]]
+    (row,) = (row for row in content.experiments if row.name == NAMES[1])
+    assert row.state == "not run"
+    assert row.reason == f"its rate is half of the throughput of {NAMES[0]}, which is {verdict}"
+
+
+def test_the_profile_decides_the_scale(campaign: Callable[..., ReproductionRequest]) -> None:
+    for profile, records in (("laptop", 2_000_000), ("paper", 20_000_000)):
+        request = campaign(profile=profile, engines=("spark",), only=NAMES[:1])
+        (planned,) = (planned for planned in plan(request) if planned.chosen)
+        assert planned.request is not None
+        assert planned.request.scenario.load.records == records
+        assert planned.row().settings == {"program": "identity", "records": str(records)}
+
+
+def test_an_experiment_must_come_after_the_one_it_needs() -> None:
+    first = Experiment("streambench/performance", "first")
+    second = Experiment("streambench/latency", "second", half_of="first")
+    Study("", "", "total", (Exhibit("", "", lambda _: [], (first, second)),))
+    with pytest.raises(ValueError, match="second needs the throughput of first, which is not run before it"):
+        Study("", "", "total", (Exhibit("", "", lambda _: [], (second, first)),))

@@ -1,0 +1,91 @@
+"""Figs. 2 and 3 of StreamBench, drawn from runs that were not run."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import synthetic_study
+from synthetic_run import write_preloaded, write_valid
+
+from run_files import change
+from run_files import content as read_json
+from streamgauge import report
+from streamgauge.studies.streambench import STUDY
+from streamgauge.study import Experiment
+
+PER_S = {"1×": 40_000.0, "2×": 50_000.0, "4×": 60_000.0, "10×": 55_000.0}
+
+
+def row(out: Path, experiment: Experiment, engine: str, verdict: str = "VALID") -> dict[str, Any]:
+    directory = f"runs/{experiment.name}-{engine}"
+    (out / "runs").mkdir(parents=True, exist_ok=True)
+    if experiment.half_of:
+        run = write_valid(out / directory)
+        content = read_json(run.summary_path)
+        change(run.summary_path, latency_ms={**content["latency_ms"], "arrival": {"mean": 321.5}})
+    else:
+        run = write_preloaded(out / directory)
+        per_s = PER_S[experiment.dimensions["scale"]]
+        figures = {"records": 2_000_000, "records_per_s": per_s, "mb_per_s": per_s * 60e-6}
+        change(run.summary_path, processing={**figures, "generated_per_s": 120_000.0, "served_per_s": 400_000.0})
+    change(run.summary_path, verdict=verdict, reasons=[] if verdict == "VALID" else ["it stopped"])
+    measured = synthetic_study.not_run(experiment, "", engine)
+    attempt = {"run": 1, "directory": directory, "verdict": verdict, "reasons": read_json(run.summary_path)["reasons"]}
+    summary = read_json(run.summary_path)
+    return {**measured, "state": "done", "directory": directory, "attempts": [attempt], "summary": summary}
+
+
+@pytest.fixture
+def page(tmp_path: Path) -> str:
+    """Identity and wordcount on two engines; the largest wordcount failed on one of them; the rest is pending."""
+    rows = []
+    for experiment in STUDY.experiments:
+        for engine in ("spark", "flink"):
+            if experiment.dimensions["program"] in ("identity", "wordcount"):
+                failed = experiment.name == "performance-wordcount-10x" and engine == "spark"
+                rows.append(row(tmp_path, experiment, engine, "FAILED" if failed else "VALID"))
+            else:
+                rows.append({**synthetic_study.not_run(experiment, "", engine), "state": "pending"})
+    synthetic_study.write_reproduction(tmp_path, "streambench", STUDY, rows)
+    return report.write_study(tmp_path, STUDY).read_text()
+
+
+def figures(page: str) -> dict[str, Any]:
+    drawn = re.search(r'<script type="application/json" id="figures">(.*?)</script>', page, flags=re.DOTALL)
+    assert drawn is not None
+    content: dict[str, Any] = json.loads(drawn[1])
+    return content
+
+
+def test_a_figure_for_each_engine_with_bars_by_scale(page: str) -> None:
+    drawn = figures(page)
+    for engine in ("spark", "flink"):
+        bars = drawn[f"exhibit-1-{engine}"]["data"]
+        assert [series["name"] for series in bars] == [f"{engine} {scale}" for scale in PER_S]
+        assert bars[0]["x"] == ["identity", "wordcount"]
+        assert bars[2]["y"] == [3.6, 3.6]
+
+
+def test_what_an_engine_cannot_cope_with_is_said_and_not_dropped(page: str) -> None:
+    assert "Beyond the saturate volume: spark · wordcount · 10× (it stopped)." in page
+    assert page.count(">saturated<") == 1
+
+
+def test_the_wait_in_the_broker_is_named_and_the_sources_are_shown(page: str) -> None:
+    assert "mean latency, ms: includes the wait in the broker" in page
+    assert "400,000" in page and "120,000" in page
+
+
+def test_latency_is_that_of_the_constant_rate(page: str) -> None:
+    (spark, flink) = figures(page)["exhibit-2-latency"]["data"]
+    assert (spark["name"], spark["x"], spark["y"]) == ("spark", ["identity", "wordcount"], [321.5, 321.5])
+    assert flink["name"] == "flink"
+    assert "12,019.26" in page, "Table IV"
+
+
+def test_what_is_pending_is_one_line(page: str) -> None:
+    assert page.count("not started yet</p>") == 2
