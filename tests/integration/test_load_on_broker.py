@@ -88,6 +88,7 @@ def worker(
 def test_every_record_is_in_the_topics_and_in_the_ledger(
     worker: Callable[..., Any], kafka: Kafka, streams: list[Stream]
 ) -> None:
+    assert kafka.served_per_s(streams, 1.0) is None, "nothing is there yet"
     events, ledger = worker(1.5)
     assert events[0]["event"] == "ready"
     assert events[-1] == {"event": "done", "sent": 3_000, "errors": 0, "last_sent_ns": ledger["sent_ns"][-1]}
@@ -97,6 +98,8 @@ def test_every_record_is_in_the_topics_and_in_the_ledger(
     assert sent == list(range(3_000))
     for sent_ns, acked_ns in zip(ledger["sent_ns"], ledger["acked_ns"], strict=True):
         assert sent_ns < acked_ns
+    served = kafka.served_per_s(streams, 1.0)
+    assert served is not None and served > 0
 
 
 def test_an_early_stop_leaves_a_complete_ledger(

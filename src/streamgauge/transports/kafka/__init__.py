@@ -258,9 +258,10 @@ class Kafka(Transport):
     def served_per_s(self, streams: Sequence[Stream], most_s: float) -> float | None:
         from confluent_kafka import OFFSET_BEGINNING, TopicPartition
 
+        left = sum(sum(partitions.values()) for partitions in self.ends(streams).values())
+        if not left:
+            return None
         wanted = [TopicPartition(s.address, p, OFFSET_BEGINNING) for s in streams for p in range(s.partitions)]
-        ends = self.ends(streams)
-        left = sum(sum(partitions.values()) for partitions in ends.values())
         reader = self._reader_of("streamgauge")
         reader.assign(wanted)
         try:
