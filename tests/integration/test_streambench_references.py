@@ -12,8 +12,9 @@ import pytest
 from streamgauge.contracts import INPUT_STAMPS, RunningWorkload
 from streamgauge.evaluate import running, tally
 from streamgauge.model import NS_PER_MS
+from streamgauge.workloads.seed_records import SeedRecords
 from streamgauge.workloads.streambench import programs
-from streamgauge.workloads.streambench.data import Packets, SearchLog, SeedRecords
+from streamgauge.workloads.streambench.data import Packets, SearchLog
 
 T0_MS = 1_767_225_600_000
 """All times below are milliseconds after this."""

@@ -1,11 +1,25 @@
-"""The base class of the parameters of all workloads."""
+"""Shared by the parameters of several workloads."""
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 
 class Parameters(BaseModel):
     """No unknown keys, no implicit conversion. A workload adds its parameters in a subclass."""
 
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+def _absolute(path: str) -> str:
+    """Absolute, because the load workers that read the file run in another directory."""
+    return str(Path(path).expanduser().absolute()) if path else ""
+
+
+class SeedFileParameters(Parameters):
+    seed_file: Annotated[str, AfterValidator(_absolute)] = Field(
+        default="", description="file with your own records, one per line; empty = generated from the seed"
+    )

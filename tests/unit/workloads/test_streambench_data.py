@@ -16,17 +16,9 @@ from hypothesis import strategies as st
 
 from streamgauge.codec import Message, MessageKey
 from streamgauge.errors import UsageError
-from streamgauge.workloads.streambench import seed_file
-from streamgauge.workloads.streambench.data import (
-    PACKET_FIELDS,
-    SEED_RECORDS,
-    WORDS,
-    Packets,
-    SearchLog,
-    SeedRecords,
-    decimal_keys,
-    vocabulary,
-)
+from streamgauge.workloads import seed_file
+from streamgauge.workloads.seed_records import SEED_RECORDS, SeedRecords, decimal_keys
+from streamgauge.workloads.streambench.data import PACKET_FIELDS, WORDS, Packets, SearchLog, vocabulary
 
 DATASETS = (SearchLog, Packets)
 both = pytest.mark.parametrize("dataset", DATASETS)

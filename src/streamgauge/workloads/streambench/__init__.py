@@ -1,5 +1,4 @@
 """StreamBench: a search log and packet statistics, and the seven programs (and a sink) that process them."""
 
-STREAM = "records"
 SEARCHLOG_SEPARATOR = "\t"
 PACKET_SEPARATOR = " "

@@ -1,7 +1,4 @@
-"""The data sets of StreamBench: seed records that are kept in memory and replayed in a loop.
-
-Record *i* has the value of seed record *i* mod the number of seed records; its key is *i* in decimal digits.
-"""
+"""The data sets of StreamBench: a search log and statistics of network traces."""
 
 from __future__ import annotations
 
@@ -13,18 +10,14 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from streamgauge.contracts import Dataset, Records
 from streamgauge.errors import UsageError
 from streamgauge.workloads.keys import Floats, spread
-from streamgauge.workloads.streambench import PACKET_SEPARATOR, SEARCHLOG_SEPARATOR, STREAM
-from streamgauge.workloads.streambench.seed_file import place, read_records, shown
+from streamgauge.workloads.seed_file import place, read_records, shown
+from streamgauge.workloads.seed_records import SEED_RECORDS, SeedRecords, random_numbers
+from streamgauge.workloads.streambench import PACKET_SEPARATOR, SEARCHLOG_SEPARATOR
 
 Integers = npt.NDArray[np.int64]
 
-SEED_RECORDS = 100_000
-"""The size of the paper's search log."""
-KEY_BYTES = 8
-"""Approximate length of a sequence number."""
 SUM_MAX = 2**63 - 1
 
 SEARCHLOG_FIELDS = ("user id", "query", "query time", "item rank", "click URL")
@@ -63,27 +56,6 @@ TRACE_MS = 3_600_000
 _NUMBER = rb"-?\d+(?:\.\d+)?"
 _PACKET = re.compile(rb" ".join([_NUMBER] * len(PACKET_FIELDS)))
 _INTEGER = re.compile(rb"-?\d{1,18}")
-_TAILS = [b"%d" % n for n in range(10_000)]
-_PADDED_TAILS = [b"%04d" % n for n in range(10_000)]
-
-
-class SeedRecords(Dataset):
-    """Values that are replayed in a loop."""
-
-    streams: ClassVar[tuple[str, ...]] = (STREAM,)
-
-    def __init__(self, values: list[bytes]) -> None:
-        self.values = values
-        """Values of the seed records."""
-        self.record_bytes = KEY_BYTES + -(-sum(map(len, values)) // len(values))
-
-    def build(self, first: int, count: int) -> dict[str, Records]:
-        start = first % len(self.values)
-        values = self.values[start : start + count]
-        repeats, rest = divmod(count - len(values), len(self.values))
-        if repeats or rest:
-            values += self.values * repeats + self.values[:rest]
-        return {STREAM: Records(range(first, first + count), decimal_keys(first, count), values)}
 
 
 class SearchLog(SeedRecords):
@@ -147,20 +119,6 @@ class Packets(SeedRecords):
             )
 
 
-def decimal_keys(first: int, count: int) -> list[bytes]:
-    """The numbers from ``first`` on in decimal. Digits above the last four change only once in 10,000."""
-    keys: list[bytes] = []
-    while len(keys) < count:
-        high, low = divmod(first + len(keys), 10_000)
-        tails = slice(low, low + count - len(keys))
-        if high:
-            head = b"%d" % high
-            keys += [head + tail for tail in _PADDED_TAILS[tails]]
-        else:
-            keys += _TAILS[tails]
-    return keys
-
-
 @cache
 def vocabulary() -> tuple[str, ...]:
     """The words of the queries, most frequent first: the same for every seed, so that a pattern can be chosen."""
@@ -173,7 +131,7 @@ def vocabulary() -> tuple[str, ...]:
 
 
 def _searches(seed: int) -> list[bytes]:
-    random = _random(seed, 1)
+    random = random_numbers(seed, 1)
     words, number = vocabulary(), SEED_RECORDS
     session = np.cumsum(random.random(number) < NEW_SESSION)
     users = 100_000 + (random.random(number + 1) * USERS).astype(np.int64)[session]
@@ -194,7 +152,7 @@ def _searches(seed: int) -> list[bytes]:
 
 
 def _traces(seed: int) -> list[bytes]:
-    random = _random(seed, 2)
+    random = random_numbers(seed, 2)
 
     def between(low: float, high: float) -> Floats:
         return low + (high - low) * random.random(SEED_RECORDS)
@@ -218,7 +176,3 @@ def _traces(seed: int) -> list[bytes]:
 
 def _encoded(values: Iterable[str]) -> list[bytes]:
     return "\n".join(values).encode().split(b"\n")
-
-
-def _random(seed: int, stream: int) -> np.random.Generator:
-    return np.random.Generator(np.random.Philox(key=[seed % 2**64, stream]))

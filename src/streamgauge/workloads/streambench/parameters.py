@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import BeforeValidator, Field
 
-from streamgauge.workloads.parameters import Parameters
+from streamgauge.workloads.parameters import SeedFileParameters
 
 DELETE = "\x7f"
-
-
-def _absolute(path: str) -> str:
-    """Absolute, because the load workers that read the file run in another directory."""
-    return str(Path(path).expanduser().absolute()) if path else ""
 
 
 def _searchable(pattern: object) -> str:
@@ -31,25 +25,19 @@ def _is_unicode(text: str) -> bool:
     return not any("\ud800" <= character <= "\udfff" for character in text)
 
 
-class StreamBenchParameters(Parameters):
-    seed_file: Annotated[str, AfterValidator(_absolute)] = Field(
-        default="", description="file with your own records, one per line; empty = generated from the seed"
-    )
-
-
-class SampleParameters(StreamBenchParameters):
+class SampleParameters(SeedFileParameters):
     sample_percent: Annotated[int, Field(ge=1, le=99)] = Field(
         default=10, description="approximate share of records to keep, %"
     )
 
 
-class GrepParameters(StreamBenchParameters):
+class GrepParameters(SeedFileParameters):
     pattern: Annotated[str, BeforeValidator(_searchable)] = Field(
         default="bunlir", description="text that a record must contain to be kept (not a regular expression)"
     )
 
 
-class TextFieldParameters(StreamBenchParameters):
+class TextFieldParameters(SeedFileParameters):
     field: Annotated[int, Field(ge=0, le=4)] = Field(
         default=1, description="field to use: 0 = user id, 1 = query, 2 = query time, 3 = item rank, 4 = click URL"
     )
@@ -61,7 +49,7 @@ class DistinctFieldParameters(TextFieldParameters):
     )
 
 
-class NumberFieldParameters(StreamBenchParameters):
+class NumberFieldParameters(SeedFileParameters):
     field: Annotated[int, Field(ge=0, le=16)] = Field(
         default=1, description="field to use, one of the 17 of a packet record; 1 = IPv4 packets"
     )

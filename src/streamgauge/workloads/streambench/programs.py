@@ -14,13 +14,14 @@ from streamgauge.contracts import INPUT_STAMPS, ReferenceWorkload, RunningWorklo
 from streamgauge.errors import UsageError
 from streamgauge.model import InputStream, LoadPlan, ResultKind
 from streamgauge.workloads.answers import one_input
-from streamgauge.workloads.streambench import PACKET_SEPARATOR, SEARCHLOG_SEPARATOR, STREAM
+from streamgauge.workloads.parameters import SeedFileParameters
+from streamgauge.workloads.seed_records import STREAM, SeedRecords
+from streamgauge.workloads.streambench import PACKET_SEPARATOR, SEARCHLOG_SEPARATOR
 from streamgauge.workloads.streambench.parameters import (
     DistinctFieldParameters,
     GrepParameters,
     NumberFieldParameters,
     SampleParameters,
-    StreamBenchParameters,
     TextFieldParameters,
 )
 
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
     from pyspark.sql import Column, DataFrame
 
-    from streamgauge.workloads.streambench.data import SeedRecords
 
 HASH_FACTOR = 2_654_435_761
 """Knuth's multiplier: about 2^32 divided by the golden ratio."""
@@ -41,7 +41,7 @@ class StreamBenchWorkload(Workload):
 
     codec: ClassVar[Codec] = Codec(n_seq=MessageKey())
     inputs: ClassVar[tuple[InputStream, ...]] = (InputStream(STREAM),)
-    parameters: ClassVar[type[BaseModel]] = StreamBenchParameters
+    parameters: ClassVar[type[BaseModel]] = SeedFileParameters
 
     def dataset(self, parameters: Mapping[str, Any], seed: int, load: LoadPlan) -> SeedRecords:
         from streamgauge.workloads.streambench.data import SearchLog

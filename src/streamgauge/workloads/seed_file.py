@@ -37,7 +37,7 @@ def read_records(path: str, separator: bytes, fields: Sequence[str]) -> list[byt
                 expected=f"at most {LINE_BYTES_MAX:,} bytes per record",
             )
         if line.count(separator) != len(fields) - 1:
-            name = {b"\t": "tab", b" ": "space"}[separator]
+            name = {b"\t": "tab", b" ": "space", b",": "comma"}[separator]
             raise UsageError(
                 "the seed file has a line with the wrong number of fields",
                 where=place(path, number),
