@@ -232,6 +232,10 @@ class Workload(ABC):
     def dataset(self, parameters: Mapping[str, Any], seed: int, load: LoadPlan) -> Dataset:
         """The records of a run with this load. Raises UsageError if a file given by the user is unusable."""
 
+    def program_data(self, parameters: Mapping[str, Any]) -> Mapping[str, Any]:
+        """What its programs need besides the parameters, such as weights; ``data`` in ``job.json``."""
+        return {}
+
     def settles_s(self, parameters: Mapping[str, Any]) -> float:
         """Event time that must pass after the last input of a result until it is final."""
         return 0.0

@@ -125,6 +125,8 @@ NOTICES: Mapping[str, str] = {
     "engine-lacks-option": "engine {engine} has no option {options}",
     "engine-refuses": "{what}: {why}",
     "no-throughput": "its rate is half of the throughput of {experiment}, which is {verdict}",
+    "engine-not-in-study": "the study defines this experiment for {engines} only, not for {engine}",
+    "too-few-cores": "it needs {needed} cores; this machine has {cores}",
     # Warnings: results
     "unfinished": "{unfinished} of {expected} results were not out when the drain ended; latencies count them as "
     "longer than all others",

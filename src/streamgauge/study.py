@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 from streamgauge.search_axis import RATE_AXIS, SearchAxis
@@ -13,6 +13,14 @@ if TYPE_CHECKING:
     from streamgauge.report.exhibit import Context, Panel
 
 Purpose = Literal["run", "capacity"]
+
+
+@dataclass(frozen=True)
+class OnEngine:
+    """What an experiment is on one engine."""
+
+    settings: Mapping[str, str] = field(default_factory=dict)
+    faults: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -37,6 +45,15 @@ class Experiment:
     generator is not fast enough."""
     profiles: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """Further settings by profile, e.g. ``{"laptop": {"records": "500000"}}``; the same keys for each."""
+    engines: Mapping[str, OnEngine] = field(default_factory=dict)
+    """What each engine has besides, by its name; if there is any, other engines do not run the experiment."""
+    cores: int = 0
+    """Cores that the engine must have; a machine with fewer does not run the experiment."""
+
+    def on(self, engine: str) -> Experiment:
+        """The experiment with the settings and faults of one engine."""
+        own = self.engines.get(engine, OnEngine())
+        return replace(self, settings={**self.settings, **own.settings}, faults=(*self.faults, *own.faults), engines={})
 
     @property
     def needs(self) -> tuple[str, ...]:
@@ -47,8 +64,9 @@ class Experiment:
     def sets(self) -> tuple[str, ...]:
         """The values and options that it sets itself."""
         of_profiles = [key for settings in self.profiles.values() for key in settings]
+        of_engines = [key for own in self.engines.values() for key in own.settings]
         paced = ["rate_per_s"] if self.half_of else []
-        return tuple(dict.fromkeys([*self.settings, *of_profiles, *paced]))
+        return tuple(dict.fromkeys([*self.settings, *of_profiles, *of_engines, *paced]))
 
     def settings_in(self, profile: str) -> dict[str, str]:
         return {**self.settings, **self.profiles.get(profile, {})}

@@ -63,6 +63,7 @@ def test_spark_refuses_it(shared: Bench, workload: str, limit: Limit, tmp_path: 
             work_dir=work_dir,
             options=Spark.options.model_validate(dict(limit.options)).model_dump(),
             seed=1,
+            data=computed.program_data(parameters),
         )
         with pytest.raises(StreamgaugeError) as refusal:
             supervisor.start_all(Spark().plan(job))

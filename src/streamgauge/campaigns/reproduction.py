@@ -24,6 +24,7 @@ from streamgauge.campaigns.reproduction_file import ReproductionFile
 from streamgauge.campaigns.reproduction_runner import RESOLUTION, AttemptResult, LocalRunner
 from streamgauge.errors import EXIT_OK, EngineFailed, InvalidMeasurement, Unsupported, UsageError
 from streamgauge.identity import Ignored
+from streamgauge.machine.description import usable_cores
 from streamgauge.model import Verdict
 from streamgauge.model.campaign import Attempt, ExperimentRow, Reproduction
 from streamgauge.model.summary import Summary
@@ -208,6 +209,11 @@ def _plan_experiment(
             f"--engine {engine} cannot reproduce a study: it needs a program from the command line",
             hint=f"streamgauge run {campaign.study}/… --engine {engine} -- PROGRAM",
         )
+    settings = experiment.settings_in(campaign.profile)
+    if experiment.engines and engine not in experiment.engines:
+        why = notice("engine-not-in-study", engine=engine, engines=", ".join(experiment.engines))
+        return PlannedExperiment(experiment, engine, settings, chosen, None, why)
+    experiment = experiment.on(engine)
     settings = experiment.settings_in(campaign.profile) | ({} if rate is None else {"rate_per_s": str(rate)})
     known = {*scenarios.setting_names(experiment.scenario), *system.options.model_fields}
     if lacking := [key for key in experiment.needs if key not in known]:
@@ -218,6 +224,9 @@ def _plan_experiment(
         scenario = scenarios.resolve(experiment.scenario, profile=campaign.profile, changes=changes, engine=engine)
     except Unsupported as problem:
         why = notice("engine-refuses", what=problem.what, why=problem.got)
+        return PlannedExperiment(experiment, engine, settings, chosen, None, why)
+    if experiment.cores > (cores := usable_cores()) and system.runs_here(scenario.engine_options):
+        why = notice("too-few-cores", needed=experiment.cores, cores=cores)
         return PlannedExperiment(experiment, engine, settings, chosen, None, why)
     scenario = replace(scenario, faults=tuple(parse_fault(fault) for fault in experiment.faults))
     request = Request(scenario, campaign.out, transport_address=campaign.bootstrap)

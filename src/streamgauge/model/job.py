@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,8 @@ class Job:
     program: Sequence[str] = ()
     script: Mapping[str, str] | None = None
     """The user's script: ``copy`` is the file to run, ``path`` the original."""
+    data: Mapping[str, Any] = field(default_factory=dict)
+    """What the workload gives its programs besides the parameters."""
 
     @property
     def file(self) -> Path:
@@ -56,5 +58,6 @@ class Job:
             "checkpoint_dir": str(self.checkpoint_dir),
             "options": dict(self.options),
             "seed": self.seed,
+            **({"data": dict(self.data)} if self.data else {}),
             **({"script": dict(self.script)} if self.script else {}),
         }

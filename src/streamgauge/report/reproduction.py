@@ -94,10 +94,13 @@ class ExperimentResult:
         """
         if metric == CAPACITY:
             return None if self.capacity is None else self.capacity.interval[0]
-        value: Any = {} if self.summary is None else self.summary.as_json()
-        for key in METRICS[metric].path if metric in METRICS else metric.split("."):
-            value = value.get(key) if isinstance(value, Mapping) else None
-        return _as_number(value)
+        return None if self.summary is None else figure_of(self.summary, metric)
+
+    @cached_property
+    def summaries(self) -> list[Summary]:
+        """Of every run that counts and can be read, in order."""
+        found = (_read_summary(self.out / attempt.directory) for attempt in self.counted)
+        return [summary for summary in found if summary is not None]
 
     def runs_ms(self, kind: str) -> list[float | None]:
         """The median of every run, where there are several."""
@@ -195,6 +198,21 @@ def _read(path: Path) -> Source | None:
     """A run that was cleaned up or damaged since leaves a gap, and the rest of the page stands."""
     try:
         return read(RunDir.open(path))
+    except (UsageError, OSError):
+        return None
+
+
+def figure_of(summary: Summary, metric: str) -> float | None:
+    """A figure by its name in ``METRICS``, else by its keys; None where the summary has none."""
+    value: Any = summary.as_json()
+    for key in METRICS[metric].path if metric in METRICS else metric.split("."):
+        value = value.get(key) if isinstance(value, Mapping) else None
+    return _as_number(value)
+
+
+def _read_summary(path: Path) -> Summary | None:
+    try:
+        return RunDir.open(path).summary()
     except (UsageError, OSError):
         return None
 

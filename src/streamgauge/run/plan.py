@@ -145,6 +145,7 @@ def draw(request: Request, run: str, work_dir: Path) -> RunPlan:
         ports=tuple(free_port() for _ in range(engine.traits.ports)),
         program=request.program,
         script=None if scenario.script is None else _script_paths(scenario.script, RunDir(request.out)),
+        data=workload.program_data(scenario.parameters),
     )
     java = find_java()
     heap_mb = heap_need_mb(scenario.load.records)

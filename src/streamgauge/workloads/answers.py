@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from functools import reduce
 from typing import TYPE_CHECKING
 
+from streamgauge.codec import MessageKey
+
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
@@ -27,3 +29,12 @@ def one_input() -> list[Column]:
         f.col("intended_ns").alias("intended_max_ns"),
         f.col("partition_bit").alias("partitions"),
     ]
+
+
+def unchanged_number() -> Column:
+    """The sequence number of a result whose key is that of its record; null for any other key."""
+    from pyspark.sql import functions as f
+
+    n_seq = MessageKey().column()
+    # 7.0 and 07 are equal as numbers, but not as keys.
+    return f.when(n_seq.cast("string") == f.col("key"), n_seq)

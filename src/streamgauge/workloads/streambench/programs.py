@@ -13,7 +13,7 @@ from streamgauge.codec import Codec, MessageKey
 from streamgauge.contracts import INPUT_STAMPS, ReferenceWorkload, RunningWorkload, Workload
 from streamgauge.errors import UsageError
 from streamgauge.model import InputStream, LoadPlan, ResultKind
-from streamgauge.workloads.answers import one_input
+from streamgauge.workloads.answers import one_input, unchanged_number
 from streamgauge.workloads.parameters import SeedFileParameters
 from streamgauge.workloads.seed_records import STREAM, SeedRecords
 from streamgauge.workloads.streambench import PACKET_SEPARATOR, SEARCHLOG_SEPARATOR
@@ -73,10 +73,7 @@ class PerRecord(StreamBenchWorkload, ReferenceWorkload):
     def decode(self, output: DataFrame, parameters: Mapping[str, Any]) -> DataFrame:
         from pyspark.sql import functions as f
 
-        n_seq = self.codec.n_seq.column()
-        # 7.0 and 07 are equal as numbers, but not as keys.
-        unchanged = f.when(n_seq.cast("string") == f.col("key"), n_seq)
-        return output.withColumns({"n_seq": unchanged, "result": f.col("value")})
+        return output.withColumns({"n_seq": unchanged_number(), "result": f.col("value")})
 
 
 class Identity(PerRecord):

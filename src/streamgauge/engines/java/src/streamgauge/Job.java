@@ -46,6 +46,11 @@ public final class Job implements Serializable {
     return json.required("parameters").required(name);
   }
 
+  /** What the workload gives its programs besides the parameters. */
+  public JsonNode data(String name) {
+    return json.required("data").required(name);
+  }
+
   public String bootstrap() {
     return json.required("endpoints").required("bootstrap").asText();
   }
