@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 STREAM = "records"
 SEED_RECORDS = 100_000
-"""Generated seed records; as many as the search log of StreamBench's paper has."""
+"""How many are generated where the user has no file."""
 KEY_BYTES = 8
 """Approximate length of a sequence number."""
 

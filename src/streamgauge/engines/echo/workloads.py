@@ -12,7 +12,8 @@ GAPS: Mapping[str, str] = {
         "it copies records and keeps no state",
     ),
     **dict.fromkeys(
-        ("streambench/sample", "streambench/projection", "streambench/grep"), "it copies all records unchanged"
+        ("streambench/sample", "streambench/projection", "streambench/grep", "threat/classify"),
+        "it copies all records unchanged",
     ),
     **dict.fromkeys(
         ("streambench/wordcount", "streambench/distinctcount", "streambench/statistics"),
