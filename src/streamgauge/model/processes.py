@@ -56,8 +56,8 @@ class ProcessSpec:
     ``files`` (path → text) are written with mode 0600 before the start. ``once`` marks a process that must end with
     code 0 before the next one starts (formatting, submitting). ``watches`` marks a process that only observes the
     system under test: its failure is not a failure of the system. ``keeps_environment`` marks a user's program, which
-    gets the environment unchanged; for others see ``streamgauge.environment``. ``members`` are sampled separately, and a
-    fault can act on one of them alone.
+    gets the environment unchanged; for others see ``streamgauge.environment``. ``members`` are sampled separately, and
+    a fault can act on one of them alone.
     """
 
     role: str

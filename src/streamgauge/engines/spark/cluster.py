@@ -5,6 +5,7 @@ An executor is a child of its Worker, which starts it when the driver asks the M
 
 from __future__ import annotations
 
+import glob
 import re
 import shlex
 import sys
@@ -134,7 +135,7 @@ def _worker(job: Job, number: int) -> ProcessSpec:
         env=_env(job),
         ready=Ready("log", "Successfully registered with master", timeout_s=_START_S),
         stop=Stop("terminate", grace_s=15, exit_codes=(_SIGTERM_CODE,)),
-        members=(Member(f"executor-{number}", _EXECUTOR, logs=f"{work_dir}/*/*/std*"),),
+        members=(Member(f"executor-{number}", _EXECUTOR, logs=f"{glob.escape(str(work_dir))}/*/*/std*"),),
     )
 
 
@@ -156,7 +157,7 @@ def _java(job: Job) -> list[str]:
         # No record passes through them: C2 compilation would only take CPU from the executors.
         "-XX:TieredStopAtLevel=1",
         f"-Djava.io.tmpdir={job.work_dir}",
-        f"-Dlog4j2.configurationFile={_log_settings(job)}",
+        f"-Dlog4j2.configurationFile={_log_settings(job).absolute().as_uri()}",
         # Submitting a job runs code, and every user of the machine can reach a loopback port.
         "-Dspark.master.rest.enabled=false",
         f"-Dspark.worker.timeout={_LOST_AFTER_S}",
