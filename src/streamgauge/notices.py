@@ -152,6 +152,8 @@ NOTICES: Mapping[str, str] = {
     "was sent, not from when it was due; do not compare it with that of a load with a schedule",
     "ran-with-faults": "latencies, backlog and whether the rate was sustained are those of a run with faults; drift is "
     "not checked",
+    "member-lost": "{role} ended unexpectedly ({times} ×), and the system under test continued: the figures include "
+    "the loss",
     "partitions-silent": "{silent} of {partitions} output partitions produced no output any more after the fault "
     "{fault!r}",
     # Warnings: the load

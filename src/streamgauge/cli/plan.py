@@ -95,7 +95,13 @@ def _described(plan: RunPlan) -> dict[str, Any]:
         ],
         "transport": {"name": plan.transport.name, "own": plan.transport.own, "address": plan.transport.address},
         "processes": [
-            {"role": spec.role, "group": spec.group, "command": _command(plan, spec.argv)} for spec in plan.processes
+            {
+                "role": spec.role,
+                "group": spec.group,
+                "command": _command(plan, spec.argv),
+                "members": [member.role for member in spec.members],
+            }
+            for spec in plan.processes
         ],
         "memory_mb": {"needed": plan.memory_mb, "available": machine.available_memory_mb()},
         "disk_mb": {"needed": plan.disk_mb, "available": machine.free_disk_mb(request.out)},
@@ -149,6 +155,8 @@ def _print(plan: RunPlan) -> None:
             typer.echo(f"  {spec.role:<14} {_short(words)}")
         else:
             typer.echo(f"  {spec.role:<14} {_program(words)}")
+        for member in spec.members:
+            typer.echo(f"  {member.role:<14} started by {spec.role}: {member.argument}")
     if not transport.own:
         only = f"only the {transport.stream_noun}s above are created, and removed again"
         _field(transport.server_noun, f"yours, {transport.address}; {only}")

@@ -95,10 +95,10 @@ class _ProcessObserver(NullReporter):
             if running.group != "engine":
                 continue
             self.engine[running.role] = running
-            members = reaping.find([running.identity], {running.token})
-            self.seen |= members
-            for member in members:
-                self.listening |= _listening(member.pid)
+            family = reaping.find([running.identity], {running.token})
+            self.seen |= family
+            for process in family:
+                self.listening |= _listening(process.pid)
 
 
 def _listening(pid: int) -> set[str]:
@@ -238,9 +238,8 @@ def _observe_once(shared: Bench, engine: Engine, scenario: Scenario, program: tu
 
 
 def _lean(spec: ProcessSpec) -> ProcessSpec:
-    program, *arguments = spec.argv
-    is_jvm = Path(program).name == "java"
-    return replace(spec, argv=[program, "-XX:TieredStopAtLevel=1", *arguments]) if is_jvm else spec
+    at = next((number for number, word in enumerate(spec.argv, 1) if Path(word).name == "java"), None)
+    return spec if at is None else replace(spec, argv=[*spec.argv[:at], "-XX:TieredStopAtLevel=1", *spec.argv[at:]])
 
 
 def look_at_plan(engine: Engine, program: tuple[str, ...] = ()) -> Planned:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 LOOPBACK = "127.0.0.1"
+LOG_SETTINGS = Path(__file__).with_name("spark-log4j2.properties")
 
 _POLL_S = 0.02
 
@@ -104,7 +105,7 @@ def jvm_argv(
         *(f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in _OPENED_PACKAGES),
         f"-Djava.io.tmpdir={work_dir}",
         f"-Dderby.system.home={work_dir}",
-        f"-Dlog4j2.configurationFile={Path(__file__).with_name('spark-log4j2.properties')}",
+        f"-Dlog4j2.configurationFile={LOG_SETTINGS}",
         "-Djdk.reflect.useDirectMethodHandle=false",
         "-Dio.netty.tryReflectionSetAccessible=true",
         *java_options,

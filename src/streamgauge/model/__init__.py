@@ -10,6 +10,7 @@ from __future__ import annotations
 from streamgauge.model.job import Job as Job
 from streamgauge.model.processes import TRANSPORT_GROUP as TRANSPORT_GROUP
 from streamgauge.model.processes import Group as Group
+from streamgauge.model.processes import Member as Member
 from streamgauge.model.processes import ProcessSpec as ProcessSpec
 from streamgauge.model.processes import Ready as Ready
 from streamgauge.model.processes import Stop as Stop

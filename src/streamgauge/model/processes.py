@@ -37,13 +37,27 @@ class Stop:
 
 
 @dataclass(frozen=True)
+class Member:
+    """A role below a started process, for processes that the system under test starts itself.
+
+    It consists of the descendants that have ``argument`` on their command line, and all descendants of those. ``logs``
+    is a pattern for the files that they write; these become the log of the role.
+    """
+
+    role: str
+    argument: str
+    logs: str = ""
+
+
+@dataclass(frozen=True)
 class ProcessSpec:
     """One process to start. ``role`` is unique in a run; resource usage is summed by ``group``.
 
     ``files`` (path → text) are written with mode 0600 before the start. ``once`` marks a process that must end with
     code 0 before the next one starts (formatting, submitting). ``watches`` marks a process that only observes the
     system under test: its failure is not a failure of the system. ``keeps_environment`` marks a user's program, which
-    gets the environment unchanged; for others see ``streamgauge.environment``.
+    gets the environment unchanged; for others see ``streamgauge.environment``. ``members`` are sampled separately, and
+    a fault can act on one of them alone.
     """
 
     role: str
@@ -56,3 +70,9 @@ class ProcessSpec:
     once: bool = False
     watches: bool = False
     keeps_environment: bool = False
+    members: tuple[Member, ...] = ()
+
+    @property
+    def roles(self) -> tuple[str, ...]:
+        """Its own role and those of its members."""
+        return (self.role, *(member.role for member in self.members))

@@ -29,12 +29,14 @@ class Identity:
 
 @dataclass(frozen=True)
 class Stat:
-    """One reading. ``cpu_s`` includes reaped children, if the system reports them."""
+    """One reading. ``cpu_s`` includes reaped children, if the system reports them; ``own_cpu_s`` does not."""
 
     identity: Identity
+    parent: int
     session: int
     zombie: bool
     cpu_s: float
+    own_cpu_s: float
     rss_mb: float
 
 
@@ -72,6 +74,16 @@ def variable(pid: int, name: str) -> str | None:
     return rest.partition(b"\0")[0].decode("utf-8", "replace") if separator else None
 
 
+def arguments(pid: int) -> list[str]:
+    """The command line; empty if it cannot be read."""
+    try:
+        if not _LINUX:
+            return psutil.Process(pid).cmdline()
+        return _read_bytes(f"/proc/{pid}/cmdline").decode("utf-8", "replace").split("\0")
+    except (psutil.Error, OSError):
+        return []
+
+
 def cores(pid: int) -> frozenset[int]:
     """The cores that the process may run on: all on systems without affinity, none if the process does not exist."""
     try:
@@ -107,9 +119,11 @@ def _read_linux(pid: int) -> Stat | None:
     fields = line[line.rfind(b")") + 2 :].split()
     return Stat(
         identity=Identity(pid, int(fields[19]) / _TICKS_PER_S),
+        parent=int(fields[1]),
         session=int(fields[3]),
         zombie=fields[0] in (b"Z", b"X"),
         cpu_s=sum(map(int, fields[11:15])) / _TICKS_PER_S,
+        own_cpu_s=sum(map(int, fields[11:13])) / _TICKS_PER_S,
         rss_mb=int(fields[21]) * _PAGE_BYTES / _MB,
     )
 
@@ -123,15 +137,17 @@ def _read_psutil(pid: int) -> Stat | None:
     try:
         process = psutil.Process(pid)
         with process.oneshot():
-            started = Identity(pid, process.create_time())
+            started, parent = Identity(pid, process.create_time()), process.ppid()
             if process.status() == psutil.STATUS_ZOMBIE:
-                return Stat(started, os.getsid(pid), zombie=True, cpu_s=0.0, rss_mb=0.0)
+                return Stat(started, parent, os.getsid(pid), zombie=True, cpu_s=0.0, own_cpu_s=0.0, rss_mb=0.0)
             cpu = process.cpu_times()
             return Stat(
                 identity=started,
+                parent=parent,
                 session=os.getsid(pid),
                 zombie=False,
                 cpu_s=cpu.user + cpu.system + cpu.children_user + cpu.children_system,
+                own_cpu_s=cpu.user + cpu.system,
                 rss_mb=process.memory_info().rss / _MB,
             )
     except (psutil.Error, OSError):

@@ -22,9 +22,10 @@ from streamgauge.errors import EngineFailed, EnvironmentProblem, StreamgaugeErro
 from streamgauge.model import ProcessSpec
 from streamgauge.model.outcome import EndedProcess
 from streamgauge.notices import Notice, notice
-from streamgauge.processes import guardian, proctable, readiness, reaping
+from streamgauge.processes import guardian, members, proctable, readiness, reaping
 from streamgauge.processes.journal import Journal, journal_dir
 from streamgauge.processes.process import OnEvent, Running
+from streamgauge.processes.proctable import Identity
 from streamgauge.processes.signals import signals_as_interrupt, uninterrupted
 
 __all__ = ["Running", "Supervisor", "signals_as_interrupt"]
@@ -236,16 +237,26 @@ class Supervisor:
         """Stop all processes, last started first. If interrupted, kills the rest at once, then raises."""
         self._stop_in_reverse(self._running)
 
-    def kill(self, role: str) -> None:
-        """Kill all processes of its session (SIGKILL)."""
-        self._kill(self._of(role))
+    def find(self, role: str) -> set[Identity]:
+        """The live processes of a role: a started process with its whole session, or those of a member; may be none."""
+        for running in reversed(self._running):
+            if role in running.spec.roles:
+                processes = reaping.find([running.identity], {running.token})
+                return processes if role == running.role else members.choose(running.spec, role, processes)
+        return set()
+
+    def kill(self, role: str) -> set[Identity]:
+        """Kill what ``find`` finds (SIGKILL), not what is started in its place. Returns the processes that remain."""
+        if any(role == running.role for running in self._running):
+            return self._kill(self._of(role))
+        return reaping.reap([], (), known=self.find(role))[1]
 
     def pause(self, role: str) -> None:
-        """Pause all processes of its session (SIGSTOP) until ``resume``."""
-        self._signal_all(self._of(role), signal.SIGSTOP)
+        """Pause all processes that ``find`` finds (SIGSTOP) until ``resume``."""
+        reaping.send_signal(self.find(role), signal.SIGSTOP)
 
     def resume(self, role: str) -> None:
-        self._signal_all(self._of(role), signal.SIGCONT)
+        reaping.send_signal(self.find(role), signal.SIGCONT)
 
     def _of(self, role: str) -> Running:
         """The latest process of that role."""
@@ -328,11 +339,13 @@ class Supervisor:
         reaping.reap([running.identity], {running.token}, known=known, grace_s=grace_s)
         _settle(running)
 
-    def _kill(self, running: Running) -> None:
-        if not running.stopped:
-            running.asked_to_end = running.exit_code is None
-            reaping.reap([running.identity], {running.token})
-            _settle(running)
+    def _kill(self, running: Running) -> set[Identity]:
+        if running.stopped:
+            return set()
+        running.asked_to_end = running.exit_code is None
+        _, remaining = reaping.reap([running.identity], {running.token})
+        _settle(running)
+        return remaining
 
     def _kill_rest(self) -> None:
         rest = [running for running in self._running if not running.stopped]
@@ -342,9 +355,6 @@ class Supervisor:
             reaping.reap([running.identity for running in rest], {running.token for running in rest})
             for running in rest:
                 _settle(running)
-
-    def _signal_all(self, running: Running, number: signal.Signals) -> None:
-        reaping.send_signal(reaping.find([running.identity], {running.token}), number)
 
 
 def _await_success(running: Running) -> None:
@@ -378,6 +388,7 @@ def _settle(running: Running) -> None:
     """After reaping: collect the exit code and release the handles."""
     running.wait(_SETTLE_S)
     running.close()
+    members.keep_logs(running.spec, running.log.parent)
     running.stopped = True
 
 

@@ -15,8 +15,7 @@ import psutil
 from streamgauge.errors import UsageError, invalid
 from streamgauge.model import NS_PER_S, QUEUE_RECORDS_MAX, TRANSPORT_GROUP, Fault, ProcessSpec, Scenario
 from streamgauge.model.outcome import FaultRecord
-from streamgauge.processes import proctable, reaping
-from streamgauge.processes.process import Running
+from streamgauge.processes import proctable
 from streamgauge.processes.supervisor import Supervisor
 from streamgauge.studies.parsing import DURATION, read_duration_s
 
@@ -61,7 +60,7 @@ def check(scenario: Scenario, specs: Sequence[ProcessSpec]) -> None:
             expected="a load whose measured interval is known beforehand",
             hint="--set shape=constant",
         )
-    groups = {spec.role: spec.group for spec in specs if not spec.once and not spec.watches}
+    groups = {role: spec.group for spec in specs if not spec.once and not spec.watches for role in spec.roles}
     for fault in scenario.faults:
         if fault.role not in groups:
             # No suggestion: a wrong one would kill another process.
@@ -161,39 +160,43 @@ class Faults:
     def _act(self, fault: Fault, record: FaultRecord, due_s: float) -> None:
         if self._over.wait(max(due_s - time.monotonic(), 0.0)):
             return
-        running = next((one for one in self._supervisor.processes() if one.role == fault.role), None)
-        if running is None or not proctable.is_alive(running.identity):
-            record.why_not = f"{fault.role} was not running any more" if running else f"{fault.role} was not running"
+        if not self._is_running(fault.role):
+            started = any(one.role == fault.role for one in self._supervisor.processes())
+            record.why_not = f"{fault.role} was not running{' any more' if started else ''}"
             return
         self._say(f"fault: {fault}")
         record.acted_ns = time.time_ns()
         if fault.verb == "kill":
-            self._kill(running, record)
+            self._kill(fault.role, record)
         else:
-            self._pause(running, record, fault.for_s)
+            self._pause(fault.role, record, fault.for_s)
 
-    def _kill(self, running: Running, record: FaultRecord) -> None:
-        self._supervisor.kill(running.role)
-        alive = reaping.find([running.identity], {running.token})
+    def _is_running(self, role: str) -> bool:
+        """Of a started process, its descendants do not count."""
+        running = next((one for one in self._supervisor.processes() if one.role == role), None)
+        return proctable.is_alive(running.identity) if running else bool(self._supervisor.find(role))
+
+    def _kill(self, role: str, record: FaultRecord) -> None:
+        alive = self._supervisor.kill(role)
         record.ended_ns = time.time_ns()
         record.took_effect = not alive
-        record.why_not = f"{len(alive)} processes of {running.role} were still there" if alive else None
+        record.why_not = f"{len(alive)} processes of {role} were still there" if alive else None
 
-    def _pause(self, running: Running, record: FaultRecord, for_s: float) -> None:
+    def _pause(self, role: str, record: FaultRecord, for_s: float) -> None:
         try:
-            record.took_effect = self._hold(running)
-            record.why_not = None if record.took_effect else f"{running.role} was not seen stopped"
+            record.took_effect = self._hold(role)
+            record.why_not = None if record.took_effect else f"{role} was not seen stopped"
             self._over.wait(for_s)
         finally:
-            self._supervisor.resume(running.role)
+            self._supervisor.resume(role)
             record.ended_ns = time.time_ns()
 
-    def _hold(self, running: Running) -> bool:
+    def _hold(self, role: str) -> bool:
         """Stop all its processes; whether they were seen stopped. One may be born while the others are stopped."""
         deadline = time.monotonic() + _SEEN_WITHIN_S
         while time.monotonic() < deadline:
-            self._supervisor.pause(running.role)
-            processes = reaping.find([running.identity], {running.token})
+            self._supervisor.pause(role)
+            processes = self._supervisor.find(role)
             if processes and all(_is_stopped(process.pid) for process in processes):
                 return True
             time.sleep(_LOOK_S)

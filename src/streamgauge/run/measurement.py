@@ -20,7 +20,7 @@ from streamgauge.run.evaluation import Evaluator
 from streamgauge.run.faults import Faults
 from streamgauge.run.manifest import describe
 from streamgauge.run.observer import Observer
-from streamgauge.run.outcome import never_started, note_cores
+from streamgauge.run.outcome import lost_members, never_started, note_cores
 from streamgauge.run.plan import RunPlan
 from streamgauge.run.reporter import LoadObservation, ProbeDecision, Referee, Reporter
 from streamgauge.run.results import is_missing
@@ -102,6 +102,7 @@ class Measurement:
             engine_here = registry.engine(self.scenario.engine).runs_here(self.scenario.engine_options)
             note_cores(self._outcome, self._observer.cores, engine_here, own_transport=self.plan.transport.own)
             warnings: list[Notice] = [*self.plan.warnings, *self._supervisor.warnings]
+            warnings += lost_members(self._outcome, self._observer.lost)
             warnings += leftovers.newcomers(others)
             self._outcome.warnings = warnings
             self.run.write_outcome(self._outcome)

@@ -51,6 +51,11 @@ class Observer:
         return self._sampler.cores
 
     @property
+    def lost(self) -> list[tuple[int, str]]:
+        """When a process that the engine starts itself was seen to have ended, and its role."""
+        return self._sampler.lost
+
+    @property
     def quiet_s(self) -> float:
         """Seconds without output that count as quiet."""
         return self._quiet.quiet_s

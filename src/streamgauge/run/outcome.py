@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import time
-from collections import deque
-from collections.abc import Iterator, Mapping
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,6 +16,7 @@ from streamgauge.errors import StreamgaugeError
 from streamgauge.model import TRANSPORT_GROUP
 from streamgauge.model.outcome import EndedProcess, Outcome
 from streamgauge.model.samples import BatchSample
+from streamgauge.notices import Notice, notice
 from streamgauge.stored import Count
 
 _OFFSETS = TypeAdapter(dict[str, dict[int, Count]])
@@ -108,6 +110,13 @@ def shared_cores(cores: Mapping[str, frozenset[int]], *, engine_here: bool, own_
     if engine & others:
         return True
     return False if own_transport else None
+
+
+def lost_members(outcome: Outcome, lost: Iterable[tuple[int, str]]) -> list[Notice]:
+    """A warning for each role of a process that ended without a fault; what ends after a fault is its consequence."""
+    first_fault_ns = min((record.acted_ns for record in outcome.faults if record.acted_ns), default=math.inf)
+    times = Counter(role for t_ns, role in lost if t_ns < first_fault_ns)
+    return [notice("member-lost", role=role, times=count) for role, count in sorted(times.items())]
 
 
 def never_started(role: str, failure: StreamgaugeError) -> EndedProcess:

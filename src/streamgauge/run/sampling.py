@@ -13,62 +13,84 @@ import psutil
 from streamgauge.jvm.hsperf import heap_and_gc
 from streamgauge.model.samples import MachineSample, ResourceSample
 from streamgauge.processes import proctable
+from streamgauge.processes.members import Members
 from streamgauge.processes.process import Running
 from streamgauge.processes.proctable import Identity, Stat
 
 
 class Sampler:
-    """Samples the processes of a run, each with all processes of its session."""
+    """Samples the processes of a run by role, each with all processes of its session."""
 
     def __init__(self, processes: Callable[[], list[Running]]) -> None:
         self._processes = processes
         self.cores: dict[str, frozenset[int]] = {}
         """The cores that the processes of each group might use in any sample; those that only watch are left out."""
+        self.lost: list[tuple[int, str]] = []
+        """When the process of a member's role was seen to have ended, and the role."""
+        self._members = Members()
         self._leaders: dict[int, Identity] = {}
         self._strangers: set[int] = set()
+        self._sampled: dict[str, set[Identity]] = {}
+        """The processes of each role in the last sample."""
         self._cpu_s: dict[str, float] = defaultdict(float)
         self._ended_cpu_s: dict[str, float] = defaultdict(float)
 
     def sample(self, t_ns: int) -> list[ResourceSample]:
-        """One line of ``resources.jsonl`` per process of the run."""
+        """One line of ``resources.jsonl`` per role of the run."""
         running = self._processes()
-        members = self._members({process.pid: process.identity for process in running})
+        sessions = self._sessions({process.pid: process.identity for process in running})
+        samples: list[ResourceSample] = []
         for process in running:
             if not process.spec.watches:
-                allowed = [proctable.cores(stat.identity.pid) for stat in members[process.pid]]
+                allowed = [proctable.cores(stat.identity.pid) for stat in sessions[process.pid]]
                 self.cores[process.group] = self.cores.get(process.group, frozenset()).union(*allowed)
-        return [
-            ResourceSample(
-                t_ns=t_ns,
-                role=process.role,
-                group=process.group,
-                cpu_s=self._cpu_so_far_s(process.role, members[process.pid]),
-                rss_mb=round(sum(stat.rss_mb for stat in members[process.pid]), 1),
-                **_heap(members[process.pid]),
-            )
-            for process in running
-        ]
+            for role, stats in self._members.sort(process.spec, sessions[process.pid]).items():
+                self._note_lost(t_ns, role, stats)
+                # Of a process with members, reaped children are left out: they have been counted under their own role.
+                own = role == process.role and process.spec.members
+                cpu_s = sum(stat.own_cpu_s if own else stat.cpu_s for stat in stats)
+                samples.append(
+                    ResourceSample(
+                        t_ns=t_ns,
+                        role=role,
+                        group=process.group,
+                        cpu_s=self._cpu_so_far_s(role, cpu_s),
+                        rss_mb=round(sum(stat.rss_mb for stat in stats), 1),
+                        **_heap(stats),
+                    )
+                )
+        return samples
 
-    def _members(self, leaders: dict[int, Identity]) -> dict[int, list[Stat]]:
+    def _note_lost(self, t_ns: int, role: str, processes: list[Stat]) -> None:
+        """What a lost member had used is kept, even if the one in its place has used more since."""
+        leaders = self._members.leaders[role]
+        ended = leaders - {stat.identity for stat in processes if not stat.zombie}
+        if ended:
+            left_s = sum(stat.cpu_s for stat in processes if stat.identity in self._sampled[role])
+            self._ended_cpu_s[role] = max(self._cpu_s[role] - left_s, self._ended_cpu_s[role])
+            self.lost += [(t_ns, role)] * len(ended)
+            leaders -= ended
+        self._sampled[role] = {stat.identity for stat in processes}
+
+    def _sessions(self, leaders: dict[int, Identity]) -> dict[int, list[Stat]]:
         """The processes of each session. One that belongs to none is not looked at again."""
         if leaders != self._leaders:
             self._leaders = leaders
             self._strangers.clear()
-        members: dict[int, list[Stat]] = defaultdict(list)
+        sessions: dict[int, list[Stat]] = defaultdict(list)
         pids = set(proctable.pids())
         self._strangers &= pids
         for pid in pids - self._strangers:
             stat = proctable.read(pid)
             leader = leaders.get(stat.session) if stat else None
             if stat and leader and stat.identity.started >= leader.started:
-                members[leader.pid].append(stat)
+                sessions[leader.pid].append(stat)
             else:
                 self._strangers.add(pid)
-        return members
+        return sessions
 
-    def _cpu_so_far_s(self, role: str, members: list[Stat]) -> float:
+    def _cpu_so_far_s(self, role: str, living_s: float) -> float:
         """Never falls: what a process had used is kept when it ends and no parent accounts for it."""
-        living_s = sum(stat.cpu_s for stat in members)
         before_s = self._cpu_s[role]
         self._ended_cpu_s[role] += max(0.0, before_s - self._ended_cpu_s[role] - living_s)
         self._cpu_s[role] = max(before_s, self._ended_cpu_s[role] + living_s)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
@@ -13,7 +13,7 @@ from streamgauge import jars
 from streamgauge.contracts import Engine
 from streamgauge.engines.job_file import job_file
 from streamgauge.engines.settings import as_text, gather_conf
-from streamgauge.engines.spark import programs
+from streamgauge.engines.spark import cluster, programs
 from streamgauge.errors import UsageError
 from streamgauge.jvm import spark
 from streamgauge.jvm.java import find_java
@@ -28,6 +28,8 @@ _STATE_STORES = {
     "rocksdb": "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
     "memory": "org.apache.spark.sql.execution.streaming.state.HDFSBackedStateStoreProvider",
 }
+_EXECUTOR_HEAP_MIN_MB = 450
+"""Spark refuses an executor with less."""
 
 
 class SparkOptions(BaseModel):
@@ -72,8 +74,18 @@ class SparkOptions(BaseModel):
     locality_wait_ms: Annotated[int, Field(ge=0)] = Field(
         100, description="time a task waits for a data-local slot, ms"
     )
-    gc: Literal["G1", "Parallel", "Serial"] = Field("G1", description="garbage collector of the driver")
-    cores: Annotated[int, Field(ge=1)] = Field(2, description="task slots, if master is empty")
+    gc: Literal["G1", "Parallel", "Serial"] = Field("G1", description="garbage collector of driver and executors")
+    cluster: Literal["local", "standalone"] = Field(
+        "local", description="local = one JVM; standalone = a Master and Workers that the run starts"
+    )
+    workers: Annotated[int, Field(ge=0, le=64)] = Field(0, description="Workers of a standalone cluster; 0 = 2")
+    worker_cores: Annotated[int, Field(ge=0)] = Field(0, description="task slots of each Worker; 0 = 1")
+    worker_memory_mb: Annotated[int, Field(ge=0)] = Field(
+        0, description="heap of the executor on each Worker, MB; 0 = 1024"
+    )
+    cores: Annotated[int, Field(ge=1)] = Field(
+        2, description="task slots, if master is empty; with cluster=standalone always workers × worker_cores"
+    )
     shuffle_partitions: Annotated[int, Field(ge=0)] = Field(0, description="shuffle partitions; 0 = one per core")
     heap_mb: Annotated[int, Field(ge=256)] = Field(1024, description="heap of the driver, MB")
     master: str = Field("", description="Spark master to connect to; empty = local[cores]")
@@ -94,6 +106,28 @@ class SparkOptions(BaseModel):
     def _gather_conf(cls, given: Any) -> Any:
         return gather_conf(given, lambda key: key.startswith("spark."))
 
+    @model_validator(mode="before")
+    @classmethod
+    def _size_cluster(cls, given: Any) -> Any:
+        """Write down what 0 means, and the cores of the whole cluster."""
+        if not isinstance(given, Mapping) or given.get("cluster") != "standalone":
+            return given
+        sizes = {name: given.get(name) or default for name, default in cluster.DEFAULTS.items()}
+        if not all(type(size) is int for size in sizes.values()):
+            return given  # refused later because of its type
+        return {**given, **sizes, "cores": sizes["workers"] * sizes["worker_cores"]}
+
+    @model_validator(mode="after")
+    def _check_cluster(self) -> Self:
+        if self.cluster == "standalone" and self.master:
+            raise ValueError("cluster=standalone and master conflict: expected a cluster that the run starts, or yours")
+        needless = [name for name in cluster.DEFAULTS if self.cluster == "local" and getattr(self, name)]
+        if needless:
+            raise ValueError(f"{', '.join(needless)}: expected with cluster=standalone only")
+        if self.cluster == "standalone" and self.worker_memory_mb < _EXECUTOR_HEAP_MIN_MB:
+            raise ValueError(f"worker_memory_mb: expected at least {_EXECUTOR_HEAP_MIN_MB}")
+        return self
+
 
 class Spark(Engine):
     name: ClassVar[str] = "spark"
@@ -104,6 +138,7 @@ class Spark(Engine):
         delivery="at-least-once",
         limits=programs.limits(),
         jar_groups=("spark",),
+        ports=2,
         memory_mb=800,
         takes_script=True,
         batch_limit="batch_records",
@@ -116,6 +151,10 @@ class Spark(Engine):
     def runs_here(self, options: Mapping[str, Any]) -> bool:
         """The executors of a cluster are not processes of the run, even on this machine."""
         return not options["master"] or str(options["master"]).startswith("local")
+
+    def memory_mb(self, options: Mapping[str, Any]) -> int:
+        standalone_mb = cluster.memory_mb(options) if options["cluster"] == "standalone" else 0
+        return super().memory_mb(options) + standalone_mb
 
     def batch_interval_s(self, options: Mapping[str, Any]) -> float:
         """0 in real-time mode, whatever ``trigger_ms`` is."""
@@ -136,21 +175,26 @@ class Spark(Engine):
     def plan(self, job: Job) -> Sequence[ProcessSpec]:
         connection = job.work_dir / "connection"
         options = job.options
-        master = options["master"] or f"local[{task_slots(job)}]"
+        standalone = options["cluster"] == "standalone"
+        master = cluster.address(job) if standalone else options["master"] or f"local[{task_slots(job)}]"
+        jvm_argv = spark.jvm_argv(
+            find_java().path,
+            master=master,
+            conf=_settings(job) | (cluster.settings(job) if standalone else {}) | options["conf"],
+            jars=jars.locations("spark"),
+            heap_mb=options["heap_mb"],
+            work_dir=job.work_dir,
+            java_options=[f"-XX:+Use{options['gc']}GC"],
+        )
+        jvm_env = spark.jvm_env(connection, job.work_dir, master)
+        if standalone:
+            return cluster.processes(job, connection, jvm_argv, jvm_env)
         return (
             ProcessSpec(
                 role="engine-jvm",
                 group="engine",
-                argv=spark.jvm_argv(
-                    find_java().path,
-                    master=master,
-                    conf=_settings(job) | options["conf"],
-                    jars=jars.locations("spark"),
-                    heap_mb=options["heap_mb"],
-                    work_dir=job.work_dir,
-                    java_options=[f"-XX:+Use{options['gc']}GC"],
-                ),
-                env=spark.jvm_env(connection, job.work_dir, master),
+                argv=jvm_argv,
+                env=jvm_env,
                 files=job_file(job),
                 stop=Stop("stdin", grace_s=15),
             ),

@@ -7,7 +7,7 @@ import re
 import sys
 import threading
 from collections import defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -111,13 +111,20 @@ def summarised(text: str) -> str:
     return message[:1000]
 
 
-def run(connection: Path, job: Mapping[str, Any]) -> int:
+def run(
+    connection: Path,
+    job: Mapping[str, Any],
+    prepare: Callable[[SparkSession, threading.Event], None] = lambda spark, asked_to_stop: None,
+) -> int:
+    """Run the query until asked to stop. ``prepare`` is called before it starts."""
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
     asked_to_stop = stop_on_sigterm()
     try:
-        query = start_query(connect(connection), job)
+        spark = connect(connection)
+        prepare(spark, asked_to_stop)
+        query = start_query(spark, job)
         await_running(query, asked_to_stop)
         if (refusal := query.exception()) and job.get("script"):
             return fail(script.refused(refusal, job))

@@ -1,0 +1,82 @@
+"""The driver of a standalone cluster: Spark's JVM and the Python program that uses it, as one process with one role."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from streamgauge.engines.spark import program
+from streamgauge.errors import EngineFailed
+from streamgauge.protocol import emit
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_LOOK_S = 0.1
+_ANSWER_S = 5.0
+_JVM_END_S = 15.0
+
+
+def alive_workers(master: str) -> int | None:
+    """The number of Workers that the Master at this address (``host:port`` of its page) knows; None without an answer.
+
+    After a fault there may be fewer than were planned.
+    """
+    with contextlib.closing(http.client.HTTPConnection(master, timeout=_ANSWER_S)) as connection:
+        try:
+            connection.request("GET", "/json/")
+            return int(json.loads(connection.getresponse().read())["aliveworkers"])
+        except (OSError, http.client.HTTPException, ValueError, KeyError):
+            return None
+
+
+def await_executors(spark: SparkSession, master: str, asked_to_stop: threading.Event) -> None:
+    """Return when every Worker runs an executor of this session. Raises EngineFailed if Spark gives up."""
+    context = spark.sparkContext._jsc.sc()
+    last = ""
+    while not asked_to_stop.wait(_LOOK_S):
+        if context.isStopped():
+            raise EngineFailed("the cluster cannot run an executor; see the logs of the executors in the run directory")
+        executors = len(context.statusTracker().getExecutorInfos()) - 1  # without the driver
+        workers = alive_workers(master)
+        if workers and executors >= workers:
+            return
+        if (state := f"{executors} of {workers} executors registered") != last:
+            last = state
+            sys.stderr.write(state + "\n")
+
+
+def run(connection: Path, job: Mapping[str, Any], master: str, jvm_argv: Sequence[str]) -> int:
+    # A driver that is started again must not find the address of the JVM before.
+    connection.unlink(missing_ok=True)
+    ending = threading.Event()
+    jvm = subprocess.Popen(jvm_argv, stdin=subprocess.PIPE, stdout=sys.stderr)
+    threading.Thread(target=_watch, args=(jvm, ending), daemon=True).start()
+    try:
+        return program.run(connection, job, lambda spark, stop: await_executors(spark, master, stop))
+    finally:
+        ending.set()
+        assert jvm.stdin is not None
+        jvm.stdin.close()
+        jvm.wait(_JVM_END_S)
+
+
+def _watch(jvm: subprocess.Popen[bytes], ending: threading.Event) -> None:
+    """End this process with its JVM: the program would wait for an answer."""
+    code = jvm.wait()
+    if not ending.is_set():
+        emit("failed", message=f"Spark's JVM ended with code {code}")
+        os._exit(1)
+
+
+if __name__ == "__main__":
+    connection_file, job_file, master_address, *java = sys.argv[1:]
+    sys.exit(run(Path(connection_file), json.loads(Path(job_file).read_text(encoding="utf-8")), master_address, java))
