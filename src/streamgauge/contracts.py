@@ -123,7 +123,10 @@ class Transport(ABC):
     @classmethod
     @abstractmethod
     def prepare(cls, yours: str | None, ports: Sequence[int]) -> Self:
-        """The user's servers at the address ``yours``, or new ones on these free ports. Starts nothing."""
+        """The user's servers at the address ``yours``, or new ones on these free ports. Starts nothing.
+
+        With two ports more than ``ports``, the server also listens on the first of them, for a proxy at the second.
+        """
 
     @classmethod
     @abstractmethod
@@ -140,8 +143,12 @@ class Transport(ABC):
         """The addresses that an engine gets in ``job.json``."""
 
     @abstractmethod
-    def plan(self, work_dir: Path) -> Sequence[ProcessSpec]:
-        """The servers to start; empty if they are the user's."""
+    def behind_proxy(self) -> Self:
+        """The same transport for clients that connect through the proxy."""
+
+    @abstractmethod
+    def plan(self, work_dir: Path, *, restarts: bool = False) -> Sequence[ProcessSpec]:
+        """The servers to start; empty if they are the user's. ``restarts``: a fault kills and restarts one of them."""
 
     def check_reachable(self) -> None:
         """Raises EnvironmentProblem if the user's own servers do not answer. Creates nothing."""

@@ -77,7 +77,7 @@ def check_plan_is_pure(planned: Planned) -> str | None:
 
 
 def check_roles_are_unique(planned: Planned) -> str | None:
-    roles = [role for spec in planned.first for role in spec.roles]
+    roles = [role for spec in planned.first for role in spec.own_roles]
     return None if len(set(roles)) == len(roles) else f"duplicate roles: {roles}"
 
 

@@ -57,7 +57,9 @@ class ProcessSpec:
     code 0 before the next one starts (formatting, submitting). ``watches`` marks a process that only observes the
     system under test: its failure is not a failure of the system. ``keeps_environment`` marks a user's program, which
     gets the environment unchanged; for others see ``streamgauge.environment``. ``members`` are sampled separately, and
-    a fault can act on one of them alone.
+    a fault can act on one of them alone. ``part_of`` is a role that several processes have in common: a fault of that
+    role acts on all of them, and starts them again in the plan's order. ``ready_again`` replaces ``ready`` after a
+    restart: other processes are usable then that were not at the first start.
     """
 
     role: str
@@ -71,8 +73,15 @@ class ProcessSpec:
     watches: bool = False
     keeps_environment: bool = False
     members: tuple[Member, ...] = ()
+    part_of: str = ""
+    ready_again: Ready | None = None
+
+    @property
+    def own_roles(self) -> tuple[str, ...]:
+        """Its own role and those of its members: every process of its session has one of these."""
+        return (self.role, *(member.role for member in self.members))
 
     @property
     def roles(self) -> tuple[str, ...]:
-        """Its own role and those of its members."""
-        return (self.role, *(member.role for member in self.members))
+        """The roles that a fault may name for it."""
+        return (*self.own_roles, self.part_of) if self.part_of else self.own_roles

@@ -26,7 +26,7 @@ class Members:
     def sort(self, spec: ProcessSpec, processes: Iterable[Stat]) -> dict[str, list[Stat]]:
         """The processes of its session, by each of its roles. A process of a member is not one of ``spec.role``."""
         by_pid = {stat.identity.pid: stat for stat in processes}
-        sorted_: dict[str, list[Stat]] = {role: [] for role in spec.roles}
+        sorted_: dict[str, list[Stat]] = {role: [] for role in spec.own_roles}
         for stat in by_pid.values():
             sorted_[self._role(spec, stat, by_pid) or spec.role].append(stat)
         return sorted_

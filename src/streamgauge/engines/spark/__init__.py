@@ -195,8 +195,10 @@ class Spark(Engine):
                 group="engine",
                 argv=jvm_argv,
                 env=jvm_env,
-                files=job_file(job),
+                # Emptied before each start: the program must not connect to a JVM that was killed.
+                files={**job_file(job), connection: ""},
                 stop=Stop("stdin", grace_s=15),
+                part_of="driver",
             ),
             ProcessSpec(
                 role="engine",
@@ -204,6 +206,7 @@ class Spark(Engine):
                 argv=[sys.executable, "-P", "-m", "streamgauge.engines.spark.program", str(connection), str(job.file)],
                 ready=Ready("event", "ready", timeout_s=120),
                 stop=Stop("terminate", grace_s=20),
+                part_of="driver",
             ),
         )
 
