@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import threading
 from pathlib import Path
 from types import SimpleNamespace
@@ -129,6 +130,9 @@ class Context:
     def sc(self) -> Context:
         return self
 
+    def applicationId(self) -> str:
+        return "app-1"
+
     def isStopped(self) -> bool:
         self.looks += 1
         return self.looks > self.stopped_after
@@ -137,25 +141,40 @@ class Context:
         return SimpleNamespace(getExecutorInfos=lambda: ["driver", *("executor" for _ in range(self.looks - 1))])
 
 
-def await_executors(context: Context) -> None:
+def await_executors(context: Context, work_dir: Path) -> None:
     session: Any = SimpleNamespace(sparkContext=SimpleNamespace(_jsc=context))
-    driver.await_executors(session, "127.0.0.1:1", threading.Event())
+    driver.await_executors(session, "127.0.0.1:1", work_dir, threading.Event())
 
 
-def test_ready_when_each_worker_has_an_executor(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ready_when_each_worker_has_an_executor(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(driver, "_LOOK_S", 0.0)
     answers = iter([None, 0, 3, 3, 3])
     monkeypatch.setattr(driver, "alive_workers", lambda _: next(answers, 3))
     context = Context()
-    await_executors(context)
+    await_executors(context, tmp_path)
     assert context.looks == 4
 
 
-def test_a_cluster_that_gives_up_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cluster_that_gives_up_is_a_failure(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(driver, "_LOOK_S", 0.0)
     monkeypatch.setattr(driver, "alive_workers", lambda _: 3)
     with pytest.raises(EngineFailed, match="cannot run an executor"):
-        await_executors(Context(stopped_after=2))
+        await_executors(Context(stopped_after=2), tmp_path)
+
+
+def test_executors_that_cannot_start_are_a_failure(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(driver, "_LOOK_S", 0.0)
+    monkeypatch.setattr(driver, "alive_workers", lambda _: 50)
+    for application, starts in (("app-0", 999), ("app-1", 251)):
+        for number in range(starts):
+            log = tmp_path / "worker-1" / application / str(number) / "stderr"
+            log.parent.mkdir(parents=True)
+            log.write_text("Spark Executor Command\n====\n\n" + f"Module {application} not found\n" * (number % 2))
+    with pytest.raises(EngineFailed, match=r"as soon as they are started: Module app-1 not found$"):
+        await_executors(Context(), tmp_path)
+    shutil.rmtree(tmp_path / "worker-1" / "app-1" / "0")
+    with pytest.raises(EngineFailed, match="cannot run an executor"):
+        await_executors(Context(stopped_after=2), tmp_path)
 
 
 def test_a_master_that_does_not_answer_has_no_workers() -> None:

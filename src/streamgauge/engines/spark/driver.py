@@ -9,7 +9,7 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 _LOOK_S = 0.1
 _ANSWER_S = 5.0
 _JVM_END_S = 15.0
+_STARTS_PER_WORKER = 5
+"""Spark starts executors that end at once again and again, without an end."""
 
 
 def alive_workers(master: str) -> int | None:
@@ -38,8 +40,17 @@ def alive_workers(master: str) -> int | None:
             return None
 
 
-def await_executors(spark: SparkSession, master: str, asked_to_stop: threading.Event) -> None:
-    """Return when every Worker runs an executor of this session. Raises EngineFailed if Spark gives up."""
+def check_starts(logs: Collection[Path], workers: int) -> None:
+    """Raises EngineFailed, with the last line of a log, if these are logs of more executors than a start can need."""
+    if len(logs) > _STARTS_PER_WORKER * workers:
+        # Each begins with the executor's command and a line of equals signs; the newest may have nothing else yet.
+        written = [log.read_text(errors="replace").rpartition("====\n")[2].strip() for log in logs]
+        last = next((text.splitlines()[-1] for text in written if text), "their logs are empty")
+        raise EngineFailed(f"executors end as soon as they are started: {last}")
+
+
+def await_executors(spark: SparkSession, master: str, work_dir: Path, asked_to_stop: threading.Event) -> None:
+    """Return when every Worker runs an executor of this session. Raises EngineFailed if none can be started."""
     context = spark.sparkContext._jsc.sc()
     last = ""
     while not asked_to_stop.wait(_LOOK_S):
@@ -49,6 +60,7 @@ def await_executors(spark: SparkSession, master: str, asked_to_stop: threading.E
         workers = alive_workers(master)
         if workers and executors >= workers:
             return
+        check_starts(list(work_dir.glob(f"worker-*/{context.applicationId()}/*/stderr")), workers or 1)
         if (state := f"{executors} of {workers} executors registered") != last:
             last = state
             sys.stderr.write(state + "\n")
@@ -61,7 +73,7 @@ def run(connection: Path, job: Mapping[str, Any], master: str, jvm_argv: Sequenc
     jvm = subprocess.Popen(jvm_argv, stdin=subprocess.PIPE, stdout=sys.stderr)
     threading.Thread(target=_watch, args=(jvm, ending), daemon=True).start()
     try:
-        return program.run(connection, job, lambda spark, stop: await_executors(spark, master, stop))
+        return program.run(connection, job, lambda spark, stop: await_executors(spark, master, connection.parent, stop))
     finally:
         ending.set()
         assert jvm.stdin is not None
