@@ -225,7 +225,7 @@ def _plan_experiment(
     except Unsupported as problem:
         why = notice("engine-refuses", what=problem.what, why=problem.got)
         return PlannedExperiment(experiment, engine, settings, chosen, None, why)
-    if experiment.cores > (cores := usable_cores()) and system.runs_here(scenario.engine_options):
+    if experiment.cores > (cores := usable_cores()):
         why = notice("too-few-cores", needed=experiment.cores, cores=cores)
         return PlannedExperiment(experiment, engine, settings, chosen, None, why)
     scenario = replace(scenario, faults=tuple(parse_fault(fault) for fault in experiment.faults))

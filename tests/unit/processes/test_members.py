@@ -58,7 +58,7 @@ def executor(supervisor: Supervisor) -> list[int]:
 
 
 def pids(supervisor: Supervisor, role: str) -> set[int]:
-    return {identity.pid for identity in supervisor.find(role)}
+    return {identity.pid for identity in supervisor.identities(role)}
 
 
 def test_members_are_found_with_their_descendants(supervisor: Supervisor, worker: Running) -> None:

@@ -68,12 +68,6 @@ def test_a_machine_with_fewer_cores_leaves_a_gap(monkeypatch: pytest.MonkeyPatch
         assert plans["parallelism-4", engine].row().state == "not run"
 
 
-def test_cores_of_a_cluster_elsewhere_are_not_those_of_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reproduction, "usable_cores", lambda: 1)
-    plans = planned(("spark",), changes={"master": "spark://elsewhere:7077"})
-    assert plans["parallelism-8", "spark"].request is not None
-
-
 @pytest.mark.parametrize(("engine", "role"), [("flink", "taskmanager-1"), ("kafka-streams", "streams-1")])
 def test_one_of_several_workers_fails_at_50_s(engine: str, role: str) -> None:
     one = planned()["node-failure", engine]
