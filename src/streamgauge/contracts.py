@@ -123,7 +123,10 @@ class Transport(ABC):
     @classmethod
     @abstractmethod
     def prepare(cls, yours: str | None, ports: Sequence[int]) -> Self:
-        """The user's servers at the address ``yours``, or new ones on these free ports. Starts nothing."""
+        """The user's servers at the address ``yours``, or new ones on these free ports. Starts nothing.
+
+        With two ports more than ``ports``, the server also listens on the first of them, for a proxy at the second.
+        """
 
     @classmethod
     @abstractmethod
@@ -138,6 +141,10 @@ class Transport(ABC):
     @abstractmethod
     def endpoints(self) -> Mapping[str, str]:
         """The addresses that an engine gets in ``job.json``."""
+
+    @abstractmethod
+    def behind_proxy(self) -> Self:
+        """The same transport for clients that connect through the proxy."""
 
     @abstractmethod
     def plan(self, work_dir: Path) -> Sequence[ProcessSpec]:

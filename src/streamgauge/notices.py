@@ -53,6 +53,7 @@ NOTICES: Mapping[str, str] = {
     "fault-late": "the fault {fault!r} acted {late_s:.1f} s late; the limit is {limit_s:g} s",
     "fault-outside-engine": "the fault {fault!r} killed a process that is not under test: nothing can be measured "
     "without it",
+    "load-cut": "the fault {fault!r} kept the load from the {server}: its records arrived late",
     # FAILED: the system under test
     "engine-not-usable": "process {role} did not become usable{message}",
     "engine-died": "process {role} ended unexpectedly (exit code {code}){message}",

@@ -18,7 +18,7 @@ from streamgauge.cli.request import takes_request
 from streamgauge.cli.stages import Stages, build_stages
 
 if TYPE_CHECKING:
-    from streamgauge.model import LoadPlan
+    from streamgauge.model import Fault, LoadPlan, Scenario
     from streamgauge.run.plan import Request, RunPlan
 
 FORMAT = 1
@@ -87,7 +87,7 @@ def _described(plan: RunPlan) -> dict[str, Any]:
         "slo": list(scenario.slo),
         "faults": [
             {"fault": str(fault), "after_load_start_s": scenario.load.warmup_s + fault.at_s(scenario.load.measured_s)}
-            for fault in scenario.faults
+            for fault in _single_faults(scenario)
         ],
         "streams": [
             {"name": one.name, "address": one.address, "partitions": one.partitions, "role": one.role}
@@ -103,6 +103,11 @@ def _described(plan: RunPlan) -> dict[str, Any]:
         "out": str(request.out),
         "warnings": list(plan.warnings),
     }
+
+
+def _single_faults(scenario: Scenario) -> list[Fault]:
+    """Every time that a fault acts."""
+    return [one for fault in scenario.faults for one in fault.occurrences(scenario.load.measured_s)]
 
 
 def _missing_jars(plan: RunPlan) -> list[Any]:
@@ -136,7 +141,7 @@ def _print(plan: RunPlan) -> None:
     _field("sustained", scenario.sustained or "not judged")
     for objective in scenario.slo:
         _field("slo", objective)
-    for fault in scenario.faults:
+    for fault in _single_faults(scenario):
         at_s = scenario.load.warmup_s + fault.at_s(scenario.load.measured_s)
         _field("fault", f"{fault}: {at_s:g} s after the start of the load")
     options = redact_options(scenario.engine_options)
@@ -148,7 +153,8 @@ def _print(plan: RunPlan) -> None:
         if terminal.detail.verbose:
             typer.echo(f"  {spec.role:<14} {_short(words)}")
         else:
-            typer.echo(f"  {spec.role:<14} {_program(words)}")
+            part = f" (part of the role {spec.part_of})" if spec.part_of else ""
+            typer.echo(f"  {spec.role:<14} {_program(words)}{part}")
     if not transport.own:
         only = f"only the {transport.stream_noun}s above are created, and removed again"
         _field(transport.server_noun, f"yours, {transport.address}; {only}")

@@ -137,8 +137,9 @@ def build(
         typer.Option(
             "--fault",
             metavar="FAULT",
-            help="Disturb a process while measuring: 'kill ROLE at 50%' or 'pause ROLE for 5s at 20s'; `streamgauge "
-            "plan` shows the roles. Repeatable.",
+            help="Disturb a process while measuring: 'kill ROLE at 50%', 'kill ROLE for 10s at 20s' (and start it "
+            "again), 'pause ROLE for 5s at 20s' or 'cut ROLE from broker for 5s at 20s'; with 'every 20s' after it to "
+            "repeat it. `streamgauge plan` shows the roles. Repeatable.",
         ),
     ] = None,
     seed: Annotated[

@@ -49,6 +49,7 @@ def print_result(run: RunDir, summary: Summary, *, to_stderr: bool) -> None:
     console.print(
         f"\n[bold {_COLOURS[verdict]}]{shown}[/]",
         *(() if summary.validated is not False else ("· unvalidated: no reference",)),
+        *(() if summary.guarantee is None else (f"· {summary.guarantee}",)),
         "·",
         f"state {summary.state or 'unknown'}",
         _sustained(summary),
@@ -158,7 +159,16 @@ def _fault(fault: FaultFigures) -> str:
     figures = (
         f"{word} {'–' if fields.get(key) is None else f'{fields[key]:,.2f} s'}" for key, word in _RECOVERY.items()
     )
-    return f"{fault.fault}: {', '.join(figures)}"
+    return f"{fault.fault}: {', '.join(figures)}{_again(fault)}"
+
+
+def _again(fault: FaultFigures) -> str:
+    """When a process that was started again was usable, from the moment of the fault."""
+    if fault.restarted_s is None or fault.acted_s is None:
+        return ""
+    if fault.ended_s is None:
+        return ", started again but never usable"
+    return f", usable again after {fault.ended_s - fault.acted_s:,.2f} s"
 
 
 def _objective(objective: SloResult) -> str:

@@ -189,6 +189,7 @@ def _evaluate(run: RunDir, facts: Facts, tally: Tally, *, recorded: bool) -> Sum
         more["visible_resolution_ms"] = rounded(visible.resolution_ms(facts.moments))
     if faults:
         more["faults"] = faults
+        more["guarantee"] = recovery.guarantee(facts, counts) if recorded and validated else None
     if processed is not None:
         more["processing"] = rounded(processed.figures())
     known = summary.with_changes(**more).as_json()

@@ -28,13 +28,17 @@ class FaultRecord(Stored):
     model_config = ConfigDict(frozen=False)  # filled in while the fault is injected
 
     fault: str
+    number: Count | None = None
+    """Its place among the faults of the run, from 1; None in early files."""
     verb: str
     role: str
     planned_ns: Moment | None
     acted_ns: Moment | None
-    """Just before the signal."""
+    """Just before the signal or the cut."""
+    restarted_ns: Moment | None = None
+    """When a killed process was started again."""
     ended_ns: Moment | None
-    """When a killed process was gone, or a paused one was resumed."""
+    """When a killed process was gone or, if it is started again, usable again; when a pause or a cut was over."""
     took_effect: bool
     why_not: str | None
 
@@ -69,7 +73,7 @@ class Outcome(Stored):
     """Why the run was stopped early."""
     hopeless_latency_ms: Number | None = None
     faults: Sequence[FaultRecord] = ()
-    """The outcome of each fault, in the order of the request."""
+    """The outcome of each fault, in the order of the request; one that repeats has an entry for each time."""
     cores: Mapping[str, Sequence[int]] = {}
     """The cores that the processes of each group were allowed to use."""
     shared_cores: bool | None = None

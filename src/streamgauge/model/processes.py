@@ -43,7 +43,8 @@ class ProcessSpec:
     ``files`` (path → text) are written with mode 0600 before the start. ``once`` marks a process that must end with
     code 0 before the next one starts (formatting, submitting). ``watches`` marks a process that only observes the
     system under test: its failure is not a failure of the system. ``keeps_environment`` marks a user's program, which
-    gets the environment unchanged; for others see ``streamgauge.environment``.
+    gets the environment unchanged; for others see ``streamgauge.environment``. ``part_of`` is a role that several
+    processes have in common: a fault of that role acts on all of them, and starts them again in the plan's order.
     """
 
     role: str
@@ -56,3 +57,9 @@ class ProcessSpec:
     once: bool = False
     watches: bool = False
     keeps_environment: bool = False
+    part_of: str = ""
+
+    @property
+    def roles(self) -> tuple[str, ...]:
+        """The roles that a fault may name for it."""
+        return (self.role, self.part_of) if self.part_of else (self.role,)

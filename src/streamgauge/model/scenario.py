@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -19,6 +20,7 @@ QUIET_S = 5.0
 """An engine counts as quiet after publishing nothing for this long (``quiet_s`` of a scenario) and this many
 triggers."""
 QUIET_TRIGGERS = 3
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -39,22 +41,36 @@ class Script:
 
 @dataclass(frozen=True)
 class Fault:
-    """A fault to inject into one process of a run at a given time of the measured interval (docs/howto/faults.md)."""
+    """A fault to inject into one role of a run at a given time of the measured interval (docs/howto/faults.md)."""
 
-    verb: Literal["kill", "pause"]
+    verb: Literal["kill", "pause", "cut"]
     role: str
     at: float
     unit: Literal["%", "s"]
     """Unit of ``at``: per cent of the measured interval, or seconds since its start."""
     for_s: float = 0.0
-    """How long a pause lasts."""
+    """How long a pause or a cut lasts; after how long a killed process is started again, 0 if it is not."""
+    every_s: float = 0.0
+    """Seconds between the starts of a fault that repeats; 0 for a single one."""
 
     def at_s(self, measured_s: float) -> float:
         return self.at * measured_s / 100 if self.unit == "%" else self.at
 
+    def occurrences(self, measured_s: float) -> tuple[Fault, ...]:
+        """The fault itself, or one single fault for each repetition that fits into the measured interval."""
+        if not self.every_s:
+            return (self,)
+        room_s = measured_s - self.at_s(measured_s) - self.for_s
+        repeated = math.floor(room_s / self.every_s + _ROUNDING)
+        moments = (round(self.at_s(measured_s) + nth * self.every_s, 6) for nth in range(max(repeated, 0) + 1))
+        single = replace(self, unit="s", every_s=0.0)
+        return tuple(replace(single, at=at) for at in moments if at < measured_s)
+
     def __str__(self) -> str:
-        length = f" for {self.for_s:.10g}s" if self.verb == "pause" else ""
-        return f"{self.verb} {self.role}{length} at {self.at:.10g}{self.unit}"
+        peer = " from broker" if self.verb == "cut" else ""
+        length = f" for {self.for_s:.10g}s" if self.for_s or self.verb != "kill" else ""
+        every = f" every {self.every_s:.10g}s" if self.every_s else ""
+        return f"{self.verb} {self.role}{peer}{length} at {self.at:.10g}{self.unit}{every}"
 
 
 @dataclass(frozen=True)

@@ -107,10 +107,13 @@ class FaultFigures(Stored):
     """How a run recovered from a fault."""
 
     fault: str
+    number: Number | None = None
+    """From 1, in the order of the request; None in early summaries."""
     verb: str
     role: str
     planned_s: Number | None = None
     acted_s: Number | None = None
+    restarted_s: Number | None = None
     ended_s: Number | None = None
     took_effect: bool
     why_not: str | None
@@ -161,6 +164,8 @@ class Summary(Stored):
     verdict: VerdictWord
     validated: bool | None = None
     """False if the script has no reference. None in files of versions without scripts."""
+    guarantee: str | None = None
+    """For a run with faults: what was lost and duplicated, in one sentence; None if unknown."""
     state: State | None
     state_reason: str | None = None
     sustained: bool | None

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from streamgauge.errors import EngineFailed, EnvironmentProblem, StreamgaugeError, UsageError
 from streamgauge.model import ProcessSpec
 from streamgauge.processes import proctable
 from streamgauge.processes.proctable import Identity
@@ -49,7 +50,7 @@ class Running:
         self.users_mistake = False
         """Whether its failure is a usage error."""
         self.callback_problem: BaseException | None = None
-        self._on_event = on_event
+        self.on_event = on_event
         self._remaining_output_awaited = False
         self._events: dict[str, deque[dict[str, Any]]] = defaultdict(lambda: deque(maxlen=_KEPT_EVENTS))
         self._changed = threading.Condition()
@@ -191,11 +192,29 @@ class Running:
             elif event["event"] == "done" and self.group != "engine":
                 self.ends_itself = True
             self._changed.notify_all()
-        if self._on_event is not None:
+        if self.on_event is not None:
             try:
-                self._on_event(self.role, event)
+                self.on_event(self.role, event)
             except Exception as problem:
                 self.callback_problem = problem
+
+
+def failure(running: Running, what: str, expected: str | None = None) -> StreamgaugeError:
+    """The error for a process that failed: EngineFailed for the engine's, UsageError for a user's mistake."""
+    if running.failure is not None and running.users_mistake:
+        return UsageError(running.failure)
+    reported = f"{running.failure!r}, " if running.failure is not None else ""
+    return error_class(running.group)(
+        f"{running.role} {what}",
+        where=running.log,
+        got=f"{reported}{running.describe_end()}",
+        expected=expected,
+        log_tail=running.log_tail(),
+    )
+
+
+def error_class(group: str) -> type[StreamgaugeError]:
+    return EngineFailed if group == "engine" else EnvironmentProblem
 
 
 def _as_event(line: bytes) -> dict[str, Any] | None:

@@ -18,13 +18,14 @@ from types import TracebackType
 from typing import Any
 
 from streamgauge import environment
-from streamgauge.errors import EngineFailed, EnvironmentProblem, StreamgaugeError, UsageError
+from streamgauge.errors import EnvironmentProblem, StreamgaugeError
 from streamgauge.model import ProcessSpec
 from streamgauge.model.outcome import EndedProcess
 from streamgauge.notices import Notice, notice
 from streamgauge.processes import guardian, proctable, readiness, reaping
 from streamgauge.processes.journal import Journal, journal_dir
-from streamgauge.processes.process import OnEvent, Running
+from streamgauge.processes.process import OnEvent, Running, error_class, failure
+from streamgauge.processes.proctable import Identity
 from streamgauge.processes.signals import signals_as_interrupt, uninterrupted
 
 __all__ = ["Running", "Supervisor", "signals_as_interrupt"]
@@ -112,7 +113,7 @@ class Supervisor:
             if not self._closed:
                 with uninterrupted():
                     self._closed = True
-                    self._kill_rest()
+                    self._kill(self._running)
                     _, stuck = reaping.reap([], self._tokens)
                     for path in (self.work_dir, *self._owned):
                         guardian.remove_work_dir(path)
@@ -146,8 +147,10 @@ class Supervisor:
         self.warnings.append(message)
         self._warn(message)
 
-    def start(self, spec: ProcessSpec, on_event: OnEvent | None = None) -> Running:
-        """Start a process and return when it is usable or, with ``once``, has ended with code 0.
+    def start(
+        self, spec: ProcessSpec, on_event: OnEvent | None = None, given_up: Callable[[], bool] = lambda: False
+    ) -> Running:
+        """Start a process and return when it is usable or, with ``once``, has ended with code 0; or when ``given_up``.
 
         ``on_event`` is called with role and event, in a separate thread. A start that fails leaves nothing behind and
         raises with what was awaited and the last lines of the log.
@@ -162,11 +165,23 @@ class Supervisor:
             else:
                 ready = readiness.look(running)
                 expected = readiness.describe(spec.ready)
-                self._await(running, ready, spec.ready.timeout_s, expected, "before it was usable")
+                self._await(running, ready, spec.ready.timeout_s, expected, "before it was usable", given_up)
         except Exception:
-            self._kill(running)
+            self._kill([running])
             raise
         return running
+
+    def restart(self, role: str, given_up: Callable[[], bool] = lambda: False) -> bool:
+        """Start the processes of a role that ``kill`` has ended again, as they were started before.
+
+        Returns whether all are usable; False as soon as ``given_up``. Raises as ``start`` does. May be called in
+        another thread than the one that watches the run.
+        """
+        for ended in self._latest(role):
+            if given_up():
+                return False
+            self.start(ended.spec, ended.on_event, given_up)
+        return not given_up()
 
     def start_all(self, specs: Iterable[ProcessSpec], on_event: OnEvent | None = None) -> list[Running]:
         """Start them in order, each once the previous one is usable."""
@@ -183,7 +198,7 @@ class Supervisor:
             if running.callback_problem is not None:
                 raise running.callback_problem
             if running.failed_by_itself:
-                raise _failure(running, "exited unexpectedly")
+                raise failure(running, "exited unexpectedly")
 
     def ended(self) -> list[EndedProcess]:
         """The processes that exited unexpectedly, as in ``outcome.json``."""
@@ -205,7 +220,7 @@ class Supervisor:
         try:
             running.send(line)
         except (OSError, ValueError) as problem:
-            raise _failure(running, "no longer accepts commands") from problem
+            raise failure(running, "no longer accepts commands") from problem
 
     def wait_event(self, role: str, event: str, timeout_s: float) -> dict[str, Any]:
         """The oldest event of that name that has not been returned yet.
@@ -237,15 +252,20 @@ class Supervisor:
         self._stop_in_reverse(self._running)
 
     def kill(self, role: str) -> None:
-        """Kill all processes of its session (SIGKILL)."""
-        self._kill(self._of(role))
+        """Kill all processes of the role (SIGKILL), at the same time if it has several."""
+        self._kill(self._latest(role))
 
     def pause(self, role: str) -> None:
-        """Pause all processes of its session (SIGSTOP) until ``resume``."""
-        self._signal_all(self._of(role), signal.SIGSTOP)
+        """Pause all processes of the role (SIGSTOP) until ``resume``."""
+        reaping.send_signal(self.identities(role), signal.SIGSTOP)
 
     def resume(self, role: str) -> None:
-        self._signal_all(self._of(role), signal.SIGCONT)
+        reaping.send_signal(self.identities(role), signal.SIGCONT)
+
+    def identities(self, role: str) -> set[Identity]:
+        """All live processes of a role, with their descendants; the one place where a fault finds its victims."""
+        latest = self._latest(role)
+        return reaping.find([running.identity for running in latest], {running.token for running in latest})
 
     def _of(self, role: str) -> Running:
         """The latest process of that role."""
@@ -253,6 +273,11 @@ class Supervisor:
             if running.role == role:
                 return running
         raise ValueError(f"no process of role {role!r} was started")
+
+    def _latest(self, role: str) -> list[Running]:
+        """The latest process of each specification that has this role, in start order of the specifications."""
+        latest = {running.role: running for running in self._running if role in running.spec.roles}
+        return list(latest.values())
 
     def _launch(self, spec: ProcessSpec, on_event: OnEvent | None) -> Running:
         token = f"{self._token}.{len(self._tokens)}"
@@ -266,7 +291,7 @@ class Supervisor:
             self._journal.intent(spec.role, token)
             running = Running(spec, log, env, token, on_event)
         except OSError as problem:
-            raise _error_class(spec.group)(
+            raise error_class(spec.group)(
                 f"cannot start {spec.role}",
                 where=problem.filename or spec.argv[0],
                 got=problem.strerror or str(problem),
@@ -278,27 +303,33 @@ class Supervisor:
         return running
 
     def _await(
-        self, running: Running, arrived: Callable[[], bool], timeout_s: float, expected: str, before: str
+        self,
+        running: Running,
+        arrived: Callable[[], bool],
+        timeout_s: float,
+        expected: str,
+        before: str,
+        given_up: Callable[[], bool] = lambda: False,
     ) -> None:
-        """Return when ``arrived``; raises if the process ends or reports a failure, and after ``timeout_s``.
+        """Return when ``arrived`` or ``given_up``; raises if the process ends or fails, and after ``timeout_s``.
 
         Also raises if another process of its group exits unexpectedly: a program would wait forever for a dead JVM.
         """
         peers = [peer for peer in self._running if peer.group == running.group and peer is not running]
         deadline = time.monotonic() + timeout_s
-        while not arrived():
+        while not given_up() and not arrived():
             if running.failure is not None:
-                raise _failure(running, f"failed {before}", expected)
+                raise failure(running, f"failed {before}", expected)
             if running.exit_code is not None:
                 running.await_remaining_output()
                 if arrived():
                     return
-                raise _failure(running, f"ended {before}", expected)
+                raise failure(running, f"ended {before}", expected)
             for peer in peers:
                 if not peer.stopped and peer.failed_by_itself:
-                    raise _failure(peer, "exited unexpectedly")
+                    raise failure(peer, "exited unexpectedly")
             if time.monotonic() >= deadline:
-                raise _failure(running, f"timed out {before}", expected)
+                raise failure(running, f"timed out {before}", expected)
             running.await_event(_POLL_S)
 
     def _stop_in_reverse(self, processes: list[Running]) -> None:
@@ -307,7 +338,7 @@ class Supervisor:
                 self._stop(running)
         except KeyboardInterrupt:
             with uninterrupted():
-                self._kill_rest()
+                self._kill(self._running)
             raise
 
     def _stop(self, running: Running) -> None:
@@ -328,14 +359,8 @@ class Supervisor:
         reaping.reap([running.identity], {running.token}, known=known, grace_s=grace_s)
         _settle(running)
 
-    def _kill(self, running: Running) -> None:
-        if not running.stopped:
-            running.asked_to_end = running.exit_code is None
-            reaping.reap([running.identity], {running.token})
-            _settle(running)
-
-    def _kill_rest(self) -> None:
-        rest = [running for running in self._running if not running.stopped]
+    def _kill(self, processes: Iterable[Running]) -> None:
+        rest = [running for running in processes if not running.stopped]
         if rest:
             for running in rest:
                 running.asked_to_end |= running.exit_code is None
@@ -343,35 +368,15 @@ class Supervisor:
             for running in rest:
                 _settle(running)
 
-    def _signal_all(self, running: Running, number: signal.Signals) -> None:
-        reaping.send_signal(reaping.find([running.identity], {running.token}), number)
-
 
 def _await_success(running: Running) -> None:
     timeout_s = running.spec.ready.timeout_s
     expected = f"exit code 0 within {timeout_s:g} s"
     if not running.wait(timeout_s):
-        raise _failure(running, "did not end", expected)
+        raise failure(running, "did not end", expected)
     running.await_remaining_output()
     if running.exit_code != 0:
-        raise _failure(running, "failed", expected)
-
-
-def _failure(running: Running, what: str, expected: str | None = None) -> StreamgaugeError:
-    if running.failure is not None and running.users_mistake:
-        return UsageError(running.failure)
-    failure = f"{running.failure!r}, " if running.failure is not None else ""
-    return _error_class(running.group)(
-        f"{running.role} {what}",
-        where=running.log,
-        got=f"{failure}{running.describe_end()}",
-        expected=expected,
-        log_tail=running.log_tail(),
-    )
-
-
-def _error_class(group: str) -> type[StreamgaugeError]:
-    return EngineFailed if group == "engine" else EnvironmentProblem
+        raise failure(running, "failed", expected)
 
 
 def _settle(running: Running) -> None:

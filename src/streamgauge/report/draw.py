@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import html
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -284,8 +285,10 @@ def _shading(phases: Sequence[Phase], from_s: float, to_s: float) -> tuple[list[
 def _faults(source: Source) -> list[Mark]:
     """A line at the moment of each fault, and a band as long as it lasted."""
     marks = []
+    times = Counter((fault.verb, fault.role) for fault in source.outcome.faults)
     for fault in source.outcome.faults:
-        text = f"{fault.verb} {fault.role}" + ("" if fault.took_effect else ": no effect")
+        number = f" (fault {fault.number})" if times[fault.verb, fault.role] > 1 else ""
+        text = f"{fault.verb} {fault.role}{number}" + ("" if fault.took_effect else ": no effect")
         at_ns, end_ns = fault.acted_ns or fault.planned_ns, fault.ended_ns
         if at_ns is not None:
             end = None if end_ns is None else source.since_start_s(end_ns)

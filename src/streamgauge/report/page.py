@@ -59,6 +59,8 @@ def _head(source: Source) -> Head:
     if drifting:
         meaning = text.NOT_SETTLED
     word = f"{verdict} · unvalidated: no reference" if unvalidated else verdict
+    if summary.guarantee is not None:
+        meaning = f"{text.plain(summary.guarantee)}; {meaning}"
     engine, scenario = manifest.engine, manifest.scenario
     return Head(
         kind=f"report {summary.run or manifest.run}",

@@ -24,11 +24,12 @@ def fault_results(source: Source) -> str:
 
 
 def _row(fault: FaultFigures) -> dict[str, str]:
+    name = plain(fault.fault) if fault.number is None else f"{number(fault.number)}. {plain(fault.fault)}"
     if not fault.took_effect:
-        return {"fault": plain(fault.fault), "effect": f"none: {plain(fault.why_not)}"}
+        return {"fault": name, "effect": f"none: {plain(fault.why_not)}"}
     kind = LATENCY_NAMES.get(fault.latency or "", "latency")
     return {
-        "fault": plain(fault.fault),
+        "fault": name,
         "effect": f"from {number(fault.acted_s, 2)} s to {number(fault.ended_s, 2)} s",
         "outage (s)": number(fault.outage_s, 2),
         "longest gap before (s)": number(fault.gap_before_s, 3),

@@ -1,59 +1,89 @@
-"""Faults: what they say, whether they can be meant, and acting them out on the processes of a run."""
+"""Faults: what they say, and whether they can be meant in a run. ``injection`` acts them out."""
 
 from __future__ import annotations
 
 import math
 import re
-import threading
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import Literal, cast
 
-import psutil
-
 from streamgauge.errors import UsageError, invalid
-from streamgauge.model import NS_PER_S, QUEUE_RECORDS_MAX, TRANSPORT_GROUP, Fault, ProcessSpec, Scenario
-from streamgauge.model.outcome import FaultRecord
-from streamgauge.processes import proctable, reaping
-from streamgauge.processes.process import Running
-from streamgauge.processes.supervisor import Supervisor
+from streamgauge.model import QUEUE_RECORDS_MAX, TRANSPORT_GROUP, Fault, ProcessSpec, Scenario
 from streamgauge.studies.parsing import DURATION, read_duration_s
 
-VERBS = ("kill", "pause")
-FORMS = "'kill ROLE at MOMENT' or 'pause ROLE for DURATION at MOMENT', such as 'pause load for 5s at 50%'"
+VERBS = ("kill", "pause", "cut")
+PEER = "broker"
+"""What a role can be cut from."""
+PROXY = "proxy"
+"""The role of the process between the two."""
+FORMS = (
+    "'kill ROLE at MOMENT', 'kill ROLE for DURATION at MOMENT', 'pause ROLE for DURATION at MOMENT' or "
+    "'cut ROLE from broker for DURATION at MOMENT', such as 'pause load for 5s at 50%'; with 'every DURATION' after "
+    "it to repeat it"
+)
 TRANSPORT_PAUSE_MAX_S = 60.0
 """The sending client gives a record up after 120 s."""
+RESTART_S = 15.0
+"""How long a server of the transport may take to be usable again; the load waits in the sending client meanwhile."""
+EVERY_MIN_S = 1.0
 
-_FORM = re.compile(r"(\S+)\s+(\S+)(?:\s+for\s+(.+?))?\s+at\s+(.+)")
+_FORM = re.compile(r"(\S+)\s+(\S+)(?:\s+from\s+(\S+))?(?:\s+for\s+(.+?))?(?:\s+at\s+(.+?))?(?:\s+every\s+(.+))?")
 _PERCENT = re.compile(r"(\d+(?:\.\d+)?)\s*%")
-_SEEN_WITHIN_S = 1.0
-_LOOK_S = 0.005
 
 
 def parse(text: str) -> Fault:
     """A fault as the command line has it. Raises UsageError."""
-    verb = next(iter(text.split()), "")
     match = _FORM.fullmatch(text.strip())
-    if verb not in VERBS or not match or (match[3] is not None) is not (verb == "pause"):
+    verb, role, peer, length, moment, every = match.groups() if match else ("", "", None, None, None, None)
+    is_complete = (moment or every) and (verb == "kill" or length) and (peer == PEER if verb == "cut" else not peer)
+    if verb not in VERBS or not is_complete:
         quotes = None if len(text.split()) > 1 else "quotes around all of it: --fault 'kill engine at 50%'"
         raise invalid(_typed(text), FORMS, quotes)
-    _, role, length, moment = match.groups()
-    percent = _PERCENT.fullmatch(moment)
-    at = float(percent[1]) if percent else read_duration_s(moment)
+    every_s = 0.0 if every is None else read_duration_s(every)
     for_s = 0.0 if length is None else read_duration_s(length)
-    if at is None:
-        raise invalid(_typed(text), "a moment of the measured interval after `at`, such as 50% or 20s")
+    percent = _PERCENT.fullmatch(moment or "")
+    at = every_s if moment is None else float(percent[1]) if percent else read_duration_s(moment)
     if for_s is None:
         raise invalid(_typed(text), f"{DURATION}, after `for`")
-    return Fault(verb=cast(Literal["kill", "pause"], verb), role=role, at=at, unit="%" if percent else "s", for_s=for_s)
+    if every_s is None:
+        raise invalid(_typed(text), f"{DURATION}, after `every`")
+    if at is None:
+        raise invalid(_typed(text), "a moment of the measured interval after `at`, such as 50% or 20s")
+    if verb == "kill" and length is not None and not for_s:
+        raise invalid(_typed(text), "more than 0s after `for`: the time until the process is started again")
+    if every is not None:
+        _check_every(text, verb, for_s, every_s)
+    unit: Literal["%", "s"] = "%" if percent else "s"
+    return Fault(cast(Literal["kill", "pause", "cut"], verb), role, at, unit, for_s, every_s)
+
+
+def _check_every(text: str, verb: str, for_s: float, every_s: float) -> None:
+    if verb == "kill" and not for_s:
+        raise UsageError(
+            f"invalid {_typed(text)}: what was killed is not started again, so it cannot be killed twice",
+            expected="a time after which it is started again, such as 'kill ROLE for 5s at 20s every 20s'",
+        )
+    if every_s < max(EVERY_MIN_S, for_s):
+        raise invalid(_typed(text), f"at least {max(EVERY_MIN_S, for_s):g}s after `every`, and longer than the fault")
 
 
 def _typed(fault: Fault | str) -> str:
     return f"--fault {str(fault)!r}"
 
 
-def check(scenario: Scenario, specs: Sequence[ProcessSpec]) -> None:
+def has_cut(scenario: Scenario, *, of_load: bool) -> bool:
+    """Whether a fault cuts a load worker, or else a process of the engine, from the transport."""
+    return any(fault.verb == "cut" and (fault.role in load_roles(scenario)) is of_load for fault in scenario.faults)
+
+
+def load_roles(scenario: Scenario) -> tuple[str, ...]:
+    """The roles of the load workers."""
+    workers = scenario.generators
+    return ("load",) if workers == 1 else tuple(f"load-{number}" for number in range(1, workers + 1))
+
+
+def check(scenario: Scenario, specs: Sequence[ProcessSpec], *, own_transport: bool = True) -> None:
     """Raises UsageError for a fault that cannot take effect in a run of these processes, or would spoil it."""
     if scenario.faults and not scenario.load.scheduled:
         raise UsageError(
@@ -61,7 +91,9 @@ def check(scenario: Scenario, specs: Sequence[ProcessSpec]) -> None:
             expected="a load whose measured interval is known beforehand",
             hint="--set shape=constant",
         )
-    groups = {spec.role: spec.group for spec in specs if not spec.once and not spec.watches}
+    measured_s = scenario.load.measured_s
+    victims = [spec for spec in specs if not spec.once and not spec.watches and spec.role != PROXY]
+    groups = {role: spec.group for spec in victims for role in spec.roles}
     for fault in scenario.faults:
         if fault.role not in groups:
             # No suggestion: a wrong one would kill another process.
@@ -70,11 +102,36 @@ def check(scenario: Scenario, specs: Sequence[ProcessSpec]) -> None:
                 expected=f"one of {', '.join(sorted(groups))}",
                 hint="streamgauge plan with the same options shows what each process is",
             )
-        _check_moment(fault, scenario.load.measured_s)
+        _check_moment(fault, measured_s)
+        _check_verb(fault, groups, own_transport=own_transport)
         if groups[fault.role] == TRANSPORT_GROUP:
             _check_queue(fault, scenario)
-    for one, other in combinations(scenario.faults, 2):
-        _check_apart(one, other, scenario.load.measured_s)
+    processes = {role: {spec.role for spec in victims if role in spec.roles} for role in groups}
+    single = [one for fault in scenario.faults for one in fault.occurrences(measured_s)]
+    for one, other in combinations(single, 2):
+        if processes[one.role] & processes[other.role]:
+            _check_apart(one, other, measured_s)
+
+
+def _check_verb(fault: Fault, groups: Mapping[str, str], *, own_transport: bool) -> None:
+    group = groups[fault.role]
+    if fault.verb == "cut" and group == TRANSPORT_GROUP:
+        others = ", ".join(sorted(role for role in groups if groups[role] != TRANSPORT_GROUP))
+        raise UsageError(
+            f"invalid {_typed(fault)}: {fault.role} is what others are cut from", expected=f"one of {others}"
+        )
+    if fault.verb == "cut" and not own_transport:
+        raise UsageError(
+            f"invalid {_typed(fault)}: only the {PEER} that streamgauge starts can be cut off",
+            got="--bootstrap",
+            expected="a run without --bootstrap",
+            hint="pause the process instead, or leave out --bootstrap",
+        )
+    if fault.verb == "kill" and fault.for_s and group == "load":
+        raise UsageError(
+            f"invalid {_typed(fault)}: a load worker cannot be started again, since its load would have a gap",
+            expected="a process of the engine, or the broker",
+        )
 
 
 def _check_moment(fault: Fault, measured_s: float) -> None:
@@ -85,136 +142,44 @@ def _check_moment(fault: Fault, measured_s: float) -> None:
             expected=f"a moment before {measured_s:g}s, or below 100%",
             hint="an earlier moment, or a longer --for",
         )
-    if fault.verb == "pause" and not 0 < fault.for_s <= measured_s - at_s:
+    if (fault.for_s or fault.verb != "kill") and not 0 < fault.for_s <= measured_s - at_s:
         raise UsageError(
-            f"invalid {_typed(fault)}: the pause does not fit into the measured interval",
+            f"invalid {_typed(fault)}: the {fault.verb} does not fit into the measured interval",
             expected=f"more than 0s, and at most the {measured_s - at_s:g}s that remain",
-            hint="a shorter pause, or a longer --for",
+            hint=f"a shorter {fault.verb}, or a longer --for",
         )
 
 
 def _check_queue(fault: Fault, scenario: Scenario) -> None:
     """While the transport stands still, the load waits in the sending client."""
     if fault.for_s > TRANSPORT_PAUSE_MAX_S:
-        most = f"a pause of at most {TRANSPORT_PAUSE_MAX_S:g}s"
-        raise UsageError(f"invalid {_typed(fault)}: the {fault.role} cannot be paused that long", expected=most)
-    needed = scenario.load.most_within(math.ceil(fault.for_s))
-    if fault.verb == "pause" and needed > QUEUE_RECORDS_MAX:
+        most = f"a {fault.verb} of at most {TRANSPORT_PAUSE_MAX_S:g}s"
+        raise UsageError(f"invalid {_typed(fault)}: the {fault.role} cannot be away that long", expected=most)
+    needed = scenario.load.most_within(math.ceil(_away_s(fault)))
+    if needed > QUEUE_RECORDS_MAX:
         raise UsageError(
-            f"invalid {_typed(fault)}: the load of the pause does not fit into the sending client's queue",
+            f"invalid {_typed(fault)}: the load of that time does not fit into the sending client's queue",
             got=f"{needed:,} records",
             expected=f"at most {QUEUE_RECORDS_MAX:,}",
-            hint="a shorter pause, or a lower --rate",
+            hint="a shorter fault, or a lower --rate",
         )
 
 
 def _check_apart(one: Fault, other: Fault, measured_s: float) -> None:
-    if one.role != other.role:
-        return
     first, second = sorted((one, other), key=lambda fault: fault.at_s(measured_s))
-    if first.verb == "kill" or first.at_s(measured_s) + first.for_s >= second.at_s(measured_s):
+    if not first.for_s or first.at_s(measured_s) + first.for_s >= second.at_s(measured_s):
         raise UsageError(
             f"{_typed(first)} and {_typed(second)} conflict",
-            expected="one after the other, and none after a kill: what was killed is not started again",
+            expected="one after the other, and none after a kill without `for`: what it killed is not started again",
         )
 
 
 def longest_pause_s(scenario: Scenario, specs: Sequence[ProcessSpec]) -> float:
-    """The longest planned pause of one of these processes."""
-    roles = {spec.role for spec in specs}
-    return max((fault.for_s for fault in scenario.faults if fault.role in roles), default=0.0)
+    """The longest planned time without one of these processes."""
+    roles = {role for spec in specs for role in spec.roles}
+    return max((_away_s(fault) for fault in scenario.faults if fault.role in roles), default=0.0)
 
 
-class Faults:
-    """Acts out the faults of one run, each at its moment, in a thread of its own: none waits for another."""
-
-    def __init__(
-        self, scenario: Scenario, supervisor: Supervisor, say: Callable[[str], None] = lambda text: None
-    ) -> None:
-        self._measured_s = scenario.load.measured_s
-        self._supervisor = supervisor
-        self._say = say
-        self._over = threading.Event()
-        self._planned = [(fault, _not_yet(fault)) for fault in scenario.faults]
-        self._threads: list[threading.Thread] = []
-
-    def begin(self, measured_start_ns: int) -> None:
-        """Set the clock going: from now on each fault knows its moment."""
-        for fault, record in self._planned:
-            record.planned_ns = measured_start_ns + round(fault.at_s(self._measured_s) * NS_PER_S)
-            due_s = time.monotonic() + (record.planned_ns - time.time_ns()) / NS_PER_S
-            thread = threading.Thread(target=self._act, args=(fault, record, due_s), name=str(fault), daemon=True)
-            self._threads.append(thread)
-            thread.start()
-
-    def end(self) -> list[FaultRecord]:
-        """Let what is paused go on, and act no more. Returns what became of each fault; safe to call twice."""
-        self._over.set()
-        for thread in self._threads:
-            thread.join()
-        return [record for _, record in self._planned]
-
-    def killed(self) -> set[str]:
-        """The roles that a fault has ended."""
-        return {fault.role for fault, record in self._planned if fault.verb == "kill" and record.took_effect}
-
-    def _act(self, fault: Fault, record: FaultRecord, due_s: float) -> None:
-        if self._over.wait(max(due_s - time.monotonic(), 0.0)):
-            return
-        running = next((one for one in self._supervisor.processes() if one.role == fault.role), None)
-        if running is None or not proctable.is_alive(running.identity):
-            record.why_not = f"{fault.role} was not running any more" if running else f"{fault.role} was not running"
-            return
-        self._say(f"fault: {fault}")
-        record.acted_ns = time.time_ns()
-        if fault.verb == "kill":
-            self._kill(running, record)
-        else:
-            self._pause(running, record, fault.for_s)
-
-    def _kill(self, running: Running, record: FaultRecord) -> None:
-        self._supervisor.kill(running.role)
-        alive = reaping.find([running.identity], {running.token})
-        record.ended_ns = time.time_ns()
-        record.took_effect = not alive
-        record.why_not = f"{len(alive)} processes of {running.role} were still there" if alive else None
-
-    def _pause(self, running: Running, record: FaultRecord, for_s: float) -> None:
-        try:
-            record.took_effect = self._hold(running)
-            record.why_not = None if record.took_effect else f"{running.role} was not seen stopped"
-            self._over.wait(for_s)
-        finally:
-            self._supervisor.resume(running.role)
-            record.ended_ns = time.time_ns()
-
-    def _hold(self, running: Running) -> bool:
-        """Stop all its processes; whether they were seen stopped. One may be born while the others are stopped."""
-        deadline = time.monotonic() + _SEEN_WITHIN_S
-        while time.monotonic() < deadline:
-            self._supervisor.pause(running.role)
-            processes = reaping.find([running.identity], {running.token})
-            if processes and all(_is_stopped(process.pid) for process in processes):
-                return True
-            time.sleep(_LOOK_S)
-        return False
-
-
-def _not_yet(fault: Fault) -> FaultRecord:
-    return FaultRecord(
-        fault=str(fault),
-        verb=fault.verb,
-        role=fault.role,
-        planned_ns=None,
-        acted_ns=None,
-        ended_ns=None,
-        took_effect=False,
-        why_not="the run was over before its moment",
-    )
-
-
-def _is_stopped(pid: int) -> bool:
-    try:
-        return bool(psutil.Process(pid).status() == psutil.STATUS_STOPPED)
-    except psutil.Error:
-        return False
+def _away_s(fault: Fault) -> float:
+    """How long its process is away; 0 for a kill that is for good."""
+    return fault.for_s + RESTART_S if fault.verb == "kill" and fault.for_s else fault.for_s

@@ -17,7 +17,7 @@ from streamgauge.notices import Notice, notice
 from streamgauge.processes import leftovers, ports
 from streamgauge.processes.supervisor import Supervisor
 from streamgauge.run.evaluation import Evaluator
-from streamgauge.run.faults import Faults
+from streamgauge.run.injection import FaultInjector
 from streamgauge.run.manifest import describe
 from streamgauge.run.observer import Observer
 from streamgauge.run.outcome import never_started, note_cores
@@ -55,7 +55,7 @@ class Measurement:
         self._evaluator = evaluator or Evaluator(supervisor, plan.evaluator)
         self._observer = Observer(plan, self.run, supervisor, with_lag=referee is not None)
         self._progress, self._outcome = self._observer.progress, Outcome.blank()
-        self._faults = Faults(self.scenario, supervisor, reporter.say)
+        self._faults = FaultInjector(self.scenario, supervisor, reporter.say, plan.proxy_port)
         self._visibility = Visibility.of(plan, self.run)
         self._to_check: ProbeDecision | None = None
         """Why a referee wants to know whether results are missing."""
@@ -254,7 +254,7 @@ class Measurement:
         deadline = time.monotonic() + self.scenario.drain_deadline_s
 
         def is_quiet(appended: Mapping[str, int] | None) -> bool:
-            if appended is None:
+            if appended is None or self._faults.is_restarting:
                 return False
             quiet = self._observer.is_quiet(appended, engine_lives=self._lives("engine"))
             return quiet and not self._visibility.hides_results()
@@ -304,6 +304,11 @@ class Measurement:
             if dead != {"load"}:
                 raise EngineFailed(problem.what, log_tail=problem.log_tail) from None
             self._outcome.load_error = self._outcome.load_error or f"{problem.what}: {problem.got}"
+        if failed := self._faults.failed_restart:
+            self._outcome.ended = self._supervisor.ended() or [
+                never_started(failed.role, failed.problem, self.plan.group_of(failed.role), failed.fault)
+            ]
+            raise EngineFailed(failed.problem.what, log_tail=failed.problem.log_tail)
         if killed := self._faults.killed() & {spec.role for spec in self.plan.load}:
             self._outcome.load_error = notice("load-killed", roles=", ".join(sorted(killed)))
 

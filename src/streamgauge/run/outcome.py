@@ -110,13 +110,19 @@ def shared_cores(cores: Mapping[str, frozenset[int]], *, engine_here: bool, own_
     return False if own_transport else None
 
 
-def never_started(role: str, failure: StreamgaugeError) -> EndedProcess:
-    """The entry of ``ended`` for an engine of which no process ended: this one did not become usable."""
+def never_started(
+    role: str, failure: StreamgaugeError, group: str = "engine", fault: str | None = None
+) -> EndedProcess:
+    """The entry of ``ended`` for an engine of which no process ended: this one did not become usable.
+
+    ``fault`` is the one after which it was started again.
+    """
+    after = "" if fault is None else f"started again after the fault {fault!r}: "
     expected = "" if failure.expected is None else f"; expected {failure.expected}"
     return EndedProcess(
         role=role,
-        group="engine",
+        group=group,
         exit_code=None,
-        message=f"{failure.what}, {failure.got}{expected}",
+        message=f"{after}{failure.what}, {failure.got}{expected}",
         log_tail=failure.log_tail or "",
     )

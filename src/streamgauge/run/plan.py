@@ -20,7 +20,18 @@ from streamgauge.errors import EnvironmentProblem, UsageError
 from streamgauge.evaluate import process as evaluator
 from streamgauge.jvm.java import find_java
 from streamgauge.machine import description as machine
-from streamgauge.model import QUEUE_RECORDS_MAX, QUEUE_S, Job, ProcessSpec, Ready, Scenario, Script, Stop, Stream
+from streamgauge.model import (
+    QUEUE_RECORDS_MAX,
+    QUEUE_S,
+    TRANSPORT_GROUP,
+    Job,
+    ProcessSpec,
+    Ready,
+    Scenario,
+    Script,
+    Stop,
+    Stream,
+)
 from streamgauge.notices import Notice
 from streamgauge.processes.ports import free_port
 from streamgauge.run import faults
@@ -76,6 +87,8 @@ class RunPlan:
     disk_mb: int
     warnings: tuple[Notice, ...] = ()
     """What the user should know about the engine's options."""
+    proxy_port: int = 0
+    """Where the proxy of a run with a cut listens; 0 without one."""
 
     @property
     def inputs(self) -> tuple[Stream, ...]:
@@ -88,6 +101,10 @@ class RunPlan:
     @property
     def processes(self) -> tuple[ProcessSpec, ...]:
         return (*self.servers, *self.engine, *self.load, *self.evaluator)
+
+    def group_of(self, role: str) -> str:
+        """The group of a role of this run."""
+        return next(spec.group for spec in self.processes if role in spec.roles)
 
 
 def run_name(scenario: Scenario) -> str:
@@ -123,8 +140,13 @@ def draw(request: Request, run: str, work_dir: Path) -> RunPlan:
             hint=f"--engine command -- {' '.join(request.program)}",
         )
     kind = registry.transport(defaults.TRANSPORT)
-    ports = () if request.transport_address else _ports(kind, scenario.broker_port)
+    cuts_load, cuts_engine = (faults.has_cut(scenario, of_load=of_load) for of_load in (True, False))
+    proxied = (cuts_load or cuts_engine) and not request.transport_address
+    ports = () if request.transport_address else _ports(kind, scenario.broker_port, proxied=proxied)
     transport = kind.prepare(request.transport_address, ports)
+    of_engine, of_load = (
+        transport.behind_proxy() if proxied and cut else transport for cut in (cuts_engine, cuts_load)
+    )
     workload = registry.workload(scenario.workload)
     dataset = registry.dataset(scenario.workload, scenario.parameters, scenario.seed, scenario.load)
     inputs = tuple(_stream(run, stream.name, scenario, "input") for stream in workload.inputs)
@@ -134,7 +156,7 @@ def draw(request: Request, run: str, work_dir: Path) -> RunPlan:
         workload=scenario.workload,
         parameters=scenario.parameters,
         transport=transport.name,
-        endpoints=transport.endpoints,
+        endpoints=of_engine.endpoints,
         inputs={stream.name: stream.address for stream in inputs},
         outputs={stream.name: stream.address for stream in outputs},
         partitions=scenario.partitions,
@@ -150,10 +172,10 @@ def draw(request: Request, run: str, work_dir: Path) -> RunPlan:
     heap_mb = heap_need_mb(scenario.load.records)
     engine_mb = engine.memory_mb(scenario.engine_options)
     transport_mb = transport.memory_mb if transport.own else 0
-    servers, system = transport.plan(work_dir), engine.plan(job)
+    servers, system = [*transport.plan(work_dir), *([_proxy(*ports[-2:])] if proxied else [])], engine.plan(job)
     pause_s = math.ceil(faults.longest_pause_s(scenario, servers))
-    load = _load_workers(scenario, inputs, transport, work_dir, request.out, pause_s)
-    faults.check(scenario, [*servers, *system, *load])
+    load = _load_workers(scenario, inputs, of_load, work_dir, request.out, pause_s)
+    faults.check(scenario, [*servers, *system, *load], own_transport=transport.own)
     queued = min(scenario.load.most_within(QUEUE_S + pause_s), QUEUE_RECORDS_MAX)
     load_mb = scenario.generators * LOAD_MEMORY_MB + queued * QUEUED_RECORD_BYTES // 1_000_000
     return RunPlan(
@@ -179,6 +201,18 @@ def draw(request: Request, run: str, work_dir: Path) -> RunPlan:
         memory_mb=transport_mb + max(engine_mb + load_mb, heap_mb + 600),
         disk_mb=disk_need_mb(scenario, dataset.record_bytes, own_transport=transport.own),
         warnings=tuple(engine.warnings(scenario.engine_options)),
+        proxy_port=ports[-1] if proxied else 0,
+    )
+
+
+def _proxy(server_port: int, port: int) -> ProcessSpec:
+    """Between the transport's server and those of its clients that a fault cuts off."""
+    return ProcessSpec(
+        role=faults.PROXY,
+        group=TRANSPORT_GROUP,
+        argv=[sys.executable, "-P", "-m", "streamgauge.processes.proxy", str(port), str(server_port)],
+        ready=Ready("event", "ready", timeout_s=30),
+        stop=Stop("stdin", grace_s=5),
     )
 
 
@@ -218,9 +252,9 @@ def check_room(blueprint: RunPlan) -> None:
             )
 
 
-def _ports(transport: type[Transport], wanted: int) -> tuple[int, ...]:
-    """Ports for the transport's servers; the first is the wanted one, if it is free."""
-    ports = tuple(free_port() for _ in range(transport.ports))
+def _ports(transport: type[Transport], wanted: int, *, proxied: bool) -> tuple[int, ...]:
+    """Ports for the transport's servers, the first the wanted one, if it is free; two more for a proxy."""
+    ports = tuple(free_port() for _ in range(transport.ports + (2 if proxied else 0)))
     if not wanted:
         return ports
     with socket.socket() as probe:
@@ -242,7 +276,8 @@ def _load_workers(
     scenario: Scenario, inputs: Sequence[Stream], transport: Transport, work_dir: Path, out: Path, pause_s: int
 ) -> list[ProcessSpec]:
     return [
-        _load_worker(scenario, inputs, transport, work_dir, out, pause_s, index) for index in range(scenario.generators)
+        _load_worker(scenario, inputs, transport, work_dir, out, pause_s, role, index)
+        for index, role in enumerate(faults.load_roles(scenario))
     ]
 
 
@@ -253,9 +288,9 @@ def _load_worker(
     work_dir: Path,
     out: Path,
     pause_s: int,
+    role: str,
     index: int,
 ) -> ProcessSpec:
-    role = "load" if scenario.generators == 1 else f"load-{index + 1}"
     settings = work_dir / role / "settings.json"
     content = {
         "transport": transport.describe(),

@@ -39,7 +39,8 @@ class Echo(Engine):
     traits: ClassVar[Traits] = Traits(
         workloads=WORKLOADS,
         gaps=GAPS,
-        # It keeps no state and never restarts: unless told to drop or duplicate, it publishes each record once.
+        # Unless told to drop or duplicate, it publishes each record once. It has no checkpoint: what it holds when it
+        # is killed, and what arrives until it is started again, is lost.
         delivery="exactly-once",
         needs_java=False,
         memory_mb=150,

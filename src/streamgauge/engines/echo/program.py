@@ -1,6 +1,7 @@
 """Reads the input topics, delays each record by a known time, and publishes it, altered if the options say so.
 
-For a workload without an output, nothing is published.
+For a workload without an output, nothing is published. It has no checkpoint: started again, it continues at the end of
+its input.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ PACE_S = 0.002
 LOOK_S = 0.05
 PROGRESS_EVERY_S = 0.2
 
+_ANSWER_S = 20.0
 _LAST_DIGIT = re.compile(rb"\d(?=\D*$)")
 
 
@@ -140,13 +142,17 @@ def run(job: Mapping[str, Any]) -> None:
             "on_delivery": lambda error, _: failures.append(error.str()) if error else None,
         }
     )
-    consumer.assign([TopicPartition(topic, p, OFFSET_BEGINNING) for topic in topics for p in range(job["partitions"])])
+    places = [TopicPartition(topic, partition) for topic in topics for partition in range(job["partitions"])]
+    skipped = _skipped(consumer, places, Path(job["checkpoint_dir"]))
+    consumer.assign([TopicPartition(at.topic, at.partition, skipped.get(at, OFFSET_BEGINNING)) for at in places])
     consumer.list_topics(timeout=20)
     emit("ready")
 
     waiting: list[tuple[float, int, Message]] = []
     consumed, last_progress_s = 0, time.monotonic()
     offsets: Offsets = {topic: {} for topic in topics}
+    for at, end in skipped.items():
+        offsets[at.topic][str(at.partition)] = end
     pace = Pace(int(job["options"]["cap_per_s"]), last_progress_s)
     while not (asked_to_stop.is_set() and not waiting):
         now = time.monotonic()
@@ -182,6 +188,14 @@ def run(job: Mapping[str, Any]) -> None:
     producer.flush(10)
     consumer.close()
     emit("stopped")
+
+
+def _skipped(consumer: Consumer, places: list[TopicPartition], marker: Path) -> dict[TopicPartition, int]:
+    """The ends of the input if this is not the first start, which makes ``marker``; then nothing is skipped."""
+    if marker.exists():
+        return {place: consumer.get_watermark_offsets(place, timeout=_ANSWER_S)[1] for place in places}
+    marker.mkdir(parents=True)
+    return {}
 
 
 def _publish(producer: Producer, topic: str, key: bytes | None, value: bytes | None) -> None:

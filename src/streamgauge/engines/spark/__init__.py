@@ -151,8 +151,10 @@ class Spark(Engine):
                     java_options=[f"-XX:+Use{options['gc']}GC"],
                 ),
                 env=spark.jvm_env(connection, job.work_dir, master),
-                files=job_file(job),
+                # Emptied before each start: the program must not connect to a JVM that was killed.
+                files={**job_file(job), connection: ""},
                 stop=Stop("stdin", grace_s=15),
+                part_of="driver",
             ),
             ProcessSpec(
                 role="engine",
@@ -160,6 +162,7 @@ class Spark(Engine):
                 argv=[sys.executable, "-P", "-m", "streamgauge.engines.spark.program", str(connection), str(job.file)],
                 ready=Ready("event", "ready", timeout_s=120),
                 stop=Stop("terminate", grace_s=20),
+                part_of="driver",
             ),
         )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -115,8 +115,11 @@ def reasons(facts: Facts) -> list[Notice]:
         late_s = (acted_ns(record) - (record.planned_ns or 0)) / NS_PER_S
         if late_s > LATE_S:
             why.append(notice("fault-late", fault=record.fault, late_s=late_s, limit_s=LATE_S))
-        if record.verb == "kill" and facts.manifest.group_of(record.role) not in ("engine", None):
+        group = facts.manifest.group_of(record.role)
+        if record.verb == "kill" and record.restarted_ns is None and group not in ("engine", None):
             why.append(notice("fault-outside-engine", fault=record.fault))
+        if record.verb == "cut" and group == "load":
+            why.append(notice("load-cut", fault=record.fault, server=facts.transport.server_noun))
     return why
 
 
@@ -124,6 +127,21 @@ def warnings(facts: Facts) -> list[Notice]:
     if not acted(facts):
         return []
     return [notice("ran-with-faults")]
+
+
+def guarantee(facts: Facts, results: Mapping[str, int]) -> str | None:
+    """What the system under test lost and duplicated in spite of the faults, in one sentence.
+
+    None without a fault that took effect, and where no result was checked.
+    """
+    expected = results["expected"]
+    if not acted(facts) or not expected:
+        return None
+    parts = [
+        f"{results[count]:,} of {expected:,} results {what}" if results[count] else f"nothing {what}"
+        for count, what in (("lost", "lost"), ("duplicates", "duplicated"))
+    ]
+    return ", ".join([*parts, *([f"{results['unfinished']:,} unfinished"] if results["unfinished"] else [])])
 
 
 def silent_warnings(measured: Sequence[FaultFigures]) -> list[Notice]:
@@ -150,10 +168,12 @@ def measure(facts: Facts, moments: Moments | None, seen: Seen | None) -> list[Fa
     return [
         FaultFigures(
             fault=record.fault,
+            number=record.number,
             verb=record.verb,
             role=record.role,
             planned_s=_since_measured_s(record.planned_ns, moments),
             acted_s=_since_measured_s(record.acted_ns, moments),
+            restarted_s=_since_measured_s(record.restarted_ns, moments),
             ended_s=_since_measured_s(record.ended_ns, moments),
             took_effect=record.took_effect,
             why_not=record.why_not,

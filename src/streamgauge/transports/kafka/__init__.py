@@ -53,10 +53,14 @@ class Kafka(Transport):
     """Broker and controller."""
     memory_mb: ClassVar[int] = 800
 
-    def __init__(self, bootstrap: str, *, own: bool, controller_port: int = 0) -> None:
+    def __init__(
+        self, bootstrap: str, *, own: bool, controller_port: int = 0, proxied: tuple[int, int] | None = None
+    ) -> None:
+        """``proxied``: the port of the listener behind a proxy, and that of the proxy."""
         self.address = self.bootstrap = bootstrap
         self.own = own
         self._controller_port = controller_port
+        self._proxied = proxied
         self._created: list[str] = []
         self._admin_client: AdminClient | None = None
         self._readers: dict[str, Consumer] = {}
@@ -75,8 +79,9 @@ class Kafka(Transport):
     def prepare(cls, yours: str | None, ports: Sequence[int]) -> Kafka:
         if yours is not None:
             return cls(yours, own=False)
-        port, controller_port = ports
-        return cls(f"127.0.0.1:{port}", own=True, controller_port=controller_port)
+        port, controller_port, *more = ports
+        proxied = (more[0], more[1]) if more else None
+        return cls(f"127.0.0.1:{port}", own=True, controller_port=controller_port, proxied=proxied)
 
     @classmethod
     def attach(cls, described: Mapping[str, Any]) -> Kafka:
@@ -94,6 +99,10 @@ class Kafka(Transport):
     def endpoints(self) -> dict[str, str]:
         return {"bootstrap": self.bootstrap}
 
+    def behind_proxy(self) -> Kafka:
+        assert self._proxied is not None
+        return Kafka(f"127.0.0.1:{self._proxied[1]}", own=self.own)
+
     def plan(self, work_dir: Path) -> Sequence[ProcessSpec]:
         if not self.own:
             return ()
@@ -103,6 +112,7 @@ class Kafka(Transport):
             jars=jars.locations("kafka"),
             port=int(self.bootstrap.rpartition(":")[2]),
             controller_port=self._controller_port,
+            proxied=self._proxied,
         )
 
     def check_reachable(self) -> None:

@@ -21,9 +21,18 @@ _LOGGING = (
 
 
 def plan(
-    work_dir: Path, *, java: Path, jars: Sequence[Path], port: int, controller_port: int
+    work_dir: Path,
+    *,
+    java: Path,
+    jars: Sequence[Path],
+    port: int,
+    controller_port: int,
+    proxied: tuple[int, int] | None = None,
 ) -> tuple[ProcessSpec, ...]:
-    """Format the log directory, then start the broker on 127.0.0.1:port."""
+    """Format the log directory, then start the broker on 127.0.0.1:port.
+
+    ``proxied``: the port of a second listener, and the port of a proxy in front of it.
+    """
     home = work_dir / "broker"
     properties = home / "server.properties"
     base = [
@@ -52,7 +61,7 @@ def plan(
                 "-c",
                 str(properties),
             ],
-            files={properties: _properties(home, port, controller_port)},
+            files={properties: _properties(home, port, controller_port, proxied)},
             once=True,
         ),
         ProcessSpec(
@@ -66,8 +75,8 @@ def plan(
     )
 
 
-def _properties(home: Path, port: int, controller_port: int) -> str:
-    settings = {
+def _properties(home: Path, port: int, controller_port: int, proxied: tuple[int, int] | None) -> str:
+    settings: dict[str, object] = {
         "process.roles": "broker,controller",
         "node.id": 1,
         "controller.quorum.voters": f"1@127.0.0.1:{controller_port}",
@@ -89,4 +98,12 @@ def _properties(home: Path, port: int, controller_port: int) -> str:
         "num.io.threads": 4,
         "controlled.shutdown.enable": "false",
     }
+    if proxied is not None:
+        # Clients reconnect to the address that a listener advertises: these must come back through the proxy.
+        settings |= {
+            "listeners": f"{settings['listeners']},PROXIED://127.0.0.1:{proxied[0]}",
+            "advertised.listeners": f"{settings['advertised.listeners']},PROXIED://127.0.0.1:{proxied[1]}",
+            "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,PROXIED:PLAINTEXT",
+            "inter.broker.listener.name": "PLAINTEXT",
+        }
     return "".join(f"{name}={value}\n" for name, value in settings.items())
