@@ -147,8 +147,8 @@ class Transport(ABC):
         """The same transport for clients that connect through the proxy."""
 
     @abstractmethod
-    def plan(self, work_dir: Path) -> Sequence[ProcessSpec]:
-        """The servers to start; empty if they are the user's."""
+    def plan(self, work_dir: Path, *, restarts: bool = False) -> Sequence[ProcessSpec]:
+        """The servers to start; empty if they are the user's. ``restarts``: a fault kills and restarts one of them."""
 
     def check_reachable(self) -> None:
         """Raises EnvironmentProblem if the user's own servers do not answer. Creates nothing."""

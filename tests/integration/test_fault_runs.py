@@ -64,9 +64,36 @@ def test_unpublished_results_of_a_killed_engine_are_lost(measure: Measure) -> No
     results = summary.results
     assert results["lost"] > 500 and results["matched"] > 0
     assert results["lost"] + results["matched"] == results["expected"]
+    held = {name: sum(ends.values()) for name, ends in run.outcome().ends.items()}
+    assert results["lost"] == held["flow"] + held["speed"] - held["output"], "by the offsets that the broker reports"
     assert [reason for reason in summary.reasons if "were lost" in reason] == summary.reasons
     (fault,) = summary.faults
     assert fault.took_effect and fault.first_output_s is None and fault.backlog_back_s is None
+
+
+def test_a_killed_process_comes_back_and_what_it_lost_is_what_the_topics_lack(measure: Measure) -> None:
+    """Echo has no checkpoint: it copies each record once, and continues at the end of its input."""
+    run, summary = measure(faults=("kill engine for 1s at 1s",))
+    outcome, results = run.outcome(), summary.results
+    (record,), (fault,) = outcome.faults, summary.faults
+    assert record.took_effect and record.acted_ns + 1e9 <= record.restarted_ns <= record.ended_ns
+    assert outcome.ended == [] and outcome.drain == "quiet"
+    assert fault.number == 1 and fault.first_output_s >= 1.0 and fault.restarted_s >= 2.0
+    # By the offsets that the broker reports, without the evaluation.
+    held = {name: sum(ends.values()) for name, ends in outcome.ends.items()}
+    missing = held["flow"] + held["speed"] - held["output"]
+    assert (results["lost"], results["duplicates"]) == (missing, 0) and missing > 400
+    assert summary.verdict == "FAILED"
+    assert summary.guarantee == f"{missing:,} of {results['expected']:,} results lost, nothing duplicated"
+
+
+@pytest.mark.full
+def test_every_repetition_of_a_fault_is_measured(measure: Measure) -> None:
+    run, summary = measure(faults=("pause engine for 1s at 6s every 5s",), measured_s=20)
+    assert summary.verdict == "VALID", summary.reasons
+    assert summary.guarantee == "nothing lost, nothing duplicated"
+    assert [(fault.number, fault.planned_s) for fault in summary.faults] == [(1, 6.0), (2, 11.0), (3, 16.0)]
+    assert all(fault.took_effect and fault.outage_s >= 1.0 for fault in summary.faults)
 
 
 @pytest.mark.full
@@ -101,17 +128,23 @@ def test_a_fault_whose_process_had_already_ended_makes_the_run_invalid(measure: 
         ("kill broker at 3s", 3, "INVALID"),
         ("kill load at 3s", 3, "INVALID"),
         ("pause load for 1s at 3s", 3, "INVALID"),
+        ("cut load from broker for 2s at 6s", 3, "INVALID"),
+        ("cut engine from broker for 2s at 6s", 0, "VALID"),
+        ("kill broker for 3s at 6s", 0, "VALID"),
     ],
 )
 def test_faults_of_components_that_are_not_under_test(fault: str, code: int, verdict: str, tmp_path: Path) -> None:
-    """A paused broker stops the output but not the generator; without broker or load nothing is measured."""
+    """A broker that is away stops the output but not the generator; without broker or load nothing is measured."""
     directories: list[Path] = []
+    temporary = tmp_path / "tmp"
+    temporary.mkdir()
 
     def once(attempt: int) -> subprocess.CompletedProcess[str]:
         directories.append(tmp_path / str(attempt))
         return streamgauge(
             "run", "ospbench/latency", "--engine", "echo", "--for", "14s", "--warmup", "1s", "--fault", fault, "--json",
             "--out", str(directories[-1]), "--set", "drain_deadline_s=20",
+            env={"TMPDIR": str(temporary), "STREAMGAUGE_STATE": str(tmp_path / "state")},
         )  # fmt: skip
 
     done = until_valid(once, lambda done: done.returncode == 3, ATTEMPTS if verdict == "VALID" else 1)
@@ -123,7 +156,15 @@ def test_faults_of_components_that_are_not_under_test(fault: str, code: int, ver
     (figures,) = summary["faults"]
     assert figures["took_effect"]
     assert (out / "report.html").is_file()
-    if fault.startswith("pause broker"):
+    assert list(temporary.iterdir()) == [] and list((tmp_path / "state").rglob("*.jsonl")) == [], "nothing is left"
+    if fault.startswith("cut"):
+        assert figures["ended_s"] - figures["acted_s"] >= 2.0
+        assert ("kept the load from the broker" in str(summary["reasons"])) is fault.startswith("cut load")
+    if fault.startswith("cut engine"):
+        assert figures["outage_s"] >= max(2.0, figures["gap_before_s"]) and figures["first_output_s"] >= 2.0
+        assert figures["latency_back_s"] is not None and figures["backlog_back_s"] >= 1.0
+        assert summary["guarantee"] == "nothing lost, nothing duplicated"
+    if verdict == "VALID" and "broker for 3s" in fault:
         assert figures["outage_s"] >= max(3.0, figures["gap_before_s"])
         assert summary["generator"]["errors"] == summary["results"]["lost"] == 0
         assert summary["generator"]["late_max_ms"] < summary["generator"]["late_max_limit_ms"]

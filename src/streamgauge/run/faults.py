@@ -14,7 +14,7 @@ from streamgauge.studies.parsing import DURATION, read_duration_s
 
 VERBS = ("kill", "pause", "cut")
 PEER = "broker"
-"""What a role can be cut from."""
+"""The transport's server: what a role can be cut from."""
 PROXY = "proxy"
 """The role of the process between the two."""
 FORMS = (
@@ -75,6 +75,11 @@ def _typed(fault: Fault | str) -> str:
 def has_cut(scenario: Scenario, *, of_load: bool) -> bool:
     """Whether a fault cuts a load worker, or else a process of the engine, from the transport."""
     return any(fault.verb == "cut" and (fault.role in load_roles(scenario)) is of_load for fault in scenario.faults)
+
+
+def restarts(scenario: Scenario, role: str) -> bool:
+    """Whether a fault kills that role and starts it again."""
+    return any(fault.verb == "kill" and fault.for_s > 0 and fault.role == role for fault in scenario.faults)
 
 
 def load_roles(scenario: Scenario) -> tuple[str, ...]:

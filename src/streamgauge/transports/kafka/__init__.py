@@ -103,7 +103,7 @@ class Kafka(Transport):
         assert self._proxied is not None
         return Kafka(f"127.0.0.1:{self._proxied[1]}", own=self.own)
 
-    def plan(self, work_dir: Path) -> Sequence[ProcessSpec]:
+    def plan(self, work_dir: Path, *, restarts: bool = False) -> Sequence[ProcessSpec]:
         if not self.own:
             return ()
         return broker.plan(
@@ -113,6 +113,7 @@ class Kafka(Transport):
             port=int(self.bootstrap.rpartition(":")[2]),
             controller_port=self._controller_port,
             proxied=self._proxied,
+            restarts=restarts,
         )
 
     def check_reachable(self) -> None:
@@ -181,7 +182,12 @@ class Kafka(Transport):
         return KafkaSender(self.bootstrap, {stream.name: stream.address for stream in streams}, queue_records)
 
     def positions(self, streams: Sequence[Stream], group: str | None = None) -> Positions:
-        ends = self._ask_ends(streams, timeout_s=_LIVE_ANSWER_S)
+        try:
+            ends = self._ask_ends(streams, timeout_s=_LIVE_ANSWER_S)
+        except EnvironmentProblem:
+            # The client may never answer again, although the broker that it has lost was started again.
+            self._admin_client = None
+            raise
         appended = {name: sum(partitions.values()) for name, partitions in ends.items()}
         return Positions(appended, self._committed(group, streams) if group else {}, ends)
 

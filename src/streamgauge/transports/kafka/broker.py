@@ -28,10 +28,12 @@ def plan(
     port: int,
     controller_port: int,
     proxied: tuple[int, int] | None = None,
+    restarts: bool = False,
 ) -> tuple[ProcessSpec, ...]:
     """Format the log directory, then start the broker on 127.0.0.1:port.
 
-    ``proxied``: the port of a second listener, and the port of a proxy in front of it.
+    ``proxied``: the port of a second listener, and the port of a proxy in front of it. ``restarts``: whether it will be
+    killed and started again.
     """
     home = work_dir / "broker"
     properties = home / "server.properties"
@@ -61,7 +63,7 @@ def plan(
                 "-c",
                 str(properties),
             ],
-            files={properties: _properties(home, port, controller_port, proxied)},
+            files={properties: _properties(home, port, controller_port, proxied, restarts=restarts)},
             once=True,
         ),
         ProcessSpec(
@@ -75,7 +77,7 @@ def plan(
     )
 
 
-def _properties(home: Path, port: int, controller_port: int, proxied: tuple[int, int] | None) -> str:
+def _properties(home: Path, port: int, controller_port: int, proxied: tuple[int, int] | None, *, restarts: bool) -> str:
     settings: dict[str, object] = {
         "process.roles": "broker,controller",
         "node.id": 1,
@@ -106,4 +108,7 @@ def _properties(home: Path, port: int, controller_port: int, proxied: tuple[int,
             "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,PROXIED:PLAINTEXT",
             "inter.broker.listener.name": "PLAINTEXT",
         }
+    if restarts:
+        # Until the session of the killed broker expires (default: 9 s), its controller refuses the new one.
+        settings |= {"broker.session.timeout.ms": 2000, "broker.heartbeat.interval.ms": 500}
     return "".join(f"{name}={value}\n" for name, value in settings.items())
