@@ -89,7 +89,7 @@ def test_a_killed_process_comes_back_and_what_it_lost_is_what_the_topics_lack(me
 
 @pytest.mark.full
 def test_every_repetition_of_a_fault_is_measured(measure: Measure) -> None:
-    run, summary = measure(faults=("pause engine for 1s at 6s every 5s",), measured_s=20)
+    _, summary = measure(faults=("pause engine for 1s at 6s every 5s",), measured_s=20)
     assert summary.verdict == "VALID", summary.reasons
     assert summary.guarantee == "nothing lost, nothing duplicated"
     assert [(fault.number, fault.planned_s) for fault in summary.faults] == [(1, 6.0), (2, 11.0), (3, 16.0)]
@@ -122,18 +122,18 @@ def test_a_fault_whose_process_had_already_ended_makes_the_run_invalid(measure: 
 
 @pytest.mark.full
 @pytest.mark.parametrize(
-    ("fault", "code", "verdict"),
+    ("fault", "verdict"),
     [
-        ("pause broker for 3s at 6s", 0, "VALID"),
-        ("kill broker at 3s", 3, "INVALID"),
-        ("kill load at 3s", 3, "INVALID"),
-        ("pause load for 1s at 3s", 3, "INVALID"),
-        ("cut load from broker for 2s at 6s", 3, "INVALID"),
-        ("cut engine from broker for 2s at 6s", 0, "VALID"),
-        ("kill broker for 3s at 6s", 0, "VALID"),
+        ("pause broker for 3s at 6s", "VALID"),
+        ("kill broker at 3s", "INVALID"),
+        ("kill load at 3s", "INVALID"),
+        ("pause load for 1s at 3s", "INVALID"),
+        ("cut load from broker for 2s at 6s", "INVALID"),
+        ("cut engine from broker for 2s at 6s", "VALID"),
+        ("kill broker for 3s at 6s", "VALID"),
     ],
 )
-def test_faults_of_components_that_are_not_under_test(fault: str, code: int, verdict: str, tmp_path: Path) -> None:
+def test_faults_of_components_that_are_not_under_test(fault: str, verdict: str, tmp_path: Path) -> None:
     """A broker that is away stops the output but not the generator; without broker or load nothing is measured."""
     directories: list[Path] = []
     temporary = tmp_path / "tmp"
@@ -150,7 +150,8 @@ def test_faults_of_components_that_are_not_under_test(fault: str, code: int, ver
     done = until_valid(once, lambda done: done.returncode == 3, ATTEMPTS if verdict == "VALID" else 1)
     out = directories[-1]
     assert "Traceback" not in done.stderr
-    assert done.returncode == code, done.stderr
+    # An outage may be too long for a rate to be sustained (exit code 1).
+    assert done.returncode in ((0, 1) if verdict == "VALID" else (3,)), done.stderr
     summary = json.loads(done.stdout)
     assert summary["verdict"] == verdict
     (figures,) = summary["faults"]

@@ -287,7 +287,7 @@ def _faults(source: Source) -> list[Mark]:
     marks = []
     times = Counter((fault.verb, fault.role) for fault in source.outcome.faults)
     for fault in source.outcome.faults:
-        number = f" (fault {fault.number})" if times[fault.verb, fault.role] > 1 else ""
+        number = f" (fault {fault.number})" if fault.number and times[fault.verb, fault.role] > 1 else ""
         text = f"{fault.verb} {fault.role}{number}" + ("" if fault.took_effect else ": no effect")
         at_ns, end_ns = fault.acted_ns or fault.planned_ns, fault.ended_ns
         if at_ns is not None:

@@ -172,10 +172,8 @@ def draw(request: Request, run: str, work_dir: Path) -> RunPlan:
     heap_mb = heap_need_mb(scenario.load.records)
     engine_mb = engine.memory_mb(scenario.engine_options)
     transport_mb = transport.memory_mb if transport.own else 0
-    servers = [
-        *transport.plan(work_dir, restarts=faults.restarts(scenario, faults.PEER)),
-        *([_proxy(*ports[-2:])] if proxied else []),
-    ]
+    servers = [*transport.plan(work_dir, restarts=faults.restarts(scenario, faults.PEER))]
+    servers += [_proxy(*ports[-2:])] if proxied else []
     system = engine.plan(job)
     pause_s = math.ceil(faults.longest_pause_s(scenario, servers))
     load = _load_workers(scenario, inputs, of_load, work_dir, request.out, pause_s)

@@ -30,6 +30,16 @@ def test_the_first_line(tmp_path: Path, capsys, verdict: str, sustained: bool | 
     assert capsys.readouterr().out.split("\n")[1].rstrip() == line
 
 
+def test_the_first_line_of_a_run_with_faults_says_which_guarantee_held(tmp_path: Path, capsys) -> None:
+    fault = {"fault": "kill engine for 1s at 6s", "number": 1, "verb": "kill", "role": "engine", "latency": "total"}
+    fault |= {"acted_s": 6.0, "restarted_s": 7.0, "ended_s": 7.5, "took_effect": True, "why_not": None, "outage_s": 1.6}
+    lost = "603 of 6,000 results lost, nothing duplicated"
+    run = write_run(tmp_path / "run", 250.0, verdict="FAILED", guarantee=lost, faults=[fault])
+    lines = result_of(run, capsys).splitlines()
+    assert lines[1].rstrip() == f"FAILED · {lost} · state steady"
+    assert any(line.endswith("usable again after 1.50 s") for line in lines)
+
+
 def result_of(run: RunDir, capsys: pytest.CaptureFixture[str]) -> str:
     print_result(run, run.summary(), to_stderr=False)
     return capsys.readouterr().out

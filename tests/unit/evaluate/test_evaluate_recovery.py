@@ -276,6 +276,13 @@ def test_results_that_the_first_fault_delayed_are_no_former_ones() -> None:
                 "without it"
             ],
         ),
+        ({"verb": "kill", "role": "broker", "restarted_ns": at(7.0)}, []),
+        ({"verb": "kill", "role": "driver", "restarted_ns": at(7.0)}, []),
+        ({"verb": "cut"}, []),
+        (
+            {"verb": "cut", "role": "load", "fault": "cut load from broker for 2s at 5s"},
+            ["the fault 'cut load from broker for 2s at 5s' kept the load from the broker: its records arrived late"],
+        ),
     ],
 )
 def test_what_makes_a_run_invalid(changes: dict[str, Any], reasons: list[str]) -> None:
@@ -289,6 +296,30 @@ def test_a_fault_without_effect_has_no_figures() -> None:
     assert (first.planned_s, first.acted_s, first.ended_s) == (5.0, 5.001, 7.003)
     assert first.outage_s == 2.2 and first.latency == "total"
     assert second.why_not == "it was gone" and second.outage_s is None and second.acted_s is None
+
+
+def test_a_fault_ends_when_its_process_is_usable_again() -> None:
+    killed = with_faults(record(verb="kill", number=1, restarted_ns=at(7.0), ended_ns=at(9.5)))
+    (only,) = recovery.measure(killed, killed.moments, seen(outputs((1, 6), (9.6, 26)), {}, {}))
+    assert (only.number, only.acted_s, only.restarted_s, only.ended_s) == (1, 5.001, 6.0, 8.5)
+    assert (only.outage_s, only.first_output_s) == (3.7, 3.599)
+
+
+@pytest.mark.parametrize(
+    ("lost", "duplicates", "unfinished", "sentence"),
+    [
+        (0, 0, 0, "nothing lost, nothing duplicated"),
+        (603, 0, 0, "603 of 6,000 results lost, nothing duplicated"),
+        (0, 1200, 0, "nothing lost, 1,200 of 6,000 results duplicated"),
+        (1, 2, 3, "1 of 6,000 results lost, 2 of 6,000 results duplicated, 3 unfinished"),
+    ],
+)
+def test_which_guarantee_held(lost: int, duplicates: int, unfinished: int, sentence: str) -> None:
+    results = {"expected": 6000, "lost": lost, "duplicates": duplicates, "unfinished": unfinished}
+    assert recovery.guarantee(with_faults(record()), results) == sentence
+    assert recovery.guarantee(with_faults(), results) is None
+    assert recovery.guarantee(with_faults(record(took_effect=False, acted_ns=None)), results) is None
+    assert recovery.guarantee(with_faults(record()), {**results, "expected": 0}) is None
 
 
 def test_a_run_whose_load_never_started() -> None:
@@ -321,7 +352,7 @@ def drifting() -> Any:
 def test_the_summary_of_a_run_without_faults_does_not_speak_of_them(golden: RunDir) -> None:
     summary = evaluation._evaluate(golden, Facts.read(golden), drifting(), recorded=True)
     assert summary.state == "drifting"
-    assert "faults" not in summary.as_json()
+    assert not {"faults", "guarantee"} & summary.as_json().keys()
 
 
 def test_a_run_with_faults_is_not_called_drifting(golden: RunDir) -> None:
@@ -335,6 +366,7 @@ def test_a_run_with_faults_is_not_called_drifting(golden: RunDir) -> None:
     assert any("drift is not checked" in warning for warning in summary.warnings)
     assert not any("--warmup" in warning for warning in summary.warnings)
     (only,) = summary.faults
+    assert summary.guarantee == "nothing lost, nothing duplicated"
     assert (only.acted_s, only.ended_s) == (1.0, 2.0)
     assert only.outage_s > 0
     assert (only.partitions, only.partitions_judged) == (2, 2)

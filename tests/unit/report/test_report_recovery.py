@@ -61,6 +61,20 @@ def test_the_table(tmp_path: Path) -> None:
     assert "0 lost, 0 duplicates" in text
 
 
+def test_numbers_and_the_guarantee(tmp_path: Path) -> None:
+    run = write_faults(tmp_path / "run")
+    for path in (run.outcome_path, run.summary_path):
+        numbered = [{**fault, "number": place} for place, fault in enumerate(content(path)["faults"], start=1)]
+        change(path, faults=numbered)
+    change(run.summary_path, guarantee="nothing lost, 3 of 9 results duplicated")
+    assert "3. kill worker-2 at 25s none: worker-2 was not running" in text_of(run)
+    page = run.report_path.read_text(encoding="utf-8")
+    meaning = page.partition('<p class="meaning">')[2].partition("</p>")[0]
+    assert meaning.startswith("nothing lost, 3 of 9 results duplicated; the measurement")
+    labels = {trace["name"] for trace in figures.all_figures(read(run))["backlog"]["data"]}
+    assert {"1 pause engine", "2 kill worker-2 (fault 2)", "3 kill worker-2 (fault 3): no effect"} <= labels
+
+
 @pytest.mark.parametrize("kind", ["valid", "failed"])
 def test_other_runs_have_no_such_part(kind: str, request: pytest.FixtureRequest) -> None:
     run: RunDir = request.getfixturevalue(kind)

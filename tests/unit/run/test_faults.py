@@ -180,6 +180,36 @@ def test_the_clients_queue_has_room_for_the_longest_pause_of_the_broker(tmp_path
     assert [setting.pause_s for setting in settings] == [0, 5, 0]
 
 
+@pytest.mark.parametrize(
+    ("texts", "proxied"),
+    [
+        ([], set()),
+        (["kill engine for 1s at 1s", "pause load for 1s at 1s"], set()),
+        (["cut engine from broker for 1s at 1s"], {"engine"}),
+        (["cut load from broker for 1s at 1s"], {"load"}),
+        (["cut load from broker for 1s at 1s", "cut engine from broker for 1s at 3s"], {"engine", "load"}),
+    ],
+)
+def test_only_what_is_cut_off_goes_through_the_proxy(texts: list[str], proxied: set[str], tmp_path: Path) -> None:
+    plan = draw(Request(scenario(*texts), tmp_path / "out"), "run", tmp_path)
+    used = {
+        "engine": plan.job.endpoints["bootstrap"],
+        "load": Settings.read(written(plan.load[0], tmp_path)).described["bootstrap"],
+    }
+    assert [spec.role for spec in plan.servers] == ["broker-format", "broker", *(["proxy"] if proxied else [])]
+    assert bool(plan.proxy_port) is bool(proxied)
+    through = f"127.0.0.1:{plan.proxy_port}"
+    assert used == {group: through if group in proxied else plan.transport.address for group in used}
+    assert plan.transport.describe()["bootstrap"] == plan.transport.address != through
+
+
+def test_a_users_own_broker_cannot_be_cut_off(tmp_path: Path) -> None:
+    cut = scenario("cut engine from broker for 1s at 3s")
+    with pytest.raises(UsageError, match="only the broker that streamgauge starts") as refused:
+        draw(Request(cut, tmp_path / "out", transport_address="127.0.0.1:9"), "run", tmp_path)
+    assert "leave out --bootstrap" in refused.value.message()
+
+
 def written(spec: ProcessSpec, folder: Path) -> Path:
     (text,) = spec.files.values()
     path = folder / "settings.json"

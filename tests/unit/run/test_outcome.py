@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from streamgauge.errors import EngineFailed
 from streamgauge.model import NS_PER_S, LoadPlan
 from streamgauge.model.outcome import Outcome
-from streamgauge.run.outcome import Progress
+from streamgauge.run.outcome import Progress, never_started
 
 
 def test_the_engine_s_own_word_goes_before_what_it_committed() -> None:
@@ -40,3 +41,12 @@ def test_the_moments_of_a_load() -> None:
     assert outcome.load_start_ns == 7
     assert outcome.measured_end_ns == 7 + 11 * NS_PER_S // 2
     assert outcome.load_end_ns == 7 + 15 * NS_PER_S // 2
+
+
+def test_a_process_that_was_not_usable_again() -> None:
+    failure = EngineFailed("engine timed out before it was usable", got="still running", log_tail="the end")
+    ended = never_started("engine", failure, "engine", "kill engine for 1s at 6s")
+    assert (ended.role, ended.group, ended.exit_code, ended.log_tail) == ("engine", "engine", None, "the end")
+    assert ended.message == (
+        "started again after the fault 'kill engine for 1s at 6s': engine timed out before it was usable, still running"
+    )

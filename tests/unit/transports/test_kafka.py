@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import Future
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -22,3 +23,35 @@ def test_a_client_that_never_answers_is_not_waited_for(monkeypatch: pytest.Monke
     monkeypatch.setattr(kafka, "_LIVE_ANSWER_S", 0.01)
     with pytest.raises(EnvironmentProblem, match="end offsets of topic t"):
         transport.positions([Stream("flow", "t", 1, "input")])
+
+
+def test_a_client_that_did_not_answer_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that has lost its broker may never answer again, although the broker is back."""
+    transport = Kafka("127.0.0.1:9", own=False)
+    monkeypatch.setattr(kafka, "_LIVE_ANSWER_S", 0.01)
+    never: Any = SimpleNamespace(list_offsets=lambda wanted, **_: {where: Future[Any]() for where in wanted})
+    transport._admin_client = never
+    with pytest.raises(EnvironmentProblem):
+        transport.positions([Stream("flow", "t", 1, "input")])
+    assert transport._admin_client is None
+
+
+def properties(transport: Kafka, **more: bool) -> dict[str, str]:
+    (text,) = transport.plan(Path("/work"), **more)[0].files.values()
+    return dict(line.split("=", 1) for line in text.splitlines())
+
+
+def test_only_a_run_with_a_cut_has_a_second_listener() -> None:
+    plain, behind = Kafka.prepare(None, (1, 2)), Kafka.prepare(None, (1, 2, 3, 4))
+    assert properties(plain)["listeners"] == "PLAINTEXT://127.0.0.1:1,CONTROLLER://127.0.0.1:2"
+    assert "listener.security.protocol.map" not in properties(plain)
+    assert properties(behind)["listeners"].endswith(",PROXIED://127.0.0.1:3")
+    assert properties(behind)["advertised.listeners"] == "PLAINTEXT://127.0.0.1:1,PROXIED://127.0.0.1:4"
+    assert behind.endpoints == {"bootstrap": "127.0.0.1:1"}
+    assert behind.behind_proxy().endpoints == {"bootstrap": "127.0.0.1:4"}
+
+
+def test_only_a_broker_that_is_started_again_forgets_itself_sooner() -> None:
+    transport = Kafka.prepare(None, (1, 2))
+    assert "broker.session.timeout.ms" not in properties(transport)
+    assert properties(transport, restarts=True)["broker.session.timeout.ms"] == "2000"
