@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from itertools import combinations
+from itertools import pairwise
 from typing import Literal, cast
 
 from streamgauge.errors import UsageError, invalid
@@ -64,8 +64,10 @@ def _check_every(text: str, verb: str, for_s: float, every_s: float) -> None:
             f"invalid {_typed(text)}: what was killed is not started again, so it cannot be killed twice",
             expected="a time after which it is started again, such as 'kill ROLE for 5s at 20s every 20s'",
         )
-    if every_s < max(EVERY_MIN_S, for_s):
-        raise invalid(_typed(text), f"at least {max(EVERY_MIN_S, for_s):g}s after `every`, and longer than the fault")
+    if every_s < EVERY_MIN_S or every_s <= for_s:
+        raise invalid(
+            _typed(text), f"at least {EVERY_MIN_S:g}s after `every`, and more than the {for_s:g}s of the fault"
+        )
 
 
 def _typed(fault: Fault | str) -> str:
@@ -111,11 +113,11 @@ def check(scenario: Scenario, specs: Sequence[ProcessSpec], *, own_transport: bo
         _check_verb(fault, groups, own_transport=own_transport)
         if groups[fault.role] == TRANSPORT_GROUP:
             _check_queue(fault, scenario)
-    processes = {role: {spec.role for spec in victims if role in spec.roles} for role in groups}
     single = [one for fault in scenario.faults for one in fault.occurrences(measured_s)]
-    for one, other in combinations(single, 2):
-        if processes[one.role] & processes[other.role]:
-            _check_apart(one, other, measured_s)
+    for spec in victims:
+        of_process = sorted((one for one in single if one.role in spec.roles), key=lambda one: one.at_s(measured_s))
+        for first, second in pairwise(of_process):
+            _check_apart(first, second, measured_s)
 
 
 def _check_verb(fault: Fault, groups: Mapping[str, str], *, own_transport: bool) -> None:
@@ -170,8 +172,7 @@ def _check_queue(fault: Fault, scenario: Scenario) -> None:
         )
 
 
-def _check_apart(one: Fault, other: Fault, measured_s: float) -> None:
-    first, second = sorted((one, other), key=lambda fault: fault.at_s(measured_s))
+def _check_apart(first: Fault, second: Fault, measured_s: float) -> None:
     if not first.for_s or first.at_s(measured_s) + first.for_s >= second.at_s(measured_s):
         raise UsageError(
             f"{_typed(first)} and {_typed(second)} conflict",

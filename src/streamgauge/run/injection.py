@@ -85,6 +85,11 @@ class FaultInjector:
         }
 
     @property
+    def has_acted(self) -> bool:
+        """Whether the moment of a fault has come."""
+        return any(record.acted_ns is not None for _, record in self._planned)
+
+    @property
     def is_restarting(self) -> bool:
         """Whether a role is away and will be back."""
         return bool(self._restarting)

@@ -316,7 +316,7 @@ class Measurement:
         return any(process.group == group for process in self._supervisor.processes())
 
     def _sample(self) -> Mapping[str, int] | None:
-        return self._observer.sample(self._outcome.measured_start_ns)
+        return self._observer.sample(self._outcome.measured_start_ns, disturbed=self._faults.has_acted)
 
     def _show(self, appended: Mapping[str, int], phase: Callable[[float], str]) -> None:
         assert self._outcome.load_start_ns is not None

@@ -62,8 +62,11 @@ class Observer:
     def end(self) -> None:
         self._lag.end()
 
-    def sample(self, measured_start_ns: int | None) -> Mapping[str, int] | None:
-        """Note resources, machine, clock and positions; returns how much each stream holds, where it is known."""
+    def sample(self, measured_start_ns: int | None, *, disturbed: bool = False) -> Mapping[str, int] | None:
+        """Note resources, machine, clock and positions; returns how much each stream holds, where it is known.
+
+        ``disturbed``: a fault has acted, so that a gap of the output no longer shows how long the engine pauses.
+        """
         t_ns = time.time_ns()
         self._run.append_samples(*self._sampler.sample(t_ns), machine_sample(t_ns), read_clock())
         progress = self.progress
@@ -75,7 +78,8 @@ class Observer:
             return None
         appended, progress.committed = positions.appended, positions.consumed
         self._sampled_consumed = progress.consumed
-        self._follow_output(appended, positions.ends, measured_start_ns)
+        is_measuring = measured_start_ns is not None and time.time_ns() >= measured_start_ns
+        self._follow_output(appended, positions.ends, judged=is_measuring and not disturbed)
         sample = PositionsSample(
             t_ns=t_ns,
             appended=appended,
@@ -131,7 +135,7 @@ class Observer:
         return sum(appended[stream.name] for stream in self._plan.outputs)
 
     def _follow_output(
-        self, appended: Mapping[str, int], ends: Mapping[str, Mapping[int, int]], measured_start_ns: int | None
+        self, appended: Mapping[str, int], ends: Mapping[str, Mapping[int, int]], *, judged: bool
     ) -> None:
         consumed = self._sampled_consumed
         done = self.outputs_of(appended) if consumed is None and self._one_to_one else consumed
@@ -142,7 +146,7 @@ class Observer:
             numbered_ends(self._plan.outputs, ends),
             lag=None if no_lag else self.inputs_of(appended) - (done or 0),
             done=done,
-            judged=measured_start_ns is not None and time.time_ns() >= measured_start_ns,
+            judged=judged,
         )
 
     def _lag_by_partition(self, positions: Positions) -> dict[str, list[int]] | None:

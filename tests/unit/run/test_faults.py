@@ -75,7 +75,7 @@ def test_what_is_understood(text: str, fault: Fault) -> None:
     st.integers(1, 10**6),
 )
 def test_a_fault_as_text_is_the_same_fault(fault: Fault, verb: Any, longer_s: int) -> None:
-    for same in (replace(fault, verb=verb), replace(fault, verb=verb, every_s=fault.for_s + longer_s)):
+    for same in (replace(fault, verb=verb), replace(fault, verb=verb, every_s=round(fault.for_s + longer_s, 3))):
         assert parse(str(same)) == same
     assert parse(str(replace(fault, verb="kill", for_s=0.0))) == replace(fault, verb="kill", for_s=0.0)
 
@@ -94,7 +94,8 @@ def test_a_fault_as_text_is_the_same_fault(fault: Fault, verb: Any, longer_s: in
         ("cut engine-1 from load for 3s at 3s", "cut ROLE from broker for DURATION at MOMENT"),
         ("kill engine-1 every 20s", "such as 'kill ROLE for 5s at 20s every 20s'"),
         ("pause engine-1 for 5s every 5 weeks", "expected a duration, such as 30s, 1m30s or 500ms, after `every`"),
-        ("pause engine-1 for 5s every 4s", "at least 5s after `every`"),
+        ("pause engine-1 for 5s every 4s", "at least 1s after `every`, and more than the 5s of the fault"),
+        ("pause engine-1 for 5s every 5s", "more than the 5s of the fault"),
         ("pause engine-1 for 10ms every 20ms", "at least 1s after `every`"),
         ("pause engine-1 at 3s", "pause ROLE for DURATION at MOMENT"),
         ("pause engine-1 for long at 3s", "expected a duration, such as 30s, 1m30s or 500ms, after `for`"),

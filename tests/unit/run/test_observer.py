@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -164,3 +165,17 @@ def test_after_a_fault_only_what_is_committed_is_done(
     watched.consume(11)
     watched.look(holding(5, 6, 3, committed))
     assert watched.is_quiet(holding(5, 6, 3, committed)) is quiet
+
+
+@pytest.mark.parametrize(("disturbed", "quiet_s"), [(False, 60.0), (True, 0.0)])
+def test_an_outage_by_a_fault_is_no_pause_of_the_engine(
+    watched: Watched, monkeypatch: pytest.MonkeyPatch, disturbed: bool, quiet_s: float
+) -> None:
+    now_s = 100.0
+    clock = SimpleNamespace(monotonic=lambda: now_s, time_ns=time.time_ns)
+    monkeypatch.setattr("streamgauge.run.observer.time", clock)
+    for speed in (5, 6):
+        watched.transport.answers.append(holding(5, speed, 5 + speed))
+        watched.observer.sample(measured_start_ns=0, disturbed=disturbed)
+        now_s += 20.0
+    assert watched.observer.quiet_s == quiet_s
