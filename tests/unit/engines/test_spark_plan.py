@@ -277,6 +277,8 @@ Caused by: IllegalArgument: The value 'four' is invalid.
 \t... 19 more"""
     assert summarised(text) == "Error while instantiating 'Builder': IllegalArgument: The value 'four' is invalid."
     assert summarised("[TABLE] not found\n\tat somewhere") == "[TABLE] not found"
+
+
 def test_the_driver_is_both_processes_and_can_be_started_again() -> None:
     jvm, program = registry.engine("spark").plan(make_job("spark", {}))
     assert (jvm.roles, program.roles) == (("engine-jvm", "driver"), ("engine", "driver"))
