@@ -53,6 +53,7 @@ def print_result(run: RunDir, summary: Summary, *, to_stderr: bool) -> None:
         "·",
         f"state {summary.state or 'unknown'}",
         _sustained(summary),
+        soft_wrap=not console.is_terminal,
     )
     if summary.state_reason:
         _text(console, "  ", summary.state_reason)

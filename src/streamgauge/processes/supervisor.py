@@ -13,6 +13,7 @@ import signal
 import tempfile
 import time
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -180,7 +181,7 @@ class Supervisor:
         for ended in self._latest(role):
             if given_up():
                 return False
-            self.start(ended.spec, ended.on_event, given_up)
+            self.start(replace(ended.spec, ready=ended.spec.ready_again or ended.spec.ready), ended.on_event, given_up)
         return not given_up()
 
     def start_all(self, specs: Iterable[ProcessSpec], on_event: OnEvent | None = None) -> list[Running]:

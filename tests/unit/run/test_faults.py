@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from streamgauge.errors import UsageError
 from streamgauge.load.settings import Settings
-from streamgauge.model import NS_PER_S, Fault, LoadPlan, ProcessSpec, Scenario
+from streamgauge.model import NS_PER_S, Fault, LoadPlan, ProcessSpec, Ready, Scenario
 from streamgauge.model.outcome import FaultRecord
 from streamgauge.processes.journal import journals
 from streamgauge.processes.supervisor import Supervisor
@@ -379,6 +379,14 @@ def test_a_role_of_several_processes_is_killed_and_started_again_in_order(superv
     assert all_gone([running.identity for running in old])
     assert order == ["jvm", "program"] * 2
     assert [running.role for running in supervisor.processes()] == ["jvm", "program"]
+
+
+def test_after_a_restart_another_sign_may_show_that_a_process_is_usable(supervisor: Supervisor) -> None:
+    supervisor.start(python("say('again'); sys.stdin.read()", ready=Ready(), ready_again=Ready("event", "again")))
+    acting = Acting(supervisor, "kill engine for 10ms at 0s")
+    await_true(lambda: acting.records[0].restarted_ns is not None and acting.records[0].ended_ns is not None)
+    (running,) = supervisor.processes()
+    assert running.has_event("again")
 
 
 def test_every_repetition_is_a_fault_with_its_own_number(supervisor: Supervisor) -> None:

@@ -151,6 +151,7 @@ def task_manager(job: Job, classes: Path, role: str, *, awaited: bool = False) -
         ],
         env=_env(job),
         ready=Ready("log", _REGISTERED, timeout_s=60) if awaited else Ready(),
+        ready_again=Ready("log", _REGISTERED, timeout_s=120),
         stop=Stop("terminate", grace_s=15, exit_codes=(_SIGTERM_CODE, _FATAL_CODE)),
     )
 
