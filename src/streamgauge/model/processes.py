@@ -45,7 +45,7 @@ class ProcessSpec:
     system under test: its failure is not a failure of the system. ``keeps_environment`` marks a user's program, which
     gets the environment unchanged; for others see ``streamgauge.environment``. ``part_of`` is a role that several
     processes have in common: a fault of that role acts on all of them, and starts them again in the plan's order.
-    ``ready_again`` replaces ``ready`` after a restart: other processes are usable then that were not at the first start.
+    ``ready_again`` replaces ``ready`` after a restart: by then, other processes are usable that were not at the start.
     """
 
     role: str
