@@ -45,6 +45,7 @@ FORMATS = {
     "cli/request.py": {
         '"--bootstrap", metavar="HOST:PORT", help="Use your own Kafka broker instead of starting one."': "the option",
         'settings.get("broker_port")': "a key of scenarios, also for --set",
+        "'cut ROLE from broker for 5s at 20s'": "the group of a process, as faults name it",
         'f"--bootstrap {address} and {port.typed} conflict: broker_port is': "the option, and the same key",
     },
     "evaluate/summary.py": {"broker_offset_ms=": "a key of the summary"},
@@ -75,6 +76,11 @@ FORMATS = {
     "run/plan.py": {
         "scenario.broker_port": "a key of scenarios",
         "another --set broker_port=…": "a key of scenarios",
+    },
+    "run/faults.py": {
+        'got="--bootstrap"': "the option",
+        'expected="a run without --bootstrap"': "the option",
+        "or leave out --bootstrap": "the option",
     },
     "studies/configuration.py": {'"engine", "seed", "broker_port"': "a key of scenarios"},
     "studies/scenario.py": {

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from streamgauge.model.processes import TRANSPORT_GROUP
 from streamgauge.shapes import LoadPlan
 
 QUEUE_RECORDS_MAX = 3_000_000
@@ -67,7 +68,7 @@ class Fault:
         return tuple(replace(single, at=at) for at in moments if at < measured_s)
 
     def __str__(self) -> str:
-        peer = " from broker" if self.verb == "cut" else ""
+        peer = f" from {TRANSPORT_GROUP}" if self.verb == "cut" else ""
         length = f" for {self.for_s:.10g}s" if self.for_s or self.verb != "kill" else ""
         every = f" every {self.every_s:.10g}s" if self.every_s else ""
         return f"{self.verb} {self.role}{peer}{length} at {self.at:.10g}{self.unit}{every}"

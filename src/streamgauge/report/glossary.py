@@ -20,7 +20,7 @@ TERMS: dict[str, str] = {
     ),
     "engine": "The system under test, for example Spark Structured Streaming or Flink.",
     "FAILED": "The verdict on a run whose system under test died or gave wrong answers.",
-    "fault": "A process that the run killed, paused or cut off from the broker on purpose.",
+    "fault": "A process that the run killed, paused or cut off on purpose.",
     "garbage collection": "Time that a JVM spends on freeing memory. It stops or slows down the program meanwhile.",
     "generator share": (
         "The part of the end-to-end latency before the record arrived at the transport: from when it should have been "

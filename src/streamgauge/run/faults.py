@@ -13,13 +13,13 @@ from streamgauge.model import QUEUE_RECORDS_MAX, TRANSPORT_GROUP, Fault, Process
 from streamgauge.studies.parsing import DURATION, read_duration_s
 
 VERBS = ("kill", "pause", "cut")
-PEER = "broker"
+PEER = TRANSPORT_GROUP
 """The transport's server: what a role can be cut from."""
 PROXY = "proxy"
 """The role of the process between the two."""
 FORMS = (
     "'kill ROLE at MOMENT', 'kill ROLE for DURATION at MOMENT', 'pause ROLE for DURATION at MOMENT' or "
-    "'cut ROLE from broker for DURATION at MOMENT', such as 'pause load for 5s at 50%'; with 'every DURATION' after "
+    f"'cut ROLE from {PEER} for DURATION at MOMENT', such as 'pause load for 5s at 50%'; with 'every DURATION' after "
     "it to repeat it"
 )
 TRANSPORT_PAUSE_MAX_S = 60.0
@@ -143,7 +143,7 @@ def _check_verb(fault: Fault, groups: Mapping[str, str], *, own_transport: bool)
     if fault.verb == "kill" and fault.for_s and group == "load":
         raise UsageError(
             f"invalid {_typed(fault)}: a load worker cannot be started again, since its load would have a gap",
-            expected="a process of the engine, or the broker",
+            expected=f"a process of the engine, or the {PEER}",
         )
 
 

@@ -157,13 +157,15 @@ class FaultInjector:
 
     def _cut(self, fault: Fault, record: FaultRecord) -> None:
         record.why_not = f"{fault.role} had no connection to the {PEER}"
-        until_s = time.monotonic() + fault.for_s
+        until_s: float | None = None
         try:
             try:
                 while True:
                     ports = ports_to(self._proxy_port, self._supervisor.identities(fault.role))
                     if self._ask_proxy("hold", "held", record, ports=sorted(ports))["connections"]:
                         record.took_effect, record.why_not = True, None
+                    # From now on: the connections were looked up first.
+                    until_s = time.monotonic() + fault.for_s if until_s is None else until_s
                     left_s = until_s - time.monotonic()
                     if left_s <= 0 or self._over.wait(min(left_s, _CUT_LOOK_S)):
                         break
