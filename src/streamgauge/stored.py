@@ -55,9 +55,11 @@ def at_least_zero(most: float = math.inf) -> PlainValidator:
 
 Number = Annotated[float, PlainValidator(_number)]
 Positive = Annotated[float, at_least_zero()]
-Count = Annotated[int, Field(ge=0)]
+MOST = 2**62
+"""Larger numbers are a mistake, and do not fit into a float or a column."""
+Count = Annotated[int, Field(ge=0, le=MOST)]
 AtLeastOne = Annotated[int, Field(ge=1)]
-Moment = Annotated[int, Field(ge=0, le=2**62)]
+Moment = Annotated[int, Field(ge=0, le=MOST)]
 Figures = Mapping[str, Number | None]
 
 Kind = TypeVar("Kind", bound=BaseModel)

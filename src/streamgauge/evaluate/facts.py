@@ -11,6 +11,7 @@ from streamgauge.contracts import Transport, Workload
 from streamgauge.model import NS_PER_MS, NS_PER_S, QUIET_S, QUIET_TRIGGERS, LoadPlan, Stream
 from streamgauge.model.manifest import Manifest, ScenarioUsed
 from streamgauge.model.outcome import EndedProcess, FaultRecord, Outcome
+from streamgauge.model.samples import BatchSample
 from streamgauge.rundir import RunDir
 from streamgauge.stored import damaged
 
@@ -87,6 +88,7 @@ class Facts:
     @classmethod
     def read(cls, run: RunDir) -> Facts:
         manifest, outcome = run.manifest(), run.outcome()
+        run.samples(BatchSample)  # for the report alone, but what is damaged is refused before anything is written
         values = [
             outcome.load_start_ns,
             outcome.measured_start_ns,

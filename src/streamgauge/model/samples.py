@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, TypeVar
 
 from pydantic import Field
 
-from streamgauge.stored import Count, Moment, Number, Positive, Stored
+from streamgauge.stored import Count, Moment, Number, Stored, at_least_zero
 
 
 class Sample(Stored):
@@ -70,7 +70,7 @@ class BatchSample(Sample):
     kind = "batches"
 
     batch: Count
-    duration_ms: Positive
+    duration_ms: Annotated[float, at_least_zero(most=1e12)]
     rows: Count
 
 

@@ -184,6 +184,9 @@ class Running:
                 self._changed.notify_all()
 
     def _take_in(self, event: dict[str, Any]) -> None:
+        # JSON can hold half a character (a lone surrogate), which no file can.
+        if isinstance(message := event.get("message"), str):
+            event = {**event, "message": message.encode("utf-8", "replace").decode("utf-8")}
         with self._changed:
             self._events[event["event"]].append(event)
             if event["event"] == "failed":

@@ -52,23 +52,26 @@ def batch_rows(source: Source) -> list[tuple[str, str]]:
 
 def lag_by_partition(source: Source) -> Figure | None:
     """A line for each partition of each input; those of further inputs are dashed, since they may lie on the first."""
-    known = [(source.since_start_s(s.t_ns), s.lag_by_partition) for s in source.positions if s.lag_by_partition]
+    known = [(source.since_start_s(s.t_ns), s.lag_by_partition) for s in source.positions if _named(s.lag_by_partition)]
     if not known:
         return None
     x = [second for second, _ in known]
-    lags = {name: [by_name[name] for by_name in (_named(lag) for _, lag in known)] for name in _named(known[0][1])}
-    if len(lags) > MOST_PARTITIONS:
-        at_once = list(zip(*lags.values(), strict=True))
+    at_once = [_named(lag) for _, lag in known]
+    names = list(dict.fromkeys(name for by_name in at_once for name in by_name))
+    lags: dict[str, list[int | None]] = {name: [by_name.get(name) for by_name in at_once] for name in names}
+    if len(names) > MOST_PARTITIONS:
         lags = {
-            f"greatest of {len(lags)} partitions": [max(lag) for lag in at_once],
-            "median": [statistics.median_low(lag) for lag in at_once],
-            "least": [min(lag) for lag in at_once],
+            f"greatest of {len(names)} partitions": [max(by_name.values()) for by_name in at_once],
+            "median": [statistics.median_low(by_name.values()) for by_name in at_once],
+            "least": [min(by_name.values()) for by_name in at_once],
         }
     traces = [line(name, x, y, unit="records", **series_look(place)) for place, (name, y) in enumerate(lags.items())]
     return over_time(source, traces, main_axis(source, "records", traces), showlegend=True)
 
 
-def _named(lag: Mapping[str, Sequence[int]]) -> dict[str, int]:
+def _named(lag: Mapping[str, Sequence[int]] | None) -> dict[str, int]:
     return {
-        f"{stream} {partition}": of for stream, partitions in lag.items() for partition, of in enumerate(partitions)
+        f"{stream} {partition}": of
+        for stream, partitions in (lag or {}).items()
+        for partition, of in enumerate(partitions)
     }

@@ -17,8 +17,10 @@ from streamgauge.model import TRANSPORT_GROUP
 from streamgauge.model.outcome import EndedProcess, Outcome
 from streamgauge.model.samples import BatchSample
 from streamgauge.notices import Notice, notice
-from streamgauge.stored import Count
+from streamgauge.stored import MOST, Count
 
+BATCHES_MOST = 1000
+"""Between two samples, which are a second apart."""
 _OFFSETS = TypeAdapter(dict[str, dict[int, Count]])
 
 
@@ -32,8 +34,8 @@ class Progress:
     """By the engine itself."""
     reported_offsets: Mapping[str, Mapping[int, int]] | None = None
     """The same, of each partition of each input, by the address of the input."""
-    batches: deque[BatchSample] = field(default_factory=deque)
-    """Reported by the engine, and not taken yet."""
+    batches: deque[BatchSample] = field(default_factory=lambda: deque(maxlen=BATCHES_MOST))
+    """Reported by the engine, and not taken yet; of too many, the latest."""
     committed: int | None = None
     """By the engine's consumer group, as far as the transport reports it."""
     done: set[str] = field(default_factory=set)
@@ -75,7 +77,7 @@ class Progress:
         if event["event"] == "progress":
             consumed = event.get("consumed")
             # The program may be a user's own.
-            if type(consumed) is int and consumed >= 0:
+            if type(consumed) is int and 0 <= consumed <= MOST:
                 self.reported_consumed = consumed
             with contextlib.suppress(ValidationError):
                 self.reported_offsets = _OFFSETS.validate_python(event.get("offsets"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import types
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
@@ -53,7 +54,7 @@ def _number(text: str, key: str, kind: type) -> Any:
         value = parsing.read_count(text)
     if value is None:
         return parsing.parse_literal(text)
-    return int(value) if kind is int and value == int(value) else value
+    return int(value) if kind is int and math.isfinite(value) and value == int(value) else value
 
 
 def _kind(annotation: Any) -> Any:

@@ -38,7 +38,7 @@ def parse_literal(text: str) -> Any:
     """A value of the command line as TOML would read it; anything else is text."""
     try:
         return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
+    except ValueError:  # no TOML, or a number with thousands of digits
         return text
 
 
@@ -67,7 +67,7 @@ def gather(settings: Iterable[Setting]) -> dict[str, Setting]:
     gathered: dict[str, Setting] = {}
     for setting in settings:
         former = gathered.setdefault(setting.key, setting)
-        if _meaning(former) != _meaning(setting):
+        if former.text != setting.text and _meaning(former) != _meaning(setting):
             raise UsageError(
                 f"{former.typed} and {setting.typed} conflict: both set {setting.key}", hint="use only one of them"
             )

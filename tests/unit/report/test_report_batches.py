@@ -66,3 +66,18 @@ def test_a_run_without_reports_has_no_such_section(tmp_path: Path) -> None:
     assert 'id="batches"' not in plain and "lag-by-partition" not in plain
     reported = report.write(write_faults(tmp_path / "reported")).read_text()
     assert 'id="batches"' in reported and "lag-by-partition" in reported
+
+
+def test_partitions_that_come_and_go_leave_gaps(tmp_path: Path) -> None:
+    run = write_valid(tmp_path / "run")
+    for second, lag in enumerate(({"flow": [1]}, {"flow": [2, 5]}, {"speed": [3]}, {"flow": []})):
+        run.append_samples(
+            PositionsSample(t_ns=START_NS + second * NS_PER_S, appended={}, consumed=9, lag_by_partition=lag)
+        )
+    figure = engine_figures(read(run))["lag-by-partition"]
+    assert figure is not None
+    assert {trace["name"]: trace["y"] for trace in figure["data"][:3]} == {
+        "flow 0": [1, 2, None],
+        "flow 1": [None, 5, None],
+        "speed 0": [None, None, 3],
+    }

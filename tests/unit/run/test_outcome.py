@@ -5,7 +5,7 @@ from __future__ import annotations
 from streamgauge.errors import EngineFailed
 from streamgauge.model import NS_PER_S, LoadPlan
 from streamgauge.model.outcome import Outcome
-from streamgauge.run.outcome import Progress, never_started
+from streamgauge.run.outcome import BATCHES_MOST, Progress, never_started
 
 
 def test_the_engine_s_own_word_goes_before_what_it_committed() -> None:
@@ -15,7 +15,7 @@ def test_the_engine_s_own_word_goes_before_what_it_committed() -> None:
     assert progress.consumed == 5
     progress.on_engine_event("engine", {"event": "progress", "consumed": 9})
     assert progress.consumed == 9
-    for nonsense in ("many", 7.5, True, -1):
+    for nonsense in ("many", 7.5, True, -1, 10**400):
         progress.on_engine_event("engine", {"event": "progress", "consumed": nonsense})
         assert progress.consumed == 9
 
@@ -28,11 +28,16 @@ def test_what_a_program_reports_wrongly_is_ignored() -> None:
         progress.on_engine_event("engine", {"event": "progress", "consumed": 6, "offsets": nonsense})
         assert progress.reported_offsets == {"flow": {0: 5}}
     batch = {"event": "batch", "batch": 1, "duration_ms": 10, "rows": 3}
-    for changes in ({"batch": -1}, {"duration_ms": "long"}, {"duration_ms": None}, {"rows": 0.5}):
+    for changes in (
+        *({"batch": -1}, {"duration_ms": "long"}, {"duration_ms": None}, {"rows": 0.5}),
+        *({"rows": 10**400}, {"duration_ms": 1.79e308}, {"duration_ms": float("nan")}),
+    ):
         progress.on_engine_event("engine", {**batch, **changes})
     assert list(progress.take_batches()) == []
-    progress.on_engine_event("engine", batch)
-    assert len(list(progress.take_batches())) == 1
+    for number in range(BATCHES_MOST + 5):
+        progress.on_engine_event("engine", {**batch, "batch": number})
+    taken = list(progress.take_batches())
+    assert (len(taken), taken[-1].batch) == (BATCHES_MOST, BATCHES_MOST + 4), "of too many, the latest"
 
 
 def test_the_moments_of_a_load() -> None:

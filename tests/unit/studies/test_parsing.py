@@ -81,3 +81,13 @@ def test_two_values_are_refused_with_both_named() -> None:
         parsing.parse_changes(["cores=2", "cores=4"])
     with pytest.raises(UsageError, match="--set realtime=yes and --set realtime=off conflict"):
         parsing.parse_changes(["realtime=yes", "realtime=off"])
+
+
+@pytest.mark.parametrize("text", [str(10**400), "9" * 5000, "nan", "inf"])
+def test_numbers_that_no_field_can_hold(text: str) -> None:
+    with pytest.raises(UsageError, match="invalid --set seed="):
+        scenarios.resolve("ospbench/latency", engine="echo", changes={"seed": text})
+
+
+def test_a_value_given_twice_is_no_conflict() -> None:
+    assert parsing.parse_changes(["quiet_s=nan", "quiet_s=nan"]) == {"quiet_s": "nan"}
