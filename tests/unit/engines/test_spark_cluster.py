@@ -169,7 +169,8 @@ def test_executors_that_cannot_start_are_a_failure(monkeypatch: pytest.MonkeyPat
         for number in range(starts):
             log = tmp_path / "worker-1" / application / str(number) / "stderr"
             log.parent.mkdir(parents=True)
-            log.write_text("Spark Executor Command\n====\n\n" + f"Module {application} not found\n" * (number % 2))
+            log.write_text("Spark Executor Command\n====\n\n")
+            log.with_name("stdout").write_text(f"Module {application} not found\n" * (number % 2))
     with pytest.raises(EngineFailed, match=r"as soon as they are started: Module app-1 not found$"):
         await_executors(Context(), tmp_path)
     shutil.rmtree(tmp_path / "worker-1" / "app-1" / "0")

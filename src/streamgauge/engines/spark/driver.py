@@ -40,10 +40,11 @@ def alive_workers(master: str) -> int | None:
             return None
 
 
-def check_starts(logs: Collection[Path], workers: int) -> None:
-    """Raises EngineFailed, with the last line of a log, if these are logs of more executors than a start can need."""
-    if len(logs) > _STARTS_PER_WORKER * workers:
-        # Each begins with the executor's command and a line of equals signs; the newest may have nothing else yet.
+def check_starts(directories: Collection[Path], workers: int) -> None:
+    """Raises EngineFailed, with the last line of a log, if these are of more executors than a start can need."""
+    if len(directories) > _STARTS_PER_WORKER * workers:
+        # A log begins with the executor's command and a line of equals signs; the newest may have nothing else yet.
+        logs = [log for directory in directories for log in directory.glob("std*")]
         written = [log.read_text(errors="replace").rpartition("====\n")[2].strip() for log in logs]
         last = next((text.splitlines()[-1] for text in written if text), "their logs are empty")
         raise EngineFailed(f"executors end as soon as they are started: {last}")
@@ -60,7 +61,7 @@ def await_executors(spark: SparkSession, master: str, work_dir: Path, asked_to_s
         workers = alive_workers(master)
         if workers and executors >= workers:
             return
-        check_starts(list(work_dir.glob(f"worker-*/{context.applicationId()}/*/stderr")), workers or 1)
+        check_starts(list(work_dir.glob(f"worker-*/{context.applicationId()}/*")), workers or 1)
         if (state := f"{executors} of {workers} executors registered") != last:
             last = state
             sys.stderr.write(state + "\n")
