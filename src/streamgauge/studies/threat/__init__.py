@@ -46,7 +46,8 @@ STUDY = Study(
             parallelism,
             experiments=_PARALLELISM,
             marks=(
-                Mark(STORM, "ratio.max", 15, "×", "of Spark Streaming's throughput, up to (abstract, section VI)"),
+                Mark(STORM, "ratio.max", 15, "×", "of Spark Streaming's throughput, up to (abstract)"),
+                Mark(FLINK, "ratio.max", 15, "×", "of Spark Streaming's throughput, up to (abstract)"),
                 Mark(STORM, "ratio.one", 1.5, "×", "of each other system's with one core, at least (section V)"),
                 Mark(STORM, "saturated", 6, "cores", "no more throughput beyond (section V)"),
                 Mark(SPARK_STREAMING, "saturated", 6, "cores", "no more throughput beyond (section V)"),

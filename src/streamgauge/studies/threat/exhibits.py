@@ -103,7 +103,7 @@ def _against_spark(usable: Sequence[Measured]) -> str:
             ratio = (one.mean / spark[one.cores], one.words)
             best[one.result.engine] = max(best.get(one.result.engine, ratio), ratio)
     here = ", ".join(f"{engine} {number(ratio, 1)} × ({words})" for engine, (ratio, words) in best.items())
-    paper = "In the paper, Storm has up to 15 × the throughput of Spark Streaming."
+    paper = "In the paper, Storm and Flink have up to 15 × the throughput of Spark Streaming."
     return f"{paper} Here, against spark with as many cores, at most: {here}." if here else ""
 
 
