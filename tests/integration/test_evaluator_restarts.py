@@ -54,6 +54,7 @@ def request(shared: Bench) -> Request:
     return Request(scenario, shared.out("killed"), transport_address=shared.transport_address)
 
 
+@pytest.mark.full
 def test_killed_while_it_matches(shared: Bench, tmp_path: Path) -> None:
     run = RunDir(Path(shutil.copytree(GOLDEN, tmp_path / "run")))
     run.summary_path.unlink()

@@ -70,6 +70,7 @@ def test_unpublished_results_of_a_killed_engine_are_lost(measure: Measure) -> No
     assert fault.took_effect and fault.first_output_s is None and fault.backlog_back_s is None
 
 
+@pytest.mark.full
 def test_a_killed_process_comes_back_and_what_it_lost_is_what_the_topics_lack(measure: Measure) -> None:
     """Echo has no checkpoint: it copies each record once, and continues at the end of its input."""
     run, summary = measure(faults=("kill engine for 1s at 1s",), measured_s=12)
@@ -178,6 +179,7 @@ def is_stopped(process: psutil.Process) -> bool:
         return False
 
 
+@pytest.mark.full
 def test_an_interrupted_run_leaves_nothing_paused(tmp_path: Path) -> None:
     fault = ("--fault", "pause engine for 50s at 1s", "--fault", "pause broker for 50s at 1s")
     started = Started(tmp_path, "--engine", "echo", "--for", "60s", "--warmup", "1s", *fault)

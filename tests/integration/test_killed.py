@@ -108,6 +108,7 @@ def test_killed_together_with_its_guardian(start: Start, tmp_path: Path) -> None
     started.assert_nothing_left()
 
 
+@pytest.mark.full
 def test_an_active_run_keeps_its_directory_and_a_guardian(
     start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

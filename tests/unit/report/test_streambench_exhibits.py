@@ -39,9 +39,10 @@ def row(out: Path, experiment: Experiment, engine: str, verdict: str = "VALID") 
     return {**measured, "state": "done", "directory": directory, "attempts": [attempt], "summary": summary}
 
 
-@pytest.fixture
-def page(tmp_path: Path) -> str:
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> str:
     """Identity and wordcount on two engines; the largest wordcount failed on one of them; the rest is pending."""
+    tmp_path = tmp_path_factory.mktemp("study")
     rows = []
     for experiment in STUDY.experiments:
         for engine in ("spark", "flink"):
