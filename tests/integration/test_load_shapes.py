@@ -42,6 +42,7 @@ def sent_within_ms(run: RunDir, plan: LoadPlan, from_s: float, to_s: float) -> f
     return round((max(sent_ns) - min(sent_ns)) / 1e6, 3)
 
 
+@pytest.mark.full
 def test_two_workers_share_a_bursty_load_with_random_arrivals_and_skewed_keys(measure: Measure) -> None:
     run, summary = measure(
         shape="periodic-burst", burst_records=300, burst_s=0.2, burst_every_s=2, arrivals="poisson", keys="zipf",

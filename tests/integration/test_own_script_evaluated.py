@@ -165,6 +165,7 @@ def test_a_mistake_in_a_fixed_file_names_that_file(spark: Any, tmp_path: Path) -
     assert "my.py" not in message
 
 
+@pytest.mark.full
 def test_modules_next_to_a_script_are_not_shared(spark: Any, tmp_path: Path) -> None:
     """Two scripts, each next to a module of the same name, evaluated in turn; workers find the module too."""
     matched = []

@@ -297,8 +297,8 @@ def altered(value: Any) -> Any:
 @pytest.mark.parametrize(
     "name",
     [
-        *("ospbench/parse", "ospbench/join", "ospbench/sliding"),
-        *(pytest.param(f"ospbench/{stage}", marks=pytest.mark.full) for stage in ("ingest", "tumbling")),
+        *("ospbench/parse", "ospbench/sliding"),
+        *(pytest.param(f"ospbench/{stage}", marks=pytest.mark.full) for stage in ("ingest", "join", "tumbling")),
         pytest.param("stage-latency/sliding", marks=pytest.mark.full),
     ],
 )

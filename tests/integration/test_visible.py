@@ -146,7 +146,7 @@ def test_a_broker_that_does_not_answer_is_an_error(shared: Bench, kafka: Kafka) 
 
 
 def test_a_transactional_run(measure: Measure, shared: Bench) -> None:
-    run, summary = measure("command", program=ENGINE, delivery="exactly-once", stage="ingest")
+    run, summary = measure("command", program=ENGINE, delivery="exactly-once", stage="ingest", quiet_s=2)
     assert (summary.verdict, summary.reasons) == ("VALID", [])
     results = summary.results
     assert results["matched"] == results["expected"] == 2500

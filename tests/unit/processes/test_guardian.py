@@ -98,6 +98,7 @@ def test_killed_command_line_leaves_nothing_behind(start):
     await_true(lambda: all_gone([cli.guardian]))
 
 
+@pytest.mark.full
 def test_guardian_ignores_signals(start):
     cli = start()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -106,6 +107,7 @@ def test_guardian_ignores_signals(start):
     await_true(lambda: not cli.left_behind())
 
 
+@pytest.mark.full
 def test_death_right_after_a_start_that_was_not_journalled(start):
     """The token alone finds everything: the journal has no session."""
     cli = start()
@@ -136,6 +138,7 @@ def test_interrupted_again_while_it_stops(start):
     assert cli.left_behind() == []
 
 
+@pytest.mark.full
 def test_clean_after_the_guardian_was_killed_too(start):
     cli = start()
     os.kill(cli.guardian.pid, signal.SIGKILL)
