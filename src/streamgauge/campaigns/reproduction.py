@@ -209,12 +209,11 @@ def _plan_experiment(
             f"--engine {engine} cannot reproduce a study: it needs a program from the command line",
             hint=f"streamgauge run {campaign.study}/… --engine {engine} -- PROGRAM",
         )
-    settings = experiment.settings_in(campaign.profile)
-    if experiment.engines and engine not in experiment.engines:
-        why = notice("engine-not-in-study", engine=engine, engines=", ".join(experiment.engines))
-        return PlannedExperiment(experiment, engine, settings, chosen, None, why)
-    experiment = experiment.on(engine)
+    engines, experiment = experiment.engines, experiment.on(engine)
     settings = experiment.settings_in(campaign.profile) | ({} if rate is None else {"rate_per_s": str(rate)})
+    if engines and engine not in engines:
+        why = notice("engine-not-in-study", engine=engine, engines=", ".join(engines))
+        return PlannedExperiment(experiment, engine, settings, chosen, None, why)
     known = {*scenarios.setting_names(experiment.scenario), *system.options.model_fields}
     if lacking := [key for key in experiment.needs if key not in known]:
         why = notice("engine-lacks-option", engine=engine, options=", ".join(lacking))

@@ -32,7 +32,7 @@ class Members:
         return sorted_
 
     def _role(self, spec: ProcessSpec, stat: Stat, by_pid: dict[int, Stat]) -> str | None:
-        """None if it is no member; not remembered, because a process gets its command line after its start."""
+        """None if it is not a member. That is not remembered: a process gets its command line after its start."""
         if not spec.members or stat.identity in self._roles:
             return self._roles.get(stat.identity)
         parent = by_pid.get(stat.parent)

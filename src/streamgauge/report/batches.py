@@ -51,7 +51,7 @@ def batch_rows(source: Source) -> list[tuple[str, str]]:
 
 
 def lag_by_partition(source: Source) -> Figure | None:
-    """A line for each partition of each input; those of further inputs are dashed, since they may lie on the first."""
+    """A line for each partition of each input, or a summary of many."""
     known = [(source.since_start_s(s.t_ns), s.lag_by_partition) for s in source.positions if _named(s.lag_by_partition)]
     if not known:
         return None

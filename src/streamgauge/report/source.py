@@ -159,7 +159,7 @@ def _samples(run: RunDir, kind: type[SampleKind], missing: list[str]) -> list[Sa
 
 
 def _heatmap(path: Path) -> list[dict[str, Any]]:
-    """Nothing where there is no such file: early versions did not write it."""
+    """Empty if the file is missing: early versions did not write it."""
     table = _table(path, []) if path.is_file() else None
     return [] if table is None else table.to_pylist()
 

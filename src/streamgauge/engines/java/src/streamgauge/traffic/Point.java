@@ -115,7 +115,7 @@ public final class Point {
     return lastMs == Long.MIN_VALUE ? NEVER : stage.finalMs(lastMs) + stage.oldestMs() + IDLE_MS;
   }
 
-  /** Whether there is no state. */
+  /** Whether the state is empty. */
   public boolean isEmpty() {
     return waiting.isEmpty() && seconds.isEmpty();
   }

@@ -29,7 +29,7 @@ public final class Sliding implements Program {
         .name("changes");
   }
 
-  /** Compares the last second of a window with earlier ones; without a last second there is no result. */
+  /** Compares the last second of a window with earlier ones; a window without a last second has no result. */
   private static final class Comparing
       implements WindowFunction<Tuple3<String, Long, Sums>, Tuple2<byte[], byte[]>, String, TimeWindow> {
     private static final long serialVersionUID = 1L;
