@@ -52,6 +52,7 @@ class Entry:
     engine: str
     stage: str
     offered_per_s: float | None
+    """None for input that was there before the engine."""
     verdict: str
     state: str | None
     p50_ms: float | None
@@ -67,7 +68,8 @@ class Entry:
     @property
     def measured(self) -> str:
         """What differs in stage or rate is not the same measurement."""
-        return f"{self.engine} · {self.stage} · {text.number(self.offered_per_s)}/s"
+        rate = f"{text.number(self.offered_per_s)}/s" if self.offered_per_s else "preloaded"
+        return f"{self.engine} · {self.stage} · {rate}"
 
 
 def find(root: Path, scenario: str | None = None) -> tuple[list[Entry], list[str]]:
@@ -174,7 +176,7 @@ def _read(directory: Path) -> Entry:
         scenario=f"{scenario.study}/{scenario.name}",
         engine=manifest.engine.name,
         stage=_script_name(scenario.script) or scenario.stage,
-        offered_per_s=scenario.load.rate_per_s,
+        offered_per_s=scenario.load.rate_per_s or None,
         verdict=INTERRUPTED if summary.interrupted else summary.verdict,
         state=summary.state,
         p50_ms=summary.percentile_ms("total", "p50"),

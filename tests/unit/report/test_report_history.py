@@ -75,6 +75,12 @@ def test_plots_valid_runs_only(runs: Path) -> None:
     assert page == render(*find(runs, "ospbench/latency"))
 
 
+def test_preloaded_input_has_no_rate(tmp_path: Path) -> None:
+    synthetic_run.write_preloaded(tmp_path / "run")
+    entries, _ = find(tmp_path)
+    assert (entries[0].offered_per_s, entries[0].measured) == (None, "spark · ingest · preloaded")
+
+
 def test_runs_that_were_set_otherwise_are_not_one_line(runs: Path) -> None:
     real_time = synthetic_run.write_valid(runs / "real-time")
     manifest = content(real_time.manifest_path)
