@@ -12,6 +12,7 @@ import pytest
 from hypothesis import settings
 
 from attempts import RUNS
+from lean_java import lean_java
 
 if TYPE_CHECKING:
     from streamgauge.conformance.suite import Bench
@@ -56,12 +57,21 @@ def _engines(item: pytest.Item) -> set[str]:
     return {name for mark in item.iter_markers("engine") for name in mark.args}
 
 
+@pytest.fixture(scope="session", autouse=True)
+def sooner_started(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Unit tests start no JVM."""
+    if all(item.path.is_relative_to(UNIT) for item in request.session.items):
+        yield
+        return
+    with lean_java(tmp_path_factory.mktemp("java")):
+        yield
+
+
 @pytest.fixture(scope="session")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
     from streamgauge.conformance.suite import bench
 
     with bench(tmp_path_factory.mktemp("bench")) as running:
-        running.lean_jvms = True
         yield running
 
 

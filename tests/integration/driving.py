@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from attempts import until_valid
+from built_commands import built_once
 from streamgauge.cli.main import main
 from streamgauge.model.summary import Summary
 from streamgauge.rundir import RunDir
@@ -47,7 +48,12 @@ class Printed(NamedTuple):
 def in_process(*arguments: str, cwd: Path | None = None) -> Printed:
     """The same without a new process, which saves a second; for commands that start none."""
     out, err, argv = io.StringIO(), io.StringIO(), sys.argv
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), contextlib.chdir(cwd or Path.cwd()):
+    with (
+        built_once(),
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(err),
+        contextlib.chdir(cwd or Path.cwd()),
+    ):
         sys.argv = [STREAMGAUGE, *arguments]
         try:
             main()

@@ -17,7 +17,7 @@ from streamgauge.conformance import checks
 from streamgauge.conformance.checks import Ended, Observed, Planned
 from streamgauge.contracts import Engine
 from streamgauge.errors import Unsupported
-from streamgauge.model import LoadPlan, ProcessSpec, ResultKind, Scenario
+from streamgauge.model import LoadPlan, ResultKind, Scenario
 from streamgauge.processes import proctable, reaping
 from streamgauge.processes.process import Running
 from streamgauge.processes.proctable import Identity
@@ -58,8 +58,6 @@ class Bench:
     transport_address: str
     directory: Path
     runs: int = 0
-    lean_jvms: bool = False
-    """Limit JIT compilation in the engines' JVMs: they start sooner and produce the same results."""
 
     def out(self, name: str) -> Path:
         self.runs += 1
@@ -214,8 +212,6 @@ def _observe_once(shared: Bench, engine: Engine, scenario: Scenario, program: tu
     with Supervisor(name, run.path / "logs") as supervisor:
         observer = _ProcessObserver(supervisor)
         plan = plans.draw(request, name, supervisor.work_dir)
-        if shared.lean_jvms:
-            plan = replace(plan, engine=[_lean(spec) for spec in plan.engine])
         try:
             summary = Measurement(plan, supervisor, observer, shared.evaluator).measure()
         finally:
@@ -235,11 +231,6 @@ def _observe_once(shared: Bench, engine: Engine, scenario: Scenario, program: tu
         ),
         left_over=tuple(leftovers),
     )
-
-
-def _lean(spec: ProcessSpec) -> ProcessSpec:
-    at = next((number for number, word in enumerate(spec.argv, 1) if Path(word).name == "java"), None)
-    return spec if at is None else replace(spec, argv=[*spec.argv[:at], "-XX:TieredStopAtLevel=1", *spec.argv[at:]])
 
 
 def look_at_plan(engine: Engine, program: tuple[str, ...] = ()) -> Planned:

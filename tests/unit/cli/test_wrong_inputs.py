@@ -2,7 +2,7 @@
 
 ``wrong_inputs.txt`` holds them as a terminal shows them. A new case is a line ``$ streamgauge …`` there, in any place;
 
-    python tests/unit/cli/test_wrong_inputs.py
+    PYTHONPATH=tests python tests/unit/cli/test_wrong_inputs.py
 
 runs all of them and writes what they print. Read every line that changes: it is the interface.
 """
@@ -22,6 +22,7 @@ from unittest import mock
 
 import pytest
 
+from built_commands import built_once
 from streamgauge.cli.main import main
 from streamgauge.jvm.java import find_java
 
@@ -63,10 +64,12 @@ def outcome(command: str, folder: Path) -> str:
         word.split("=", 1) for word in given
     )
     out, err, code = io.StringIO(), io.StringIO(), None
-    find_java.cache_clear()
+    if given:
+        find_java.cache_clear()
     with (
         mock.patch.dict(os.environ, variables),
         mock.patch.object(sys, "argv", words[len(given) :]),
+        built_once(),
         mock.patch("streamgauge.run.runner._run", side_effect=AssertionError("a run was started")),
         contextlib.chdir(folder),
         contextlib.redirect_stdout(out),
@@ -76,7 +79,8 @@ def outcome(command: str, folder: Path) -> str:
             main()
         except SystemExit as end:
             code = end.code
-    find_java.cache_clear()
+    if given:
+        find_java.cache_clear()
     assert out.getvalue() == "", "stdout is for results"
     text = MEASURED.sub("N", PIP.sub("pip install", err.getvalue().replace(str(folder), "DIR")))
     return f"exit code {code}\n{text.rstrip()}"
