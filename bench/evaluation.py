@@ -1,10 +1,11 @@
 """Duration of the evaluation, compared with DuckDB computing the same figures from the same files.
 
-    python bench/evaluation.py [--records 1000000 10000000] [--pipeline ospbench/parse] [--heap-mb 4096]
+    python bench/evaluation.py [--records 1000000 10000000] [--pipeline ospbench/parse] [--heap-mb 4096] [--workers 3]
 
 Prints seconds and the ratio, and fails if the two disagree or the goal is missed. The first evaluation of a pipeline
 and size also pays for code generation and JIT compilation: it is shown as `first`. The goal applies to the median of
-the others, because the evaluator is kept between runs.
+the others, because the evaluator is kept between runs. With `--workers` the evaluation runs on a standalone cluster of
+that many Workers on this machine; there is no goal for that.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -27,14 +28,21 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from run_files import content, write_manifest
+from streamgauge.engines.spark import cluster
 from streamgauge.evaluate import evaluate, process
 from streamgauge.jvm.java import find_java
 from streamgauge.jvm.spark import connect
 from streamgauge.model import NS_PER_S, LoadPlan
 from streamgauge.model.outcome import Outcome
+from streamgauge.processes.supervisor import Supervisor
+from streamgauge.run import plan as plans
 from streamgauge.rundir import RunDir
+from streamgauge.studies import scenario as scenarios
 from streamgauge.workloads.traffic.data import Traffic
+
+# It is not installed.
+sys.path.append(str(Path(__file__).parents[1] / "tests"))
+from run_files import content, write_manifest
 
 START_NS = 1_767_225_600 * NS_PER_S
 WARMUP_S, MEASURED_S, TAIL_S = 10, 29, 1
@@ -147,9 +155,20 @@ def _write_rest(
 
 
 @contextmanager
-def spark_session(work_dir: Path, heap_mb: int) -> Iterator[Any]:
+def standalone(workers: int) -> Iterator[str]:
+    """A standalone cluster as a run starts it, without a driver; its address."""
+    changes = {"cluster": "standalone", "workers": str(workers), "worker_memory_mb": "1024"}
+    scenario = scenarios.resolve("ospbench/latency", engine="spark", changes=changes)
+    with Supervisor("bench-evaluation") as supervisor:
+        plan = plans.draw(plans.Request(scenario, supervisor.work_dir / "out"), "bench", supervisor.work_dir)
+        supervisor.start_all([spec for spec in plan.engine if spec.role != "driver"])
+        yield cluster.address(plan.job)
+
+
+@contextmanager
+def spark_session(work_dir: Path, heap_mb: int, master: str) -> Iterator[Any]:
     """A session on the JVM that a run would start for its evaluation."""
-    spec = process.plan(find_java().path, work_dir, (), f"local[{os.cpu_count()}]", heap_mb)[0]
+    spec = process.plan(find_java().path, work_dir, (), master, heap_mb)[0]
     jvm = subprocess.Popen(spec.argv, env={**os.environ, **spec.env}, stdin=subprocess.PIPE)
     assert jvm.stdin is not None
     try:
@@ -303,12 +322,16 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("--pipeline", nargs="+", default=["ospbench/ingest", "ospbench/parse"])
     parser.add_argument("--heap-mb", type=int, default=2048)
     parser.add_argument("--repeat", type=int, default=4)
+    parser.add_argument("--workers", type=int, default=0, help="of a standalone cluster; 0: in one process")
     parser.add_argument("--keep", type=Path, help="store the run directories here, and reuse existing ones")
     asked = parser.parse_args(argv)
     wrong = 0
-    with tempfile.TemporaryDirectory() as scratch:
+    with tempfile.TemporaryDirectory() as scratch, ExitStack() as stack:
+        master = f"local[{os.cpu_count()}]"
+        if asked.workers:
+            master = stack.enter_context(standalone(asked.workers))
         began = time.perf_counter()
-        with spark_session(Path(scratch), asked.heap_mb) as session:
+        with spark_session(Path(scratch), asked.heap_mb, master) as session:
             print(f"session ready after {time.perf_counter() - began:.1f} s")
             for records in asked.records:
                 for pipeline in asked.pipeline:
@@ -332,9 +355,10 @@ def main(argv: Sequence[str]) -> int:
                             print("  they disagree:", line)
                             wrong += 1
                     ratio = statistics.median(ratios[1:] or ratios)
-                    wrong += ratio > GOAL_RATIO
-                    met = "met" if ratio <= GOAL_RATIO else "MISSED"
-                    print(f"  median ratio {ratio:.1f}; goal: at most {GOAL_RATIO:g}: {met}", flush=True)
+                    missed = ratio > GOAL_RATIO and not asked.workers
+                    wrong += missed
+                    goal = f"; goal: at most {GOAL_RATIO:g}: {'MISSED' if missed else 'met'}"
+                    print(f"  median ratio {ratio:.1f}" + ("" if asked.workers else goal), flush=True)
     return 1 if wrong else 0
 
 

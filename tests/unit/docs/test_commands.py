@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import shlex
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -71,3 +73,15 @@ def test_scenarios_exist(words: list[str]) -> None:
 
 def test_there_are_commands() -> None:
     assert len(COMMANDS) > 40
+
+
+BENCHES = sorted(
+    {name for page in PAGES for name in re.findall(r"python (bench/\w+\.py)", page.read_text(encoding="utf-8"))}
+)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("name", BENCHES)
+def test_benchmarks_start_as_documented(name: str) -> None:
+    done = subprocess.run([sys.executable, name, "--help"], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
