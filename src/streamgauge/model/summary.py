@@ -133,6 +133,14 @@ class FaultFigures(Stored):
     partitions_silent: Number | None = None
 
 
+class NodeTraffic(Stored):
+    """What one process of the engine received, and whether it read input."""
+
+    role: str
+    received_mb: Number | None = None
+    reads: bool = False
+
+
 class Repetition(Stored):
     """One run of a set."""
 
@@ -191,6 +199,8 @@ class Summary(Stored):
     visible_resolution_ms: Mapping[str, Number | None] = {}
     faults: Sequence[FaultFigures] = ()
     processing: Mapping[str, Number | None] = {}
+    nodes: Sequence[NodeTraffic] = ()
+    """Empty if it is not known."""
     interval: MedianInterval | None = None
     """Only in a set of runs, like ``repeated``."""
     repeated: Sequence[str] = ()

@@ -31,6 +31,7 @@ class FlinkOptions(BaseModel):
     spare: Annotated[int, Field(ge=0)] = Field(
         0, description="additional standby TaskManagers, used when another one is lost"
     )
+    redistribute: bool = Field(False, description="spread the input over all tasks right after it is read")
     state_backend: Literal["hashmap", "rocksdb"] = Field("hashmap", description="where tasks keep their state")
     heap_mb: Annotated[int, Field(ge=256)] = Field(512, description="heap per TaskManager, MB")
     linger_ms: Annotated[int, Field(ge=0)] = Field(0, description="time the producer waits to fill a batch, ms")

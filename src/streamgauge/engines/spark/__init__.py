@@ -83,6 +83,7 @@ class SparkOptions(BaseModel):
     worker_memory_mb: Annotated[int, Field(ge=0)] = Field(
         0, description="heap of the executor on each Worker, MB; 0 = 1024"
     )
+    redistribute: bool = Field(False, description="spread the input over all task slots right after it is read")
     cores: Annotated[int, Field(ge=1)] = Field(
         2, description="task slots, if master is empty; with cluster=standalone always workers × worker_cores"
     )
