@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
     from pyspark.sql import Column, DataFrame, SparkSession
 
+STARTING_JVM_S = 9.0
+"""About how long an engine in one JVM takes to start."""
+
 
 class Engine(ABC):
     """A system under test: a set of processes that read inputs and write results. It never measures time itself."""
@@ -36,6 +39,10 @@ class Engine(ABC):
     def memory_mb(self, options: Mapping[str, Any]) -> int:
         """Total memory of its processes; a run is refused if the machine has less."""
         return self.traits.memory_mb + int(options.get("heap_mb", 0))
+
+    def starting_s(self, options: Mapping[str, Any]) -> float:
+        """About how long its processes take to start on two cores, for estimates."""
+        return STARTING_JVM_S if self.traits.needs_java else 0.0
 
     def runs_here(self, options: Mapping[str, Any]) -> bool:
         """Whether the processes of its plan do all the work, without processes elsewhere."""
