@@ -157,6 +157,10 @@ class Spark(Engine):
         standalone_mb = cluster.memory_mb(options) if options["cluster"] == "standalone" else 0
         return super().memory_mb(options) + standalone_mb
 
+    def starting_s(self, options: Mapping[str, Any]) -> float:
+        standalone_s = cluster.starting_s(options) if options["cluster"] == "standalone" else 0.0
+        return super().starting_s(options) + standalone_s
+
     def batch_interval_s(self, options: Mapping[str, Any]) -> float:
         """0 in real-time mode, whatever ``trigger_ms`` is."""
         return 0.0 if options["realtime"] else float(options["trigger_ms"]) / 1000

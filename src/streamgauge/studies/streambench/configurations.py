@@ -82,7 +82,7 @@ def _plot(context: Context, pairs: Sequence[Pair], metric: str, unit: str, title
         return []
     words = [f"{name}: {', '.join(f'{one.category} {one.text}' for one in of.bars)}" for name, of in series.items()]
     name = f"{context.id}-{title.split()[-1].lower()}"
-    return [Plot(name, title, bars(context, series, (), unit, unit), f"{'; '.join(words)}.", wide=False)]
+    return [Plot(name, title, bars(context, series, (), unit, unit), f"{'; '.join(words)}.")]
 
 
 def _table(pairs: Sequence[Pair], metric: str, title: str, unit: str) -> list[Table]:

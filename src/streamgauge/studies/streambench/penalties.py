@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from streamgauge.report.bars import Bar, BarSeries, bars
 from streamgauge.report.draw import limit
 from streamgauge.report.exhibit import Context, Panel, Plot, Row, Table, unusable
-from streamgauge.report.published import marks_table
+from streamgauge.report.published import mark_traces, marks_table
 from streamgauge.report.reproduction import ExperimentResult
 from streamgauge.report.text import NONE, number
 from streamgauge.studies.streambench.exhibits import PER_S
@@ -118,13 +118,14 @@ def _plot(context: Context, factors: Sequence[Factor], metric: str, short: str, 
             words[-1] += f"mean over {len(values)} {'program' if len(values) == 1 else 'programs'} {number(mean, 2)}."
     if not series:
         return []
-    marks = [(mark.dimensions.get("program", MEAN), mark) for mark in context.marks(metric)]
-    drawn = bars(context, series, marks, short, "")
+    drawn = bars(context, series, (), short, "")
+    points = [(mark, mark.dimensions.get("program", MEAN), mark.value) for mark in context.marks(metric)]
+    drawn["data"] += mark_traces(context, points)
     categories = [*PROGRAMS, MEAN]
     drawn["layout"]["xaxis"] |= {"categoryorder": "array", "categoryarray": categories}
     drawn["data"].append(limit("no penalty", 1, categories))
     name = f"{context.id}-{short.lower()}"
-    return [Plot(name, title, drawn, " ".join(words), wide=False)]
+    return [Plot(name, title, drawn, " ".join(words))]
 
 
 def _table(factors: Sequence[Factor], short: str, title: str, unit: str) -> list[Table]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
+from streamgauge.model.summary import NodeTraffic
 from streamgauge.report.bars import BarSeries, bars
 from streamgauge.report.exhibit import Context, Panel, Plot, Row, Table, unusable
 from streamgauge.report.published import marks_table
@@ -156,17 +157,21 @@ def who_received(results: Sequence[ExperimentResult]) -> list[Panel]:
                     result.engine,
                     number(asked),
                     (f"{reading} of {nodes(result)}" + (" ≠" if differs else "")) if found else NONE,
-                    [f"{node.role} {rounded(node.received_mb)}{' reads' if node.reads else ''}" for node in found]
-                    or "not recorded",
+                    _received(node for node in found if node.reads),
+                    _received(node for node in found if not node.reads),
                     result.verdict,
                 ],
                 muted=not result.usable,
             )
         )
-    head = ["program", "run", "engine", "asked for", "nodes that read", "received by each, MB", "verdict"]
-    note = "≠ marks a run in which another number of nodes read than was asked for."
+    head = ["program", "run", "engine", "asked for", "nodes that read", "MB received by these", "MB received by others"]
+    note = "≠ marks a run in which another number of nodes read than was asked for; – stands for what was not recorded."
     finding = f"Not as many nodes read as were asked for: {'; '.join(differing)}." if differing else ""
-    return [Panel(finding=finding, tables=[Table("Which nodes read", head, rows, frozenset({3}), note)])]
+    return [Panel(finding=finding, tables=[Table("Which nodes read", [*head, "verdict"], rows, frozenset({3}), note)])]
+
+
+def _received(traffic: Iterable[NodeTraffic]) -> str:
+    return ", ".join(f"{node.role} {rounded(node.received_mb)}" for node in traffic) or NONE
 
 
 def _recipients(result: ExperimentResult) -> int | None:
