@@ -31,6 +31,7 @@ from streamgauge.model.summary import Summary
 from streamgauge.notices import NOTHING, Notice, joined, notice
 from streamgauge.processes import directory_lock
 from streamgauge.redaction import redact_options
+from streamgauge.run.faults import check_supported
 from streamgauge.run.faults import parse as parse_fault
 from streamgauge.run.plan import Request
 from streamgauge.run.reporter import Reporter
@@ -221,13 +222,14 @@ def _plan_experiment(
     changes = {**campaign.changes, **settings}
     try:
         scenario = scenarios.resolve(experiment.scenario, profile=campaign.profile, changes=changes, engine=engine)
+        scenario = replace(scenario, faults=tuple(parse_fault(fault) for fault in experiment.faults))
+        check_supported(scenario)
     except Unsupported as problem:
         why = notice("engine-refuses", what=problem.what, why=problem.got)
         return PlannedExperiment(experiment, engine, settings, chosen, None, why)
     if experiment.cores > (cores := usable_cores()):
         why = notice("too-few-cores", needed=experiment.cores, cores=cores)
         return PlannedExperiment(experiment, engine, settings, chosen, None, why)
-    scenario = replace(scenario, faults=tuple(parse_fault(fault) for fault in experiment.faults))
     request = Request(scenario, campaign.out, transport_address=campaign.bootstrap)
     if experiment.purpose == "capacity":
         CapacitySearch(request, RESOLUTION, experiment.axis)
