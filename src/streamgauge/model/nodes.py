@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-READS_SHARE = 0.1
-"""Of an equal share of what all nodes received from the transport: a node that got at least this much reads."""
+READS_PART = 10
+"""A node reads that got at least so small a part, a tenth, of an equal share of what all nodes received from the
+transport."""
 
 
 def reading(received: Mapping[str, float]) -> frozenset[str] | None:
@@ -13,4 +14,4 @@ def reading(received: Mapping[str, float]) -> frozenset[str] | None:
     whole = sum(received.values())
     if not whole:
         return None
-    return frozenset(node for node, amount in received.items() if amount * len(received) >= READS_SHARE * whole)
+    return frozenset(node for node, amount in received.items() if amount * len(received) * READS_PART >= whole)

@@ -12,7 +12,7 @@ _BYTES_PER_MB = 1_000_000
 
 
 @dataclass
-class Traffic:
+class Carried:
     """Bytes of a role so far. They never fall: what a connection had at the last look is kept when it is closed."""
 
     received: int = 0
@@ -42,9 +42,9 @@ class Network:
         """Where clients reach the transport; empty where that is not known."""
         self.from_transport: Mapping[str, int] = {}
         """Bytes that each role had received from the transport at the last look; empty where that is not known."""
-        self._traffic: dict[str, Traffic] = {}
+        self._carried: dict[str, Carried] = {}
         self._roles: dict[int, str] = {}
-        self._seen: dict[int, Traffic] = {}
+        self._seen: dict[int, Carried] = {}
         """What each connection that is still there had at the last look."""
         self._strangers: set[int] = set()
 
@@ -73,9 +73,9 @@ class Network:
             if role := self._roles.get(one.cookie):
                 self._add(role, one)
         known = bool(self.transport_ports)
-        figures = {role: self._traffic.setdefault(role, Traffic()).figures(transport_known=known) for role in processes}
+        figures = {role: self._carried.setdefault(role, Carried()).figures(transport_known=known) for role in processes}
         # In one step: another thread may read it.
-        self.from_transport = {role: one.from_transport for role, one in self._traffic.items()} if known else {}
+        self.from_transport = {role: one.from_transport for role, one in self._carried.items()} if known else {}
         return figures
 
     def _find_owners(self, connections: Sequence[Connection], processes: Mapping[str, Collection[int]]) -> None:
@@ -94,7 +94,7 @@ class Network:
         self._strangers.update(new.values())
 
     def _add(self, role: str, one: Connection) -> None:
-        sum_, last = self._traffic.setdefault(role, Traffic()), self._seen.setdefault(one.cookie, Traffic())
+        sum_, last = self._carried.setdefault(role, Carried()), self._seen.setdefault(one.cookie, Carried())
         sum_.received += one.received - last.received
         sum_.sent += one.sent - last.sent
         last.received, last.sent = one.received, one.sent

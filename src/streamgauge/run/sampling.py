@@ -43,7 +43,7 @@ class Sampler:
         running = self._processes()
         sessions = self._sessions({process.pid: process.identity for process in running})
         sorted_ = {process.role: self._members.sort(process.spec, sessions[process.pid]) for process in running}
-        traffic = self.network.sample(
+        carried = self.network.sample(
             connections,
             {
                 role: [stat.identity.pid for stat in stats]
@@ -69,7 +69,7 @@ class Sampler:
                         cpu_s=self._cpu_so_far_s(role, cpu_s),
                         rss_mb=round(sum(stat.rss_mb for stat in stats), 1),
                         **_heap(stats),
-                        **traffic[role],
+                        **carried[role],
                     )
                 )
         return samples
