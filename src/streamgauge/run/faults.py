@@ -24,7 +24,7 @@ NON_RECIPIENT = "non-recipient"
 FORMS = (
     "'kill ROLE at MOMENT', 'kill ROLE for DURATION at MOMENT', 'pause ROLE for DURATION at MOMENT' or "
     f"'cut ROLE from {PEER} for DURATION at MOMENT', such as 'pause load for 5s at 50%'; with 'every DURATION' after "
-    f"it to repeat it; ROLE may be {NON_RECIPIENT}, a node that does not read the input, to kill or pause it"
+    "it to repeat it"
 )
 TRANSPORT_PAUSE_MAX_S = 60.0
 """The sending client gives a record up after 120 s."""
