@@ -48,6 +48,15 @@ class Engine(ABC):
         """Whether the processes of its plan do all the work, without processes elsewhere."""
         return True
 
+    def only_recipients(self, options: Mapping[str, Any]) -> str:
+        """Why, with these options, every node works only on what it reads itself; empty if it is not so."""
+        return self.traits.only_recipients
+
+    def keeps_order(self, options: Mapping[str, Any]) -> bool:
+        """Whether results show the records of a partition in their order; otherwise a running result may be that of
+        other records than the first ones."""
+        return True
+
     def batch_interval_s(self, options: Mapping[str, Any]) -> float:
         """Seconds between the starts of micro-batches; 0 if it has none or runs them back to back."""
         return 0.0
@@ -148,6 +157,13 @@ class Transport(ABC):
     @abstractmethod
     def endpoints(self) -> Mapping[str, str]:
         """The addresses that an engine gets in ``job.json``."""
+
+    def client_ports(self) -> frozenset[int]:
+        """The ports at which clients reach its servers, to tell its connections from others; empty if unknown.
+
+        Asked when the streams have been created. Raises EnvironmentProblem.
+        """
+        return frozenset()
 
     @abstractmethod
     def behind_proxy(self) -> Self:

@@ -17,8 +17,8 @@ from typing import Any, Protocol
 
 from streamgauge import registry, report
 from streamgauge.campaigns.capacity import CapacitySearch
-from streamgauge.campaigns.referee import PROBE_S
 from streamgauge.campaigns.repetition import median_run, summarize
+from streamgauge.campaigns.reproduction_estimate import run_s, search_s
 from streamgauge.campaigns.reproduction_file import ReproductionFile
 from streamgauge.campaigns.reproduction_pace import UNKNOWN, Pace, find_pace
 from streamgauge.campaigns.reproduction_runner import RESOLUTION, AttemptResult, LocalRunner
@@ -31,6 +31,7 @@ from streamgauge.model.summary import Summary
 from streamgauge.notices import NOTHING, Notice, joined, notice
 from streamgauge.processes import directory_lock
 from streamgauge.redaction import redact_options
+from streamgauge.run.faults import check_supported
 from streamgauge.run.faults import parse as parse_fault
 from streamgauge.run.plan import Request
 from streamgauge.run.reporter import Reporter
@@ -41,13 +42,6 @@ from streamgauge.study import Experiment, Purpose, Study
 
 ATTEMPTS = 2
 """An INVALID run or search is repeated once."""
-STARTING_S = 8.0
-"""Transport, streams and load worker."""
-EVALUATING_S = 15.0
-EVALUATED_PER_S = 100_000
-"""Records that are recorded and matched in a second, on two cores."""
-PROBES = 8
-"""Of a usual search."""
 MAY_DIFFER: Ignored = {
     "out": "a reproduction may be moved",
     "engines": "engines may be added",
@@ -114,15 +108,7 @@ class PlannedExperiment:
         if self.request is None:
             return 0.0
         scenario = self.request.scenario
-        load = scenario.load
-        starting_s = STARTING_S + registry.engine(self.engine).starting_s(scenario.engine_options)
-        around_s = starting_s + scenario.quiet_s + EVALUATING_S
-        if self.experiment.purpose == "run":
-            return self.runs * (around_s + load.duration_s + load.records / EVALUATED_PER_S)
-        # Most probes are undecided after their shortest length; the confirming one has its full length.
-        around_s += load.warmup_s + load.tail_s
-        probe_s = 2 * min(load.measured_s, PROBE_S)
-        return PROBES * (around_s + probe_s) + around_s + max(load.measured_s, probe_s)
+        return search_s(scenario) if self.experiment.purpose == "capacity" else self.runs * run_s(scenario)
 
     def row(self) -> ExperimentRow:
         one = self.experiment
@@ -220,15 +206,16 @@ def _plan_experiment(
     changes = {**campaign.changes, **settings}
     try:
         scenario = scenarios.resolve(experiment.scenario, profile=campaign.profile, changes=changes, engine=engine)
+        timed = not experiment.half_time_of or pace.moment_s is not None
+        faults = tuple(parse_fault(fault if timed else f"{fault} at 0s") for fault in experiment.faults)
+        check_supported(replace(scenario, faults=faults))
+        scenario = replace(scenario, faults=faults if timed else ())
     except Unsupported as problem:
         why = notice("engine-refuses", what=problem.what, why=problem.got)
         return PlannedExperiment(experiment, engine, settings, chosen, None, why)
     if experiment.cores > (cores := usable_cores()):
         why = notice("too-few-cores", needed=experiment.cores, cores=cores)
         return PlannedExperiment(experiment, engine, settings, chosen, None, why)
-    # Until their moment is known, they cannot be read.
-    known_faults = () if experiment.half_time_of and pace.moment_s is None else experiment.faults
-    scenario = replace(scenario, faults=tuple(parse_fault(fault) for fault in known_faults))
     request = Request(scenario, campaign.out, transport_address=campaign.bootstrap)
     if experiment.purpose == "capacity":
         CapacitySearch(request, RESOLUTION, experiment.axis)

@@ -35,10 +35,10 @@ def at_a_rate(mean_ms: float, rate_per_s: int = 5000) -> dict[str, Any]:
 
 
 def traffic(engine: str, mb: Sequence[float], reading: int) -> list[dict[str, Any]]:
-    """What each node received; the first of them read."""
+    """What each node read from the broker; the first of them count as reading. Nodes also receive from each other."""
     role = {"spark": "worker", "flink": "taskmanager", "kafka-streams": "streams"}[engine]
     return [
-        {"role": f"{role}-{place}", "received_mb": value, "reads": place <= reading}
+        {"role": f"{role}-{place}", "received_mb": value + 9, "from_transport_mb": value, "reads": place <= reading}
         for place, value in enumerate(mb, start=1)
     ]
 

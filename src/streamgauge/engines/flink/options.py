@@ -26,12 +26,16 @@ class FlinkOptions(BaseModel):
     parallelism: Annotated[int, Field(ge=0)] = Field(
         0, description="parallelism of every operator; 0 = all slots except spare ones"
     )
+    redistribute: bool = Field(
+        False,
+        description="one source task per input partition, whose records are spread evenly over all TaskManagers right "
+        "after reading",
+    )
     taskmanagers: Annotated[int, Field(ge=1)] = Field(2, description="number of TaskManager processes")
     slots: Annotated[int, Field(ge=1)] = Field(1, description="task slots per TaskManager")
     spare: Annotated[int, Field(ge=0)] = Field(
         0, description="additional standby TaskManagers, used when another one is lost"
     )
-    redistribute: bool = Field(False, description="spread the input over all tasks right after it is read")
     state_backend: Literal["hashmap", "rocksdb"] = Field("hashmap", description="where tasks keep their state")
     heap_mb: Annotated[int, Field(ge=256)] = Field(512, description="heap per TaskManager, MB")
     linger_ms: Annotated[int, Field(ge=0)] = Field(0, description="time the producer waits to fill a batch, ms")

@@ -49,6 +49,11 @@ class SparkOptions(BaseModel):
     implementation: Literal["built-in", "customised"] = Field(
         "built-in", description="for stateful workloads: Spark's operators, or transformWithState in Python"
     )
+    redistribute: bool = Field(
+        False,
+        description="spread records evenly over all task slots right after reading, so that executors that do not read "
+        "get work, too",
+    )
     output_mode: Literal["auto", "append", "update"] = Field(
         "auto",
         description="output mode; auto = update for running results and in real-time mode, append otherwise",
@@ -83,7 +88,6 @@ class SparkOptions(BaseModel):
     worker_memory_mb: Annotated[int, Field(ge=0)] = Field(
         0, description="heap of the executor on each Worker, MB; 0 = 1024"
     )
-    redistribute: bool = Field(False, description="spread the input over all task slots right after it is read")
     cores: Annotated[int, Field(ge=1)] = Field(
         2, description="task slots, if master is empty; with cluster=standalone always workers × worker_cores"
     )
@@ -153,6 +157,13 @@ class Spark(Engine):
         """The executors of a cluster are not processes of the run, even on this machine."""
         return not options["master"] or str(options["master"]).startswith("local")
 
+    def only_recipients(self, options: Mapping[str, Any]) -> str:
+        if options["cluster"] == "standalone":
+            return "the only Worker reads all of the input" if options["workers"] == 1 else ""
+        if self.runs_here(options):
+            return "without cluster=standalone, a single JVM reads all of the input"
+        return "the executors of your cluster are not processes of the run"
+
     def memory_mb(self, options: Mapping[str, Any]) -> int:
         standalone_mb = cluster.memory_mb(options) if options["cluster"] == "standalone" else 0
         return super().memory_mb(options) + standalone_mb
@@ -180,6 +191,12 @@ class Spark(Engine):
     def plan(self, job: Job) -> Sequence[ProcessSpec]:
         connection = job.work_dir / "connection"
         options = job.options
+        if job.script and options["redistribute"]:
+            raise UsageError(
+                "redistribute=true and a script conflict: a script decides itself how records are spread",
+                got=f"--script {job.script['path']}",
+                hint="repartition() in the script, and leave out --set redistribute=true",
+            )
         standalone = options["cluster"] == "standalone"
         master = cluster.address(job) if standalone else options["master"] or f"local[{task_slots(job)}]"
         jvm_argv = spark.jvm_argv(
@@ -204,6 +221,8 @@ class Spark(Engine):
                 files={**job_file(job), connection: ""},
                 stop=Stop("stdin", grace_s=15),
                 part_of="driver",
+                # On a cluster of the user's, the executors are the nodes, which are not processes of the run.
+                node=self.runs_here(options),
             ),
             ProcessSpec(
                 role="engine",

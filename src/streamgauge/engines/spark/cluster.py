@@ -143,6 +143,7 @@ def _worker(job: Job, number: int) -> ProcessSpec:
         env=_env(job),
         ready=Ready("log", "Successfully registered with master", timeout_s=_START_S),
         stop=Stop("terminate", grace_s=15, exit_codes=(_SIGTERM_CODE,)),
+        node=True,
         members=(Member(f"executor-{number}", _EXECUTOR, logs=f"{glob.escape(str(work_dir))}/*/*/std*"),),
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from streamgauge.model.summary import NodeTraffic
+from streamgauge.model.summary import NodeFigures
 from streamgauge.report.bars import BarSeries, bars
 from streamgauge.report.exhibit import Context, Panel, Plot, Row, Table, unusable
 from streamgauge.report.published import marks_table
@@ -144,8 +144,8 @@ def who_received(results: Sequence[ExperimentResult]) -> list[Panel]:
         return []
     rows, differing = [], []
     for result in results:
-        found = [] if result.summary is None else result.summary.nodes
-        reading, asked = sum(node.reads for node in found), _recipients(result)
+        found = [] if result.summary is None else [node for node in result.summary.nodes if node.reads is not None]
+        reading, asked = sum(bool(node.reads) for node in found), _recipients(result)
         differs = bool(found) and asked is not None and reading != asked
         if differs:
             differing.append(f"{result.title}: {reading} instead of {asked}")
@@ -164,14 +164,18 @@ def who_received(results: Sequence[ExperimentResult]) -> list[Panel]:
                 muted=not result.usable,
             )
         )
-    head = ["program", "run", "engine", "asked for", "nodes that read", "MB received by these", "MB received by others"]
+    head = ["program", "run", "engine", "asked for", "nodes that read", "MB read by these", "MB read by others"]
     note = "≠ marks a run in which another number of nodes read than was asked for; – stands for what was not recorded."
     finding = f"Not as many nodes read as were asked for: {'; '.join(differing)}." if differing else ""
     return [Panel(finding=finding, tables=[Table("Which nodes read", [*head, "verdict"], rows, frozenset({3}), note)])]
 
 
-def _received(traffic: Iterable[NodeTraffic]) -> str:
-    return ", ".join(f"{node.role} {rounded(node.received_mb)}" for node in traffic) or NONE
+def _received(traffic: Iterable[NodeFigures]) -> str:
+    """What each has read from the transport, or received from everywhere where only that is known."""
+    amounts = {
+        node.role: node.received_mb if node.from_transport_mb is None else node.from_transport_mb for node in traffic
+    }
+    return ", ".join(f"{role} {rounded(amount)}" for role, amount in amounts.items()) or NONE
 
 
 def _recipients(result: ExperimentResult) -> int | None:
