@@ -10,6 +10,7 @@ from synthetic_streambench import EXPERIMENTS, at_a_rate, cells, panels, plotted
 from synthetic_study import not_run, write_reproduction
 
 from streamgauge import report
+from streamgauge.report.legend import entries
 from streamgauge.studies.streambench import STUDY
 
 ENGINES = ("spark", "flink")
@@ -66,6 +67,19 @@ def test_a_run_that_is_not_valid_does_not_count(tmp_path: Path) -> None:
     assert drawn[0].finding == "Beyond the saturate volume: spark · statistics · 1.0 (it stopped)."
     (half,) = (one for one in drawn[0].plots[0].figure["data"] if one["name"] == "spark, 0.5")
     assert half["marker"]["color"] == ["--muted"]
+
+
+def test_the_legend_shows_the_series_as_the_figure_does(tmp_path: Path) -> None:
+    rows = by_ability(tmp_path, "identity", "spark", one=10_000.0, half=20_000.0)
+    rows.append(row(tmp_path, "multi-recipient-identity-all", "spark", preloaded(30_000.0), "INVALID"))
+    (plot,) = panels(tmp_path, "Fig. 4", rows)[0].plots
+    shown = [(entry.name, entry.opacity, entry.color) for entry in entries(plot.figure)]
+    colour = shown[0][2]
+    assert shown == [("spark, one node", 0.3, colour), ("spark, 0.5", 0.6, colour), ("spark, 1.0", 0.95, "--muted")]
+    rows.append(row(tmp_path, "multi-recipient-grep-all", "spark", preloaded(30_000.0)))
+    (plot,) = panels(tmp_path, "Fig. 4", rows)[0].plots
+    assert plot.figure["data"][2]["marker"]["color"] == ["--muted", colour]
+    assert entries(plot.figure)[2].color == colour, "one of its bars may be used"
 
 
 def test_which_nodes_read_is_shown_and_marked_where_it_differs(tmp_path: Path) -> None:
