@@ -195,6 +195,19 @@ def test_without_three_valid_runs_there_is_no_factor(
     ], "Fig. 4 has a banner for the run with all nodes"
 
 
+def test_a_latency_that_had_not_settled_is_remarked(tmp_path: Path) -> None:
+    drifting = {**at_a_rate(50.0), "state": "drifting"}
+    rows = [
+        row(tmp_path, "multi-recipient-latency-grep-half", "spark", at_a_rate(50.0)),
+        row(tmp_path, "fault-tolerance-latency-grep-fewer", "spark", drifting),
+        row(tmp_path, "fault-tolerance-latency-grep-failure", "spark", drifting),
+    ]
+    ((*_, factor, _, remark),) = cells(panels(tmp_path, "Fig. 6", rows), "Mean latency with and without a failure")
+    assert (factor, remark) == ("1.00", "not settled: N − 1 nodes"), "with a failure it must move"
+    drawn = panels(tmp_path, "Fig. 5", [row(tmp_path, "multi-recipient-latency-sample-all", "spark", drifting)])
+    assert cells(drawn, "Latency of each run")[0][-1] == "VALID, drifting"
+
+
 def test_a_run_without_a_throughput_gives_no_factor(tmp_path: Path) -> None:
     rows = throughputs(tmp_path, "spark", {"all": 1000.0, "fewer": 800.0})
     rows.append(row(tmp_path, "fault-tolerance-identity-failure", "spark", preloaded(None)))

@@ -34,7 +34,7 @@ _LOST_AFTER_S = 20
 """After this time without a heartbeat, a paused process counts as lost; a killed one is noticed at once."""
 _START_S = 120
 """The longest time until a process must be usable."""
-_STARTING_S, _STARTING_WORKER_S = 5.0, 3.0
+_STARTING_S, _STARTING_WORKER_S = 3.0, 2.0
 """Master and executors; each Worker besides. For estimates."""
 _SIGTERM_CODE = 143
 

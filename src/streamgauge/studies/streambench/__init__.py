@@ -84,7 +84,7 @@ STUDY = Study(
     ),
     scale={
         "records": "the paper uses 5, 10, 20 and 50 million records; the laptop profile a tenth of that. With several "
-        "nodes, the paper uses 50 million; the laptop profile 400,000",
+        "nodes, the paper uses 50 million; the laptop profile 300,000",
         "machines": "the paper has 5 workers with 16 cores each and 5 brokers; the laptop has 2 cores for everything",
         "nodes": "the paper has 5 nodes, of which 1, 2 or 5 receive; the laptop profile 4, of which 1, 2 or 4 receive",
         "data": "the paper replays 100,000 lines of the AOL search log and 11,942 lines of CAIDA's trace statistics; "

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from streamgauge.report.bars import BarSeries, bars
-from streamgauge.report.exhibit import Context, Panel, Plot, Row, Table, unusable
+from streamgauge.report.exhibit import Context, Panel, Plot, Row, Table, unusable, verdict_words
 from streamgauge.report.published import marks_table
 from streamgauge.report.reproduction import ExperimentResult
 from streamgauge.report.text import NONE, number, plain, rounded
@@ -98,7 +98,7 @@ def _table(pairs: Sequence[Pair], metric: str, title: str, unit: str) -> list[Ta
                     pair.program,
                     *(_cell(run, metric) for run in runs),
                     _signed(change),
-                    *("not run" if run is None else run.verdict for run in runs),
+                    *("not run" if run is None else verdict_words(run) for run in runs),
                 ],
                 muted=change is None,
             )

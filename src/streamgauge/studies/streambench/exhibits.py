@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from streamgauge.report.bars import Bar, BarSeries, bars
-from streamgauge.report.exhibit import Context, Panel, Plot, Row, Table, unusable
+from streamgauge.report.exhibit import Context, Panel, Plot, Row, Table, unusable, verdict_words
 from streamgauge.report.published import marks_table
 from streamgauge.report.reproduction import ExperimentResult
 from streamgauge.report.text import NONE, number, rounded
@@ -148,7 +148,7 @@ def _latency_table(results: Sequence[ExperimentResult]) -> Table:
                 number(result.value(LATENCY), 1),
                 number(result.value("latency.latest.p50"), 1),
                 number(result.value("latency.latest.p99"), 1),
-                result.verdict,
+                verdict_words(result),
             ],
             muted=not result.usable,
         )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from streamgauge.report.bars import Bar, BarSeries, bars
 from streamgauge.report.draw import limit
-from streamgauge.report.exhibit import Context, Panel, Plot, Row, Table, unusable
+from streamgauge.report.exhibit import Context, Panel, Plot, Row, Table, unusable, verdict_words
 from streamgauge.report.published import mark_traces, marks_table
 from streamgauge.report.reproduction import ExperimentResult
 from streamgauge.report.text import NONE, number
@@ -56,6 +56,16 @@ class Factor:
         """Which runs it has no usable value of, and why."""
         pairs = zip(self.runs.items(), self.inputs, strict=True)
         return "; ".join(f"{case}: {_state(run)}" for (case, run), value in pairs if value is None)
+
+    @property
+    def unsettled(self) -> str:
+        """The runs without a failure whose latency still moved."""
+        moving = [
+            case
+            for case, run in self.runs.items()
+            if case != FAILURE and run is not None and run.usable and verdict_words(run) != run.verdict
+        ]
+        return f"not settled: {', '.join(moving)}" if moving and self.metric == LATENCY else ""
 
     @property
     def failed_node(self) -> str:
@@ -133,7 +143,7 @@ def _table(factors: Sequence[Factor], short: str, title: str, unit: str) -> list
         return []
     letter = short[0]
     head = ["program", "engine", f"{letter} with N nodes, {unit}", f"{letter} with N − 1 nodes, {unit}"]
-    head += [f"{letter} with a failure, {unit}", short, "failed node", "no factor because"]
+    head += [f"{letter} with a failure, {unit}", short, "failed node", "remarks"]
     rows = [
         Row(
             [
@@ -142,7 +152,7 @@ def _table(factors: Sequence[Factor], short: str, title: str, unit: str) -> list
                 *(number(value, 0 if unit == "records/s" else 1) for value in one.inputs),
                 number(one.value, 2),
                 one.failed_node,
-                one.lacking or NONE,
+                "; ".join(remark for remark in (one.lacking, one.unsettled) if remark) or NONE,
             ],
             muted=one.value is None,
         )
