@@ -266,14 +266,18 @@ class Measurement:
             quiet = self._observer.is_quiet(appended, engine_lives=self._lives("engine"))
             return quiet and not self._visibility.hides_results()
 
+        def has_no_transport() -> bool:
+            """Nobody will ever answer any more."""
+            return bool(self.plan.servers) and not self._lives(TRANSPORT_GROUP) and not self._faults.is_restarting
+
         # Of a preloaded run, this is all of its work.
         phase = "processing" if self.scenario.load.shape == "preloaded" else "draining"
         self._reporter.phase(phase)
         self._observer.begin_drain()
-        if self.plan.servers and not self._lives(TRANSPORT_GROUP):
-            deadline = 0.0  # nobody will ever answer
-        quiet = self._each_second(until=is_quiet, deadline=deadline, phase=lambda _: phase)
-        self._outcome.drain = "quiet" if quiet else "deadline"
+        over = self._each_second(
+            until=lambda appended: has_no_transport() or is_quiet(appended), deadline=deadline, phase=lambda _: phase
+        )
+        self._outcome.drain = "quiet" if over and not has_no_transport() else "deadline"
         self._outcome.quiet_s = round(self._observer.quiet_s, 3)
 
     def _settle_check(self) -> None:
