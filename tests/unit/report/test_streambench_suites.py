@@ -86,17 +86,19 @@ def test_which_nodes_read_is_shown_and_marked_where_it_differs(tmp_path: Path) -
     def figures(mb: list[float], reading: int) -> dict[str, Any]:
         return {**preloaded(10_000.0), "nodes": traffic("spark", mb, reading)}
 
+    unknown = {**preloaded(10_000.0), "nodes": [{"role": "worker-1", "reads": None}]}
     rows = [
         row(tmp_path, "multi-recipient-identity-one", "spark", figures([31.5, 0.1, 0.1, 0.2], 1)),
         row(tmp_path, "multi-recipient-identity-half", "spark", figures([31.5, 0.1, 0.1, 0.2], 1)),
         row(tmp_path, "multi-recipient-identity-all", "spark", preloaded(10_000.0)),
+        row(tmp_path, "multi-recipient-sample-all", "spark", unknown),
     ]
     drawn = panels(tmp_path, "Fig. 4", rows)
-    one, half, all_nodes = cells(drawn, "Which nodes read")
+    one, half, *unrecorded = cells(drawn, "Which nodes read")
     each = ["worker-1 31.5", "worker-2 0.10, worker-3 0.10, worker-4 0.20"]
     assert one == ["identity", "one node", "spark", "1", "1 of 4", *each, "VALID"]
     assert half == ["identity", "0.5", "spark", "2", "1 of 4 ≠", *each, "VALID"]
-    assert all_nodes[3:7] == ["4", "–", "–", "–"]
+    assert [cell[3:7] for cell in unrecorded] == 2 * [["4", "–", "–", "–"]]
     assert drawn[-1].finding == "Not as many nodes read as were asked for: spark · identity · 0.5: 1 instead of 2."
 
 
