@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from streamgauge.model.summary import NodeFigures
 from streamgauge.report.bars import BarSeries, bars
@@ -157,8 +157,8 @@ def who_received(results: Sequence[ExperimentResult]) -> list[Panel]:
                     result.engine,
                     number(asked),
                     (f"{reading} of {nodes(result)}" + (" ≠" if differs else "")) if found else NONE,
-                    _received(node for node in found if node.reads),
-                    _received(node for node in found if not node.reads),
+                    ", ".join(f"{node.role} {_received(node)}" for node in found if node.reads) or NONE,
+                    ", ".join(_received(node) for node in found if not node.reads) or NONE,
                     result.verdict,
                 ],
                 muted=not result.usable,
@@ -170,12 +170,9 @@ def who_received(results: Sequence[ExperimentResult]) -> list[Panel]:
     return [Panel(finding=finding, tables=[Table("Which nodes read", [*head, "verdict"], rows, frozenset({3}), note)])]
 
 
-def _received(traffic: Iterable[NodeFigures]) -> str:
-    """What each has read from the transport, or received from everywhere where only that is known."""
-    amounts = {
-        node.role: node.received_mb if node.from_transport_mb is None else node.from_transport_mb for node in traffic
-    }
-    return ", ".join(f"{role} {rounded(amount)}" for role, amount in amounts.items()) or NONE
+def _received(node: NodeFigures) -> str:
+    """What it has read from the transport, or received from everywhere where only that is known."""
+    return rounded(node.received_mb if node.from_transport_mb is None else node.from_transport_mb)
 
 
 def _recipients(result: ExperimentResult) -> int | None:
