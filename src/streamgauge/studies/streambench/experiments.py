@@ -27,13 +27,8 @@ FEWER, FAILURE = "N − 1 nodes", "a node fails"
 
 # In each profile, one node fewer than the scenarios have. Kafka Streams has none that never receives (see the exhibit).
 _FEWER_NODES = {
-    "spark": OnEngine(profiles={profile: {"workers": str(nodes - 1)} for profile, nodes in NODES.items()}),
-    "flink": OnEngine(
-        profiles={
-            "paper": {"taskmanagers": "4", "parallelism": "64"},
-            "laptop": {"taskmanagers": "3", "parallelism": "3"},
-        }
-    ),
+    engine: OnEngine(profiles={profile: {option: str(nodes - 1)} for profile, nodes in NODES.items()})
+    for engine, option in (("spark", "workers"), ("flink", "taskmanagers"))
 }
 
 SPARK_DEFAULTS: Mapping[str, str] = {
