@@ -139,16 +139,17 @@ def gaps(context: Context) -> list[str]:
         others = [other for other in context.study.exhibits if other is not context.exhibit]
         elsewhere = {one.name for other in others for one in other.experiments}
         experiments = tuple(one for one in experiments if one.name not in elsewhere)
-    not_begun: list[str] = []
+    not_begun: dict[str, list[ExperimentResult]] = {}
     lacking: dict[tuple[str, str], list[ExperimentResult]] = {}
     for result in context.reproduction.of(experiments):
         if result.state == "pending" and not result.reason:
-            not_begun.append(result.title)
+            not_begun.setdefault(result.engine, []).append(result)
         elif why := _lack(result):
             lacking.setdefault((result.engine, why), []).append(result)
     lines = [f"{title}: {why}" for (_, why), results in lacking.items() for title in _titles(results)]
     if not_begun:
-        lines.append(f"{', '.join(not_begun)}: not started yet")
+        titles = [title for results in not_begun.values() for title in _titles(results)]
+        lines.append(f"{', '.join(titles)}: not started yet")
     left_out = context.reproduction.missing(experiments)
     return lines + ([f"{', '.join(left_out)}: not part of this reproduction"] if left_out else [])
 

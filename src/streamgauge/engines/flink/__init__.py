@@ -18,6 +18,8 @@ from streamgauge.engines.programs import built_in_only_limit, java_workloads, re
 from streamgauge.model import Job, ProcessSpec, Ready, Stop, Traits
 
 SOURCES = Path(__file__).parent / "java"
+STARTING_TASK_MANAGER_S = 1.5
+"""About how long the start takes longer with each further TaskManager, on two cores."""
 
 _WORKLOADS = java_workloads(SOURCES, cluster.JAVA_PACKAGE)
 _CUSTOMISED = java_workloads(SOURCES, cluster.JAVA_PACKAGE, "Customised")
@@ -51,6 +53,10 @@ class Flink(Engine):
     def memory_mb(self, options: Mapping[str, Any]) -> int:
         task_managers = options["taskmanagers"] + options["spare"]
         return self.traits.memory_mb + int(task_managers * (options["heap_mb"] + cluster.outside_heap_mb(options)))
+
+    def starting_s(self, options: Mapping[str, Any]) -> float:
+        further = options["taskmanagers"] + options["spare"] - 1
+        return super().starting_s(options) + float(further * STARTING_TASK_MANAGER_S)
 
     def only_recipients(self, options: Mapping[str, Any]) -> str:
         return "the only TaskManager reads all of the input" if options["taskmanagers"] == 1 else ""
