@@ -87,9 +87,10 @@ def test_as_many_nodes_read_as_there_are_partitions(
 @pytest.mark.full
 @pytest.mark.engine("spark")
 def test_spark_survives_the_loss_of_a_worker_that_does_not_read(preloaded: Preloaded) -> None:
+    """Twelve batches, each two seconds after the one before: the input lasts, however fast the machine is."""
     _, summary = preloaded(
-        "spark", "kill non-recipient at 8s", program="wordcount", partitions="1", records="1000000",
-        batch_records="100000", cluster="standalone", workers="2",
+        "spark", "kill non-recipient at 14s", program="wordcount", partitions="1", records="600000",
+        batch_records="50000", trigger_ms="2000", cluster="standalone", workers="2",
     )  # fmt: skip
     assert summary.verdict == "VALID", summary.reasons
     assert summary.results["lost"] == summary.results["wrong"] == summary.results["unfinished"] == 0
