@@ -245,7 +245,7 @@ def test_two_configurations_of_spark(tmp_path: Path) -> None:
     assert ["wordcount", "mean latency against 0.9.1 (%)", "−66"] in cells(drawn, "The paper's numbers")
 
 
-@pytest.mark.parametrize("name", [exhibit.name for exhibit in STUDY.exhibits if exhibit.name != "Fig. 2"])
+@pytest.mark.parametrize("name", ["Fig. 4", "Fig. 5", "Fig. 6", "Fig. 7"])
 def test_without_results_the_papers_numbers_are_left(tmp_path: Path, name: str) -> None:
     drawn = panels(tmp_path, name, [not_run(EXPERIMENTS["performance-identity-1x"], "why")])
     assert cells(drawn, "The paper's numbers")
@@ -260,6 +260,6 @@ def test_the_page_has_one_line_for_what_an_engine_cannot_run(tmp_path: Path) -> 
     ]
     write_reproduction(tmp_path, "streambench", STUDY, rows)
     page = report.write_study(tmp_path, STUDY).read_text()
-    fig_6 = page[page.index('id="exhibit-5"') : page.index('id="exhibit-6"')]
+    fig_6 = page[page.index("<h2>Fig. 6") : page.index("</section>", page.index("<h2>Fig. 6"))]
     assert fig_6.count(reason) == 1
     assert f"No result: kafka-streams, 28 experiments: not run. {reason}" in fig_6

@@ -38,7 +38,7 @@ def test_all_records_are_preloaded(profile: str, records: int) -> None:
 
 
 def test_every_suite_runs_all_programs() -> None:
-    names = [one.name for one in streambench.STUDY.experiments]
+    names = [one.name for one in streambench.STUDY.experiments if not one.name.startswith("durability")]
     suites = {
         "performance-": 7 * 4,
         "latency-": 7,
@@ -146,7 +146,8 @@ def test_sparks_own_defaults_are_those_of_spark() -> None:
 
 def test_one_engine_takes_less_than_150_minutes() -> None:
     durability_s = 2 * 600
-    total_s = sum(one.estimate_s for one in planned(("spark",)).values())
+    plans = planned(("spark",)).items()
+    total_s = sum(one.estimate_s for (name, _), one in plans if not name.startswith("durability"))
     assert total_s + durability_s < 150 * 60
 
 
@@ -154,4 +155,5 @@ def test_the_study_is_described() -> None:
     assert "streambench" in registry.names("studies")
     assert streambench.STUDY.title == streambench.title
     assert set(streambench.STUDY.engines.values()) <= set(registry.names("engines"))
-    assert [exhibit.name for exhibit in streambench.STUDY.exhibits] == [f"Fig. {number}" for number in range(2, 8)]
+    figures = [exhibit.name for exhibit in streambench.STUDY.exhibits if exhibit.name.startswith("Fig.")]
+    assert figures == [f"Fig. {number}" for number in range(2, 8)]
