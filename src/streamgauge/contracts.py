@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
     from pyspark.sql import Column, DataFrame, SparkSession
 
+STARTING_JVM_S = 9.0
+"""About how long an engine in one JVM takes to start."""
+
 
 class Engine(ABC):
     """A system under test: a set of processes that read inputs and write results. It never measures time itself."""
@@ -37,8 +40,21 @@ class Engine(ABC):
         """Total memory of its processes; a run is refused if the machine has less."""
         return self.traits.memory_mb + int(options.get("heap_mb", 0))
 
+    def starting_s(self, options: Mapping[str, Any]) -> float:
+        """About how long its processes take to start on two cores, for estimates."""
+        return STARTING_JVM_S if self.traits.needs_java else 0.0
+
     def runs_here(self, options: Mapping[str, Any]) -> bool:
         """Whether the processes of its plan do all the work, without processes elsewhere."""
+        return True
+
+    def only_recipients(self, options: Mapping[str, Any]) -> str:
+        """Why, with these options, every node works only on what it reads itself; empty if it is not so."""
+        return self.traits.only_recipients
+
+    def keeps_order(self, options: Mapping[str, Any]) -> bool:
+        """Whether results show the records of a partition in their order; otherwise a running result may be that of
+        other records than the first ones."""
         return True
 
     def batch_interval_s(self, options: Mapping[str, Any]) -> float:
@@ -141,6 +157,13 @@ class Transport(ABC):
     @abstractmethod
     def endpoints(self) -> Mapping[str, str]:
         """The addresses that an engine gets in ``job.json``."""
+
+    def client_ports(self) -> frozenset[int]:
+        """The ports at which clients reach its servers, to tell its connections from others; empty if unknown.
+
+        Asked when the streams have been created. Raises EnvironmentProblem.
+        """
+        return frozenset()
 
     @abstractmethod
     def behind_proxy(self) -> Self:

@@ -126,6 +126,7 @@ NOTICES: Mapping[str, str] = {
     "engine-lacks-option": "engine {engine} has no option {options}",
     "engine-refuses": "{what}: {why}",
     "no-throughput": "its rate is half of the throughput of {experiment}, which is {verdict}",
+    "no-time": "its fault comes at half of the time of {experiment}, which is {verdict}",
     "engine-not-in-study": "the study defines this experiment for {engines} only, not for {engine}",
     "too-few-cores": "it needs {needed} cores; this machine has {cores}",
     # Warnings: results

@@ -21,6 +21,8 @@ class OnEngine:
 
     settings: Mapping[str, str] = field(default_factory=dict)
     faults: tuple[str, ...] = ()
+    profiles: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """Further settings by profile."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,9 @@ class Experiment:
     half_of: str = ""
     """The experiment with preloaded input whose throughput sets the rate of this one: half of it, or less where the
     generator is not fast enough."""
+    half_time_of: str = ""
+    """The experiment with preloaded input whose time sets the moment of the faults of this one: half of it. The faults
+    are written without a moment, e.g. ``kill worker-1``."""
     profiles: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """Further settings by profile, e.g. ``{"laptop": {"records": "500000"}}``; the same keys for each."""
     engines: Mapping[str, OnEngine] = field(default_factory=dict)
@@ -53,7 +58,12 @@ class Experiment:
     def on(self, engine: str) -> Experiment:
         """The experiment with the settings and faults of one engine."""
         own = self.engines.get(engine, OnEngine())
-        return replace(self, settings={**self.settings, **own.settings}, faults=(*self.faults, *own.faults), engines={})
+        profiles = {
+            profile: {**self.profiles.get(profile, {}), **own.profiles.get(profile, {})}
+            for profile in (*self.profiles, *own.profiles)
+        }
+        settings, faults = {**self.settings, **own.settings}, (*self.faults, *own.faults)
+        return replace(self, settings=settings, faults=faults, profiles=profiles, engines={})
 
     @property
     def needs(self) -> tuple[str, ...]:
@@ -63,13 +73,23 @@ class Experiment:
     @property
     def sets(self) -> tuple[str, ...]:
         """The values and options that it sets itself."""
-        of_profiles = [key for settings in self.profiles.values() for key in settings]
-        of_engines = [key for own in self.engines.values() for key in own.settings]
+        of_profiles = _keys(self.profiles)
+        of_engines = [key for own in self.engines.values() for key in (*own.settings, *_keys(own.profiles))]
         paced = ["rate_per_s"] if self.half_of else []
         return tuple(dict.fromkeys([*self.settings, *of_profiles, *of_engines, *paced]))
 
     def settings_in(self, profile: str) -> dict[str, str]:
         return {**self.settings, **self.profiles.get(profile, {})}
+
+    @property
+    def after(self) -> dict[str, str]:
+        """The experiments whose results it needs, and what of each."""
+        needed = {self.half_of: "throughput", self.half_time_of: "time"}
+        return {name: what for name, what in needed.items() if name}
+
+
+def _keys(profiles: Mapping[str, Mapping[str, str]]) -> list[str]:
+    return [key for settings in profiles.values() for key in settings]
 
 
 @dataclass(frozen=True)
@@ -149,8 +169,9 @@ class Study:
             raise ValueError(f"several experiments are called {', '.join(twice)}")
         names = [one.name for one in self.experiments]
         for place, one in enumerate(self.experiments):
-            if one.half_of and one.half_of not in names[:place]:
-                raise ValueError(f"{one.name} needs the throughput of {one.half_of}, which is not run before it")
+            for other, what in one.after.items():
+                if other not in names[:place]:
+                    raise ValueError(f"{one.name} needs the {what} of {other}, which is not run before it")
 
     @property
     def sets(self) -> set[str]:

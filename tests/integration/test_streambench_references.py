@@ -394,6 +394,23 @@ def test_running_results_are_judged(spark: Any, program: str, field: int, contri
         assert fates([*others, (key, value | {"n": value["n"] + 1})])[last] == tally.WRONG
 
 
+def test_an_engine_that_takes_records_out_of_their_order_may_begin_with_another_one(spark: Any) -> None:
+    """Its first result is that of the second packet: possible, but not the one of the first."""
+    results = running_results("statistics")
+    other = results[1][1]["sum"] - results[0][1]["sum"]
+    assert other != results[0][1]["sum"]
+    results[0] = ("statistics", {"n": 1, **dict.fromkeys(("min", "max", "sum", "mean"), other)})
+    rows = [(key, json.dumps(value), 0, place, T0_MS + 100 + place) for place, (key, value) in enumerate(results)]
+    output = spark.createDataFrame(rows, _OUTPUT)
+    of_one_partition = [record._replace(partition=0, offset=record.at_ms) for record in PACKETS]
+
+    def wrong(**order: bool) -> int:
+        judged = running.judge(inputs(spark, of_one_partition), output, programs.Statistics(), {"field": 4}, **order)
+        return sum(row["wrong_outputs"] for row in judged.collect())
+
+    assert (wrong(), wrong(keeps_order=True), wrong(keeps_order=False)) == (1, 1, 0)
+
+
 def test_contributions_have_the_timestamps_of_their_records(spark: Any) -> None:
     for workload in (programs.Wordcount(), programs.Distinctcount(), programs.Statistics()):
         columns = set(workload.contributions(inputs(spark, PACKETS), {"field": 1}).columns)

@@ -7,7 +7,6 @@ where an INVALID one was repeated). ``reproduction.json`` and ``report.html`` ar
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
@@ -18,9 +17,10 @@ from typing import Any, Protocol
 
 from streamgauge import registry, report
 from streamgauge.campaigns.capacity import CapacitySearch
-from streamgauge.campaigns.referee import PROBE_S
 from streamgauge.campaigns.repetition import median_run, summarize
+from streamgauge.campaigns.reproduction_estimate import run_s, search_s
 from streamgauge.campaigns.reproduction_file import ReproductionFile
+from streamgauge.campaigns.reproduction_pace import UNKNOWN, Pace, find_pace
 from streamgauge.campaigns.reproduction_runner import RESOLUTION, AttemptResult, LocalRunner
 from streamgauge.errors import EXIT_OK, EngineFailed, InvalidMeasurement, Unsupported, UsageError
 from streamgauge.identity import Ignored
@@ -31,6 +31,7 @@ from streamgauge.model.summary import Summary
 from streamgauge.notices import NOTHING, Notice, joined, notice
 from streamgauge.processes import directory_lock
 from streamgauge.redaction import redact_options
+from streamgauge.run.faults import check_supported
 from streamgauge.run.faults import parse as parse_fault
 from streamgauge.run.plan import Request
 from streamgauge.run.reporter import Reporter
@@ -41,15 +42,6 @@ from streamgauge.study import Experiment, Purpose, Study
 
 ATTEMPTS = 2
 """An INVALID run or search is repeated once."""
-STARTING_S, STARTING_JVM_S = 8.0, 9.0
-"""Transport, streams and load worker; an engine's JVM besides."""
-EVALUATING_S = 15.0
-EVALUATED_PER_S = 100_000
-"""Records that are recorded and matched in a second, on two cores."""
-PROBES = 8
-"""Of a usual search."""
-GENERATOR_SHARE = 4
-"""A rate that follows from a throughput is at most this part of what the generator wrote while nothing else ran."""
 MAY_DIFFER: Ignored = {
     "out": "a reproduction may be moved",
     "engines": "engines may be added",
@@ -115,15 +107,8 @@ class PlannedExperiment:
         """About how long all its runs take on two cores; 0 where the engine does not run it."""
         if self.request is None:
             return 0.0
-        load = self.request.scenario.load
-        starting_s = STARTING_S + (STARTING_JVM_S if registry.engine(self.engine).traits.needs_java else 0.0)
-        around_s = starting_s + self.request.scenario.quiet_s + EVALUATING_S
-        if self.experiment.purpose == "run":
-            return self.runs * (around_s + load.duration_s + load.records / EVALUATED_PER_S)
-        # Most probes are undecided after their shortest length; the confirming one has its full length.
-        around_s += load.warmup_s + load.tail_s
-        probe_s = 2 * min(load.measured_s, PROBE_S)
-        return PROBES * (around_s + probe_s) + around_s + max(load.measured_s, probe_s)
+        scenario = self.request.scenario
+        return search_s(scenario) if self.experiment.purpose == "capacity" else self.runs * run_s(scenario)
 
     def row(self) -> ExperimentRow:
         one = self.experiment
@@ -187,7 +172,7 @@ def plan(campaign: ReproductionRequest) -> list[PlannedExperiment]:
             raise registry.unknown("experiment", pattern, names, hint=hint)
     engines = dict.fromkeys(campaign.engines)
     chosen = [one for one in experiments if is_chosen(one.name, campaign.only)]
-    needed = {*(one.name for one in chosen), *(one.half_of for one in chosen)}
+    needed = {name for one in chosen for name in (one.name, *one.after)}
     return [
         _plan_experiment(campaign, experiment, engine, experiment.name in needed)
         for experiment in experiments
@@ -201,7 +186,7 @@ def is_chosen(name: str, only: Sequence[str]) -> bool:
 
 
 def _plan_experiment(
-    campaign: ReproductionRequest, experiment: Experiment, engine: str, chosen: bool, rate: int | None = None
+    campaign: ReproductionRequest, experiment: Experiment, engine: str, chosen: bool, pace: Pace = UNKNOWN
 ) -> PlannedExperiment:
     system = registry.engine(engine)
     if system.traits.needs_program:
@@ -209,8 +194,8 @@ def _plan_experiment(
             f"--engine {engine} cannot reproduce a study: it needs a program from the command line",
             hint=f"streamgauge run {campaign.study}/… --engine {engine} -- PROGRAM",
         )
-    engines, experiment = experiment.engines, experiment.on(engine)
-    settings = experiment.settings_in(campaign.profile) | ({} if rate is None else {"rate_per_s": str(rate)})
+    engines, experiment = experiment.engines, pace.set_in(experiment.on(engine))
+    settings = experiment.settings_in(campaign.profile)
     if engines and engine not in engines:
         why = notice("engine-not-in-study", engine=engine, engines=", ".join(engines))
         return PlannedExperiment(experiment, engine, settings, chosen, None, why)
@@ -221,13 +206,16 @@ def _plan_experiment(
     changes = {**campaign.changes, **settings}
     try:
         scenario = scenarios.resolve(experiment.scenario, profile=campaign.profile, changes=changes, engine=engine)
+        timed = not experiment.half_time_of or pace.moment_s is not None
+        faults = tuple(parse_fault(fault if timed else f"{fault} at 0s") for fault in experiment.faults)
+        check_supported(replace(scenario, faults=faults))
+        scenario = replace(scenario, faults=faults if timed else ())
     except Unsupported as problem:
         why = notice("engine-refuses", what=problem.what, why=problem.got)
         return PlannedExperiment(experiment, engine, settings, chosen, None, why)
     if experiment.cores > (cores := usable_cores()):
         why = notice("too-few-cores", needed=experiment.cores, cores=cores)
         return PlannedExperiment(experiment, engine, settings, chosen, None, why)
-    scenario = replace(scenario, faults=tuple(parse_fault(fault) for fault in experiment.faults))
     request = Request(scenario, campaign.out, transport_address=campaign.bootstrap)
     if experiment.purpose == "capacity":
         CapacitySearch(request, RESOLUTION, experiment.axis)
@@ -260,7 +248,7 @@ def _reproduce(
         for number, named in enumerate(runnable, start=1):
             row = file.row(named.experiment.name, named.engine)
             planned = named
-            if named.experiment.half_of and row.state == "pending":
+            if named.experiment.after and row.state == "pending":
                 planned, row = _paced(campaign, named, row, file)
                 _save(file, campaign)
             title = f"{number} of {len(runnable)}: {planned.experiment.name} on {planned.engine}"
@@ -275,19 +263,14 @@ def _reproduce(
 def _paced(
     campaign: ReproductionRequest, planned: PlannedExperiment, row: ExperimentRow, file: ReproductionFile
 ) -> tuple[PlannedExperiment, ExperimentRow]:
-    """With the rate that follows from another experiment; *not run* where that has no throughput."""
+    """With the rate and the moment that follow from other experiments; *not run* where one of them has none."""
     experiment = planned.experiment
-    other = file.row(experiment.half_of, planned.engine)
-    found = other.summary.processing if other.summary is not None and other.verdict == "VALID" else {}
-    throughput, generated = found.get("records_per_s"), found.get("generated_per_s")
-    if throughput is None:
-        why = notice("no-throughput", experiment=experiment.half_of, verdict=other.verdict or other.state)
-        row = row.with_changes(state="not run", reason=why)
+    pace = find_pace(experiment, lambda name: file.row(name, planned.engine))
+    if isinstance(pace, Notice):
+        row = row.with_changes(state="not run", reason=pace)
     else:
-        # The generator wrote alone then; beside an engine it is slower.
-        rate = min(throughput / 2, math.inf if generated is None else generated / GENERATOR_SHARE)
-        planned = _plan_experiment(campaign, experiment, planned.engine, planned.chosen, max(round(rate), 1))
-        row = row.with_changes(settings=dict(planned.settings))
+        planned = _plan_experiment(campaign, experiment, planned.engine, planned.chosen, pace)
+        row = row.with_changes(settings=dict(planned.settings), faults=list(planned.experiment.faults))
     file.settle(row, 0.0)
     return planned, row
 

@@ -67,7 +67,7 @@ def _described(plan: RunPlan) -> dict[str, Any]:
     from streamgauge.redaction import redact_options
 
     request, scenario = plan.request, plan.request.scenario
-    missing = _missing_jars(plan)
+    missing, preloaded = _missing_jars(plan), scenario.load.shape == "preloaded"
     return {
         "run": plan.run,
         "scenario": f"{scenario.study}/{scenario.name}",
@@ -86,7 +86,11 @@ def _described(plan: RunPlan) -> dict[str, Any]:
         "sustained": scenario.sustained,
         "slo": list(scenario.slo),
         "faults": [
-            {"fault": str(fault), "after_load_start_s": scenario.load.warmup_s + fault.at_s(scenario.load.measured_s)}
+            {
+                "fault": str(fault),
+                "after_load_start_s": None if preloaded else _after_load_start_s(fault, scenario),
+                "after_engine_ready_s": fault.at if preloaded else None,
+            }
             for fault in _single_faults(scenario)
         ],
         "streams": [
@@ -100,6 +104,7 @@ def _described(plan: RunPlan) -> dict[str, Any]:
                 "group": spec.group,
                 "command": _command(plan, spec.argv),
                 "members": [member.role for member in spec.members],
+                "node": spec.node,
             }
             for spec in plan.processes
         ],
@@ -114,6 +119,10 @@ def _described(plan: RunPlan) -> dict[str, Any]:
 def _single_faults(scenario: Scenario) -> list[Fault]:
     """Every time that a fault acts."""
     return [one for fault in scenario.faults for one in fault.occurrences(scenario.load.measured_s)]
+
+
+def _after_load_start_s(fault: Fault, scenario: Scenario) -> float:
+    return scenario.load.warmup_s + fault.at_s(scenario.load.measured_s)
 
 
 def _missing_jars(plan: RunPlan) -> list[Any]:
@@ -148,8 +157,11 @@ def _print(plan: RunPlan) -> None:
     for objective in scenario.slo:
         _field("slo", objective)
     for fault in _single_faults(scenario):
-        at_s = scenario.load.warmup_s + fault.at_s(scenario.load.measured_s)
-        _field("fault", f"{fault}: {at_s:g} s after the start of the load")
+        if scenario.load.shape == "preloaded":
+            moment = f"{fault.at:g} s after the engine is ready"
+        else:
+            moment = f"{_after_load_start_s(fault, scenario):g} s after the start of the load"
+        _field("fault", f"{fault}: {moment}")
     options = redact_options(scenario.engine_options)
     _field("options", ", ".join(f"{key}={as_typed(value)}" for key, value in options.items()) or "none")
     where = "" if terminal.detail.verbose else "; -v prints their whole commands"

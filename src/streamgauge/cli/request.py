@@ -139,7 +139,8 @@ def build(
             metavar="FAULT",
             help="Disturb a process while measuring: 'kill ROLE at 50%', 'kill ROLE for 10s at 20s' (and start it "
             "again), 'pause ROLE for 5s at 20s' or 'cut ROLE from broker for 5s at 20s'; with 'every 20s' after it to "
-            "repeat it. `streamgauge plan` shows the roles. Repeatable.",
+            "repeat it. `streamgauge plan` shows the roles; instead of one, `non-recipient` is a node that does not "
+            "read the input. Repeatable.",
         ),
     ] = None,
     seed: Annotated[

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from streamgauge.model.summary import FaultFigures, SloResult, Summary
+    from streamgauge.model.summary import FaultFigures, NodeFigures, SloResult, Summary
     from streamgauge.rundir import RunDir
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print summary.json alone on stdout.")]
@@ -76,6 +76,8 @@ def print_result(run: RunDir, summary: Summary, *, to_stderr: bool) -> None:
         burst = summary.burst.as_json().items()
         counted = {key: len(value) if key == "bursts" else value for key, value in burst if key != "kind"}
         _text(console, _head("burst"), _figures(counted))
+    if len(summary.nodes) > 1:
+        _text(console, _head("nodes"), _nodes(summary.nodes))
     for fault in summary.faults:
         _text(console, _head("fault"), _fault(fault))
     for objective in summary.slo:
@@ -152,6 +154,16 @@ def _bounded(figures: Mapping[str, Any], name: str) -> str:
     return _number(figures.get(name)) if bound is None else f"≥ {bound:,.0f}"
 
 
+def _nodes(nodes: Sequence[NodeFigures]) -> str:
+    """Which of them read the input, and how much each received from the transport."""
+    words = {True: "reads", False: "does not read", None: "not known whether it reads"}
+    return ", ".join(
+        f"{node.role} {words[node.reads]}"
+        + ("" if node.from_transport_mb is None else f" ({node.from_transport_mb:,.1f} MB)")
+        for node in nodes
+    )
+
+
 def _fault(fault: FaultFigures) -> str:
     """One fault: as it was asked for, and how the run took it."""
     if not fault.took_effect:
@@ -160,7 +172,7 @@ def _fault(fault: FaultFigures) -> str:
     figures = (
         f"{word} {'–' if fields.get(key) is None else f'{fields[key]:,.2f} s'}" for key, word in _RECOVERY.items()
     )
-    return f"{fault.fault}: {', '.join(figures)}{_again(fault)}"
+    return f"{fault.asked_and_hit}: {', '.join(figures)}{_again(fault)}"
 
 
 def _again(fault: FaultFigures) -> str:

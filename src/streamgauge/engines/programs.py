@@ -36,3 +36,9 @@ def built_in_only_limit(workloads: Iterable[str], customised: Iterable[str]) -> 
     """Stateful workloads without a customised implementation."""
     stateful = {name for name in workloads if registry.workload(name).kind.stateful}
     return Limit(frozenset(stateful.difference(customised)), _CUSTOMISED, "there is only a built-in implementation")
+
+
+def redistribution_limit(workloads: Iterable[str], redistributed: Iterable[str]) -> Limit:
+    """Workloads whose program cannot spread the records that it reads over all nodes."""
+    others = frozenset(workloads).difference(redistributed)
+    return Limit(others, {"redistribute": True}, "its program does not redistribute the records that it reads")

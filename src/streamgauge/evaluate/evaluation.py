@@ -17,6 +17,7 @@ from streamgauge.evaluate.metrics import (
     generator,
     lag,
     latency,
+    nodes,
     processing,
     recovery,
     resolution,
@@ -167,7 +168,9 @@ def _evaluate(run: RunDir, facts: Facts, tally: Tally, *, recorded: bool) -> Sum
     if state == "drifting":
         warnings += run_state.drift_warnings(facts, figures, state_reason)
     processed = None if figures is None else _processing(run, facts, figures, visible, recorded=recorded)
-    warnings += [] if processed is None else processed.warnings(facts.transport.server_noun)
+    if processed is not None:
+        invalid += recovery.reasons_by_end(facts, processed.end_ms)
+        warnings += processed.warnings(facts.transport.server_noun)
     decision = verdict.decide(invalid, failed)
     noted = [*facts.manifest.warnings, *facts.outcome.warnings]
     summary = summarize(
@@ -190,6 +193,8 @@ def _evaluate(run: RunDir, facts: Facts, tally: Tally, *, recorded: bool) -> Sum
     if faults:
         more["faults"] = faults
         more["guarantee"] = recovery.guarantee(facts, counts) if recorded and validated else None
+    if facts.moments is not None and (measured := nodes.measure(facts, facts.moments, run.samples(ResourceSample))):
+        more["nodes"] = measured
     if processed is not None:
         more["processing"] = rounded(processed.figures())
     known = summary.with_changes(**more).as_json()

@@ -150,6 +150,14 @@ class Facts:
         return self.outcome.faults
 
     @property
+    def faults_from_ns(self) -> int | None:
+        """From when the moments of faults count: the start of the measured interval or, with preloaded input, the
+        moment when the engine was usable."""
+        if self.plan.shape == "preloaded":
+            return self.outcome.engine_ready_ns
+        return None if self.moments is None else self.moments.measured_start_ns
+
+    @property
     def quiet_s(self) -> float:
         """Seconds without output after which this run's system counts as quiet."""
         # Runs of older versions did not note it.

@@ -49,7 +49,8 @@ def match(
     if visible is not None:
         output = visible.stamped(output)
     if isinstance(workload, RunningWorkload):
-        judged = running.judge(inputs, output, workload, facts.parameters)
+        keeps_order = facts.manifest.engine.keeps_order
+        judged = running.judge(inputs, output, workload, facts.parameters, keeps_order=keeps_order)
     else:
         assert isinstance(workload, ReferenceWorkload), "a workload without results is not matched"
         answer = workload.reference(inputs, facts.parameters)

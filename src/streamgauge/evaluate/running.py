@@ -20,13 +20,21 @@ if TYPE_CHECKING:
 
 
 def judge(
-    inputs: Mapping[str, DataFrame], output: DataFrame, workload: RunningWorkload, parameters: Mapping[str, Any]
+    inputs: Mapping[str, DataFrame],
+    output: DataFrame,
+    workload: RunningWorkload,
+    parameters: Mapping[str, Any],
+    *,
+    keeps_order: bool = True,
 ) -> DataFrame:
-    """The fate of each input record that contributes, and the moment of its answer."""
+    """The fate of each input record that contributes, and the moment of its answer.
+
+    ``keeps_order`` is whether the engine takes the records of a partition in their order.
+    """
     from pyspark.sql import functions as f
 
     key = list(workload.key)
-    ranked = _ranked(workload.contributions(inputs, parameters), workload, parameters)
+    ranked = _ranked(workload.contributions(inputs, parameters), workload, parameters, keeps_order)
     results = _results(output, workload, parameters, dict(ranked.dtypes))
     same = [f.col(name) == f.col(f"found_{name}") for name in key]
     pairs = ranked.join(results, [*same, f.col("rank") == f.col("n")], "left").withColumn(
@@ -48,7 +56,9 @@ def judge(
     return _by_record(_fates(contributions.join(last, same, "left"), key))
 
 
-def _ranked(contributions: DataFrame, workload: RunningWorkload, parameters: Mapping[str, Any]) -> DataFrame:
+def _ranked(
+    contributions: DataFrame, workload: RunningWorkload, parameters: Mapping[str, Any], keeps_order: bool
+) -> DataFrame:
     """Each contribution with its rank, the aggregates of the first ones up to it, and those of all."""
     from pyspark.sql import Window
     from pyspark.sql import functions as f
@@ -67,7 +77,7 @@ def _ranked(contributions: DataFrame, workload: RunningWorkload, parameters: Map
         "partition_bit",
         f.row_number().over(in_order).cast("bigint").alias("rank"),
         f.count("*").over(of_key).alias("total"),
-        (f.lit(len(workload.inputs) == 1) & one_partition).alias("in_order"),
+        (f.lit(keeps_order and len(workload.inputs) == 1) & one_partition).alias("in_order"),
         *(column.over(so_far).alias(f"right_{name}") for name, column in aggregates.items()),
         *(column.over(of_key).alias(f"final_{name}") for name, column in aggregates.items()),
     )

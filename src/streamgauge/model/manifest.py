@@ -82,6 +82,7 @@ class EngineDescription(Stored):
     recounts_after_failure: bool = False
     batch_interval_s: Seconds = 0.0
     micro_batches: bool = False
+    keeps_order: bool = True
     options: Mapping[str, Any]
 
 
@@ -135,6 +136,10 @@ class ProcessDescription(Stored):
     role: str
     group: str
     argv: Sequence[str] = ()
+    members: Sequence[str] = ()
+    """Roles of processes that it starts itself."""
+    node: bool = False
+    """Whether it is, with its members, one of the engine's nodes."""
 
 
 class Environment(Stored):

@@ -59,7 +59,8 @@ class ProcessSpec:
     gets the environment unchanged; for others see ``streamgauge.environment``. ``members`` are sampled separately, and
     a fault can act on one of them alone. ``part_of`` is a role that several processes have in common: a fault of that
     role acts on all of them, and starts them again in the plan's order. ``ready_again`` replaces ``ready`` after a
-    restart: other processes are usable then that were not at the first start.
+    restart: other processes are usable then that were not at the first start. ``node`` marks a process that, with its
+    members, is one of the nodes over which the system under test spreads its work.
     """
 
     role: str
@@ -75,6 +76,7 @@ class ProcessSpec:
     members: tuple[Member, ...] = ()
     part_of: str = ""
     ready_again: Ready | None = None
+    node: bool = False
 
     @property
     def own_roles(self) -> tuple[str, ...]:

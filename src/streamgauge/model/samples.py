@@ -31,6 +31,11 @@ class ResourceSample(Sample):
     heap_committed_mb: Number | None = None
     gc_count: Number | None = None
     gc_ms: Number | None = None
+    received_mb: Number | None = None
+    """Over TCP, so far; None where the system does not report it, like the two below."""
+    sent_mb: Number | None = None
+    from_transport_mb: Number | None = None
+    """Of ``received_mb``: what was read from the transport; None also where its ports are not known."""
 
 
 class MachineSample(Sample):

@@ -42,7 +42,10 @@ class Script:
 
 @dataclass(frozen=True)
 class Fault:
-    """A fault to inject into one role of a run at a given time of the measured interval (docs/howto/faults.md)."""
+    """A fault to inject into one role of a run at a given time of the measured interval (docs/howto/faults.md).
+
+    With preloaded input, seconds count from the moment when the engine was usable.
+    """
 
     verb: Literal["kill", "pause", "cut"]
     role: str

@@ -132,6 +132,21 @@ class FaultFigures(Stored):
     partitions_affected: Number | None = None
     partitions_silent: Number | None = None
 
+    @property
+    def asked_and_hit(self) -> str:
+        """The fault as it was asked for and, where that does not name the role, the one that it acted on."""
+        return self.fault if f" {self.role} " in self.fault else f"{self.fault} ({self.role})"
+
+
+class NodeFigures(Stored):
+    """What a node of the engine received while the engine worked. None: not known."""
+
+    role: str
+    received_mb: Number | None = None
+    from_transport_mb: Number | None = None
+    reads: bool | None = None
+    """Whether it read the input itself (``model.nodes``)."""
+
 
 class Repetition(Stored):
     """One run of a set."""
@@ -191,6 +206,8 @@ class Summary(Stored):
     visible_resolution_ms: Mapping[str, Number | None] = {}
     faults: Sequence[FaultFigures] = ()
     processing: Mapping[str, Number | None] = {}
+    nodes: Sequence[NodeFigures] = ()
+    """Of the engine, in the order of the plan."""
     interval: MedianInterval | None = None
     """Only in a set of runs, like ``repeated``."""
     repeated: Sequence[str] = ()

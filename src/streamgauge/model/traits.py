@@ -49,6 +49,9 @@ class Traits:
     """It runs a user's program, given on the command line after ``--``."""
     takes_script: bool = False
     """It runs a user's script (``--script``)."""
+    only_recipients: str = ""
+    """Why every node works only on what it reads itself, so that none can be lost that does not read; empty if nodes
+    pass on what they read."""
     memory_mb: int = 256
     """Memory of its processes besides the heap (option ``heap_mb``)."""
 

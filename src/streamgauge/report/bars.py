@@ -19,7 +19,7 @@ class Bar:
     value: float
     text: str
     usable: bool = True
-    """Whether it may be used; otherwise it is faint."""
+    """Whether it may be used; otherwise it is grey."""
 
 
 @dataclass(frozen=True)
@@ -47,8 +47,8 @@ def bars(
             "x": [label(bar.category) for bar in of_series.bars],
             "y": [round(bar.value, 3) for bar in of_series.bars],
             "marker": {
-                "color": context.engine_color(of_series.engine),
-                "opacity": [of_series.opacity if bar.usable else 0.25 * of_series.opacity for bar in of_series.bars],
+                "color": _color(context.engine_color(of_series.engine), of_series.bars),
+                "opacity": of_series.opacity,
             },
             "text": [bar.text for bar in of_series.bars],
             # Captions and tables have the numbers: on a phone they would lie over each other.
@@ -77,3 +77,8 @@ def bars(
             }
         )
     return figure(traces, {"type": "category"}, linear(title), hovermode="closest", showlegend=True)
+
+
+def _color(color: str, shown: Sequence[Bar]) -> str | list[str]:
+    """One for all bars, or one for each where some must not be used."""
+    return color if all(bar.usable for bar in shown) else [color if bar.usable else "--muted" for bar in shown]

@@ -9,6 +9,9 @@ from streamgauge.report.draw import SERIES, Figure
 from streamgauge.report.reproduction import ExperimentResult, Reproduction
 from streamgauge.study import Exhibit, Mark, Study
 
+GAPS_MAX = 12
+"""More experiments of one engine with the same gap than that share one line; the page lists all of them elsewhere."""
+
 
 @dataclass(frozen=True)
 class Plot:
@@ -127,25 +130,45 @@ def unusable(results: Sequence[ExperimentResult]) -> list[Panel]:
 
 
 def gaps(context: Context) -> list[str]:
-    """A line for each experiment that has nothing to show; an overview leaves those of other exhibits to them."""
+    """A line for each experiment that has nothing to show, or for many of one engine with the same reason.
+
+    An overview leaves those of other exhibits to them.
+    """
     experiments = context.exhibit.experiments
     if context.exhibit.overview:
         others = [other for other in context.study.exhibits if other is not context.exhibit]
         elsewhere = {one.name for other in others for one in other.experiments}
         experiments = tuple(one for one in experiments if one.name not in elsewhere)
-    lines, not_begun = [], []
+    not_begun: dict[str, list[ExperimentResult]] = {}
+    lacking: dict[tuple[str, str], list[ExperimentResult]] = {}
     for result in context.reproduction.of(experiments):
-        source = result.source
         if result.state == "pending" and not result.reason:
-            not_begun.append(result.title)
-        elif not result.has_result:
-            lines.append(f"{result.title}: {result.verdict}. {result.why}")
-        elif result.purpose == "run" and source is None:
-            why = f". {result.why}" if result.why else ""
-            lines.append(f"{result.title}: {result.verdict}, and its directory {result.directory} cannot be read{why}")
-        elif source is not None and not source.latency:
-            lines.append(f"{result.title}: {result.verdict}, without a measured result. {result.why}")
+            not_begun.setdefault(result.engine, []).append(result)
+        elif why := _lack(result):
+            lacking.setdefault((result.engine, why), []).append(result)
+    lines = [f"{title}: {why}" for (_, why), results in lacking.items() for title in _titles(results)]
     if not_begun:
-        lines.append(f"{', '.join(not_begun)}: not started yet")
+        titles = [title for results in not_begun.values() for title in _titles(results)]
+        lines.append(f"{', '.join(titles)}: not started yet")
     left_out = context.reproduction.missing(experiments)
     return lines + ([f"{', '.join(left_out)}: not part of this reproduction"] if left_out else [])
+
+
+def _lack(result: ExperimentResult) -> str:
+    """Why an experiment has nothing to show; empty if it has."""
+    source = result.source
+    if not result.has_result:
+        return f"{result.verdict}. {result.why}"
+    if result.purpose == "run" and source is None:
+        why = f". {result.why}" if result.why else ""
+        return f"{result.verdict}, and its directory {result.directory} cannot be read{why}"
+    if source is not None and not source.latency:
+        return f"{result.verdict}, without a measured result. {result.why}"
+    return ""
+
+
+def _titles(results: Sequence[ExperimentResult]) -> list[str]:
+    """Of experiments on one engine with the same gap."""
+    if len(results) > GAPS_MAX:
+        return [f"{results[0].engine}, {len(results)} experiments"]
+    return [result.title for result in results]

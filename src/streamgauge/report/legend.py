@@ -55,7 +55,9 @@ def _entry(place: int, trace: Mapping[str, Any]) -> Entry:
     common = Entry(html.unescape(str(trace["name"])), "", "", opacity=float(trace.get("opacity", 1.0)), trace=place)
     if trace.get("fill") or trace["type"] in ("bar", "box"):
         color = trace.get("fillcolor") if trace.get("fill") else marker.get("color", line.get("color"))
-        return replace(common, color=str(color), shape="area", opacity=0.8)
+        if isinstance(color, list):  # of each bar; grey ones must not be used
+            color = next((one for one in color if one != "--muted"), "--muted")
+        return replace(common, color=str(color), shape="area", opacity=float(marker.get("opacity", 0.8)))
     if trace.get("mode") == "markers":
         symbol = marker.get("symbol", "circle")
         shape = _SHAPES.get(symbol, "circle")

@@ -7,7 +7,8 @@
 
   function figures() {
     const style = getComputedStyle(document.documentElement);
-    const resolved = (value) => (String(value).startsWith("--") ? style.getPropertyValue(value).trim() : value);
+    const one = (value) => (String(value).startsWith("--") ? style.getPropertyValue(value).trim() : value);
+    const resolved = (value) => (Array.isArray(value) ? value.map(one) : one(value));
     const read = (key, value) =>
       key === "colorscale" ? value.map(([at, color]) => [at, resolved(color)]) : key.endsWith("color") ? resolved(value) : value;
     return JSON.parse(source, read);

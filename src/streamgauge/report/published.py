@@ -15,7 +15,7 @@ _SYMBOLS = ("diamond-open", "square-open", "triangle-up-open", "star-open", "cro
 
 
 def mark_text(mark: Mark) -> str:
-    return f"{PAPER}{mark.system}, {number_short(mark.value)} {mark.unit}"
+    return f"{PAPER}{mark.system}, {number_short(mark.value)} {mark.unit}".rstrip()
 
 
 def number_short(value: float) -> str:
@@ -59,7 +59,10 @@ def marks_table(marks: Sequence[Mark]) -> list[Table]:
     order = {name: list(dict.fromkeys(mark.dimensions.get(name, "") for mark in marks)) for name in names}
     values: dict[tuple[str, ...], dict[str, str]] = {}
     for mark in sorted(marks, key=lambda mark: [order[name].index(mark.dimensions.get(name, "")) for name in names]):
-        about = (*(mark.dimensions.get(name, "") for name in names), f"{mark.label} ({mark.unit})")
+        about = (
+            *(mark.dimensions.get(name, "") for name in names),
+            mark.label + (f" ({mark.unit})" if mark.unit else ""),
+        )
         values.setdefault(about, {})[mark.system] = number_short(mark.value)
     rows = [Row([*about, *(of_row.get(system, NONE) for system in systems)]) for about, of_row in values.items()]
     head = [*names, "what", *(PAPER + system for system in systems)]

@@ -24,7 +24,8 @@ def fault_results(source: Source) -> str:
 
 
 def _row(fault: FaultFigures) -> dict[str, str]:
-    name = plain(fault.fault) if fault.number is None else f"{number(fault.number)}. {plain(fault.fault)}"
+    asked = plain(fault.asked_and_hit)
+    name = asked if fault.number is None else f"{number(fault.number)}. {asked}"
     if not fault.took_effect:
         return {"fault": name, "effect": f"none: {plain(fault.why_not)}"}
     kind = LATENCY_NAMES.get(fault.latency or "", "latency")

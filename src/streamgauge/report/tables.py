@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -227,14 +227,38 @@ def resource_rows(source: Source) -> list[dict[str, str]]:
     for group, usage in source.summary.resources.items():
         mine = roles.get(group, [])
         alone = mine[0] if len(mine) == 1 else "all"
-        rows.append({"group": group, "process": alone, **_usage(usage)})
+        network = [_of_role(source, role) for role in mine]
+        together = {name: _sum(one.get(name) for one in network) for name in ("received_mb", "sent_mb")}
+        rows.append({"group": group, "process": alone, **_usage({**usage, **together})})
         if len(mine) > 1:
-            rows += [{"group": group, "process": role, **_usage(_of_role(source, role))} for role in mine]
+            rows += [
+                {"group": group, "process": role, **_usage(used)} for role, used in zip(mine, network, strict=True)
+            ]
     return rows
 
 
+def _sum(values: Iterable[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) if known else None
+
+
+def node_rows(source: Source) -> list[dict[str, str]]:
+    """Of an engine with several nodes: what each received, and whether it read the input."""
+    nodes = source.summary.nodes if len(source.summary.nodes) > 1 else ()
+    words = {True: "yes", False: "no", None: "not known"}
+    return [
+        {
+            "node": node.role,
+            "received (MB)": number(node.received_mb, 1),
+            "from the transport (MB)": number(node.from_transport_mb, 1),
+            "reads the input": words[node.reads],
+        }
+        for node in nodes
+    ]
+
+
 def _usage(values: Mapping[str, Any]) -> dict[str, str]:
-    digits = {"cpu_mean": 2, "rss_max_mb": 0, "heap_max_mb": 0, "gc_ms": 0}
+    digits = {"cpu_mean": 2, "rss_max_mb": 0, "heap_max_mb": 0, "gc_ms": 0, "received_mb": 1, "sent_mb": 1}
     return {field: number(values.get(field), places) for field, places in digits.items()}
 
 
@@ -251,8 +275,9 @@ def _of_role(source: Source, role: str) -> dict[str, float]:
     used: dict[str, float] = {}
     if len(cpu := known("cpu_s")) > 1:
         used["cpu_mean"] = (cpu[-1][1] - cpu[0][1]) / ((cpu[-1][0] - cpu[0][0]) / NS_PER_S)
-    if len(gc := known("gc_ms")) > 1:
-        used["gc_ms"] = gc[-1][1] - gc[0][1]
+    for name in ("gc_ms", "received_mb", "sent_mb"):
+        if len(grown := known(name)) > 1:
+            used[name] = grown[-1][1] - grown[0][1]
     for name, field in (("rss_max_mb", "rss_mb"), ("heap_max_mb", "heap_used_mb")):
         if values := known(field):
             used[name] = max(value for _, value in values)

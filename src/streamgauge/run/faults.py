@@ -8,8 +8,10 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Literal, cast
 
-from streamgauge.errors import UsageError, invalid
+from streamgauge import registry
+from streamgauge.errors import Unsupported, UsageError, invalid
 from streamgauge.model import QUEUE_RECORDS_MAX, TRANSPORT_GROUP, Fault, ProcessSpec, Scenario
+from streamgauge.processes import sockets
 from streamgauge.studies.parsing import DURATION, read_duration_s
 
 VERBS = ("kill", "pause", "cut")
@@ -17,6 +19,8 @@ PEER = TRANSPORT_GROUP
 """The transport's server: what a role can be cut from."""
 PROXY = "proxy"
 """The role of the process between the two."""
+NON_RECIPIENT = "non-recipient"
+"""In place of a role: a node that does not read the input, chosen when the fault acts."""
 FORMS = (
     "'kill ROLE at MOMENT', 'kill ROLE for DURATION at MOMENT', 'pause ROLE for DURATION at MOMENT' or "
     f"'cut ROLE from {PEER} for DURATION at MOMENT', such as 'pause load for 5s at 50%'; with 'every DURATION' after "
@@ -40,6 +44,11 @@ def parse(text: str) -> Fault:
     if verb not in VERBS or not is_complete:
         quotes = None if len(text.split()) > 1 else "quotes around all of it: --fault 'kill engine at 50%'"
         raise invalid(_typed(text), FORMS, quotes)
+    if verb == "cut" and role == NON_RECIPIENT:
+        raise UsageError(
+            f"invalid {_typed(text)}: a node that reads nothing from the {PEER} cannot be cut off from what it reads",
+            expected=f"kill {NON_RECIPIENT} or pause {NON_RECIPIENT}, or the role of a process to cut off",
+        )
     every_s = 0.0 if every is None else read_duration_s(every)
     for_s = 0.0 if length is None else read_duration_s(length)
     percent = _PERCENT.fullmatch(moment or "")
@@ -90,40 +99,94 @@ def load_roles(scenario: Scenario) -> tuple[str, ...]:
     return ("load",) if workers == 1 else tuple(f"load-{number}" for number in range(1, workers + 1))
 
 
+def check_supported(scenario: Scenario) -> None:
+    """Raises Unsupported for a fault that the engine or this machine does not allow for, with the reason."""
+    for fault in (fault for fault in scenario.faults if fault.role == NON_RECIPIENT):
+        engine = registry.engine(scenario.engine)
+        if reason := engine.only_recipients(scenario.engine_options):
+            raise Unsupported(
+                f"invalid {_typed(fault)}: engine {engine.name} has no node that works without reading",
+                got=reason,
+                expected="the role of a process, or an engine that passes on what some of its nodes read",
+                hint="streamgauge plan with the same options shows the roles",
+            )
+        if unknown := sockets.why_unknown():
+            raise Unsupported(
+                f"invalid {_typed(fault)}: it cannot be seen here which nodes read",
+                got=unknown,
+                expected="the role of a process",
+            )
+
+
 def check(scenario: Scenario, specs: Sequence[ProcessSpec], *, own_transport: bool = True) -> None:
     """Raises UsageError for a fault that cannot take effect in a run of these processes, or would spoil it."""
-    if scenario.faults and not scenario.load.scheduled:
+    load = scenario.load
+    preloaded = load.shape == "preloaded"
+    if scenario.faults and not load.scheduled and not preloaded:
         raise UsageError(
-            f"invalid {_typed(scenario.faults[0])}: a load of shape {scenario.load.shape} takes no faults",
+            f"invalid {_typed(scenario.faults[0])}: a load of shape {load.shape} takes no faults",
             expected="a load whose measured interval is known beforehand",
             hint="--set shape=constant",
         )
-    measured_s = scenario.load.measured_s
+    check_supported(scenario)
     victims = [spec for spec in specs if not spec.once and not spec.watches and spec.role != PROXY]
+    if preloaded:
+        victims = [spec for spec in victims if spec.group != "load"]  # it has ended before the engine is started
     groups = {role: spec.group for spec in victims for role in spec.roles}
     parents = {member.role: spec.role for spec in victims for member in spec.members}
     for fault in scenario.faults:
-        if fault.role not in groups:
-            # No suggestion: a wrong one would kill another process.
-            raise UsageError(
-                f"invalid {_typed(fault)}: this run has no process {fault.role!r}",
-                expected=f"one of {', '.join(sorted(groups))}",
-                hint="streamgauge plan with the same options shows what each process is",
-            )
-        _check_moment(fault, measured_s)
+        _check_role(fault, groups, scenario)
+        if preloaded:
+            _check_preloaded(fault)
+        else:
+            _check_moment(fault, load.measured_s)
+        if fault.role == NON_RECIPIENT:
+            continue
         _check_verb(fault, groups, own_transport=own_transport)
         if fault.verb == "kill" and fault.for_s and fault.role in parents:
             raise UsageError(
                 f"invalid {_typed(fault)}: {parents[fault.role]} itself starts {fault.role} again",
                 expected=f"kill {fault.role} without a duration, or a kill of {parents[fault.role]}",
             )
-        if groups[fault.role] == TRANSPORT_GROUP:
+        if groups[fault.role] == TRANSPORT_GROUP and not preloaded:
             _check_queue(fault, scenario)
-    single = [one for fault in scenario.faults for one in fault.occurrences(measured_s)]
+    single = [one for fault in scenario.faults for one in fault.occurrences(load.measured_s)]
     for spec in victims:
-        of_process = sorted((one for one in single if one.role in spec.roles), key=lambda one: one.at_s(measured_s))
-        for first, second in pairwise(of_process):
-            _check_apart(first, second, measured_s)
+        of_process = [one for one in single if one.role in spec.roles]
+        for first, second in pairwise(sorted(of_process, key=lambda one: one.at_s(load.measured_s))):
+            _check_apart(first, second, load.measured_s)
+
+
+def _check_role(fault: Fault, groups: Mapping[str, str], scenario: Scenario) -> None:
+    if fault.role in groups or fault.role == NON_RECIPIENT:
+        return
+    if scenario.load.shape == "preloaded" and fault.role in load_roles(scenario):
+        raise UsageError(
+            f"invalid {_typed(fault)}: preloaded input is there before the engine, so {fault.role} has ended by then",
+            expected=f"one of {', '.join(sorted(groups))}",
+        )
+    # No suggestion: a wrong one would kill another process.
+    raise UsageError(
+        f"invalid {_typed(fault)}: this run has no process {fault.role!r}",
+        expected=f"one of {', '.join(sorted(groups))}",
+        hint="streamgauge plan with the same options shows what each process is",
+    )
+
+
+def _check_preloaded(fault: Fault) -> None:
+    """How long preloaded input takes is what the run finds out."""
+    if fault.unit == "%":
+        raise UsageError(
+            f"invalid {_typed(fault)}: how long preloaded input takes is not known beforehand",
+            expected="seconds after the engine is ready, such as 'at 12s'",
+        )
+    if fault.every_s:
+        raise UsageError(
+            f"invalid {_typed(fault)}: how often it would fit is not known beforehand, with preloaded input",
+            expected="a fault without `every`, or several of them",
+        )
+    if fault.verb != "kill" and not fault.for_s:
+        raise UsageError(f"invalid {_typed(fault)}: the {fault.verb} has no length", expected="more than 0s")
 
 
 def _check_verb(fault: Fault, groups: Mapping[str, str], *, own_transport: bool) -> None:

@@ -5,17 +5,18 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import psutil
 
 from streamgauge.errors import StreamgaugeError
 from streamgauge.model import NS_PER_S, Fault, Scenario
+from streamgauge.model.nodes import reading
 from streamgauge.model.outcome import FaultRecord
 from streamgauge.processes.connections import ports_to
 from streamgauge.processes.supervisor import Supervisor
-from streamgauge.run.faults import PEER, PROXY
+from streamgauge.run.faults import NON_RECIPIENT, PEER, PROXY
 
 _SEEN_WITHIN_S = 1.0
 _LOOK_S = 0.005
@@ -36,7 +37,8 @@ class FailedRestart:
 class FaultInjector:
     """Acts out the faults of one run, each in a thread of its own: none waits for another.
 
-    ``proxy_port`` is where the proxy listens, in a run with a cut.
+    ``proxy_port`` is where the proxy listens, in a run with a cut. ``received`` returns what each node of the engine
+    has received from the transport so far, in the order of the plan; empty where that is not known.
     """
 
     def __init__(
@@ -45,10 +47,15 @@ class FaultInjector:
         supervisor: Supervisor,
         say: Callable[[str], None] = lambda text: None,
         proxy_port: int = 0,
+        received: Callable[[], Mapping[str, float]] = dict,
     ) -> None:
         self._supervisor = supervisor
         self._say = say
         self._proxy_port = proxy_port
+        self._received = received
+        self._choosing = threading.Lock()
+        self._affected: set[str] = set()
+        """Roles that a fault acts on, or has ended for good."""
         self._over = threading.Event()
         self._measured_s = scenario.load.measured_s
         single = [one for fault in scenario.faults for one in fault.occurrences(self._measured_s)]
@@ -57,10 +64,10 @@ class FaultInjector:
         self._restarting: set[str] = set()
         self.failed_restart: FailedRestart | None = None
 
-    def begin(self, measured_start_ns: int) -> None:
-        """Set the clock going: from now on each fault knows its moment."""
+    def begin(self, start_ns: int) -> None:
+        """Set the clock going: from now on each fault knows its moment, which counts from ``start_ns``."""
         for fault, record in self._planned:
-            record.planned_ns = measured_start_ns + round(fault.at_s(self._measured_s) * NS_PER_S)
+            record.planned_ns = start_ns + round(fault.at_s(self._measured_s) * NS_PER_S)
             due_s = time.monotonic() + (record.planned_ns - time.time_ns()) / NS_PER_S
             thread = threading.Thread(target=self._act, args=(fault, record, due_s), name=str(fault), daemon=True)
             self._threads.append(thread)
@@ -79,7 +86,7 @@ class FaultInjector:
     def killed(self) -> set[str]:
         """The roles that a fault has ended for good."""
         return {
-            fault.role
+            record.role
             for fault, record in self._planned
             if fault.verb == "kill" and not fault.for_s and record.took_effect
         }
@@ -97,13 +104,19 @@ class FaultInjector:
     def _act(self, fault: Fault, record: FaultRecord, due_s: float) -> None:
         if self._over.wait(max(due_s - time.monotonic(), 0.0)):
             return
-        if fault.role in self._restarting:
-            record.why_not = f"{fault.role} was still being started again"
+        if fault.role == NON_RECIPIENT:
+            record.role, record.why_not = self._choose()
+            if record.why_not is not None:
+                return
+        role = record.role
+        if role in self._restarting:
+            record.why_not = f"{role} was still being started again"
             return
-        if not self._supervisor.identities(fault.role):
-            record.why_not = f"{fault.role} was not running"
+        if not self._supervisor.identities(role):
+            record.why_not = f"{role} was not running"
             return
-        self._say(f"fault: {fault}")
+        self._say(f"fault: {fault}{f', which is {role}' if role != fault.role else ''}")
+        self._affected.add(role)
         record.acted_ns = time.time_ns()
         if fault.verb == "kill":
             self._kill(fault, record)
@@ -111,37 +124,55 @@ class FaultInjector:
             self._pause(fault, record)
         else:
             self._cut(fault, record)
+        if role not in self.killed():
+            self._affected.discard(role)
+
+    def _choose(self) -> tuple[str, str | None]:
+        """The first living node that does not read, by all that the nodes have received so far; or why there is none.
+
+        Not one that another fault acts on.
+        """
+        with self._choosing:
+            received = self._received()
+            readers = reading(received)
+            if readers is None:
+                return NON_RECIPIENT, "no node had read anything, so that none could be told from the others"
+            for role in received:
+                if role not in readers | self._affected and self._supervisor.identities(role):
+                    self._affected.add(role)
+                    return role, None
+            return NON_RECIPIENT, f"every node that was left had read (of {len(received)}, {len(readers)} read)"
 
     def _kill(self, fault: Fault, record: FaultRecord) -> None:
         up_again_s = time.monotonic() + fault.for_s
         if fault.for_s:
-            self._restarting.add(fault.role)
+            self._restarting.add(record.role)
         try:
-            alive = self._supervisor.kill(fault.role)
+            alive = self._supervisor.kill(record.role)
             record.ended_ns = time.time_ns()
             record.took_effect = not alive
-            record.why_not = f"{len(alive)} processes of {fault.role} were still there" if alive else None
+            record.why_not = f"{len(alive)} processes of {record.role} were still there" if alive else None
             if fault.for_s and not alive and not self._over.wait(max(up_again_s - time.monotonic(), 0.0)):
                 self._restart(fault, record)
         finally:
-            self._restarting.discard(fault.role)
+            self._restarting.discard(record.role)
 
     def _restart(self, fault: Fault, record: FaultRecord) -> None:
-        self._say(f"fault: starting {fault.role} again")
+        self._say(f"fault: starting {record.role} again")
         record.restarted_ns, record.ended_ns = time.time_ns(), None
         try:
-            if self._supervisor.restart(fault.role, given_up=self._over.is_set):
+            if self._supervisor.restart(record.role, given_up=self._over.is_set):
                 record.ended_ns = time.time_ns()
         except StreamgaugeError as problem:
-            self.failed_restart = self.failed_restart or FailedRestart(fault.role, record.fault, problem)
+            self.failed_restart = self.failed_restart or FailedRestart(record.role, record.fault, problem)
 
     def _pause(self, fault: Fault, record: FaultRecord) -> None:
         try:
-            record.took_effect = self._hold(fault.role)
-            record.why_not = None if record.took_effect else f"{fault.role} was not seen stopped"
+            record.took_effect = self._hold(record.role)
+            record.why_not = None if record.took_effect else f"{record.role} was not seen stopped"
             self._over.wait(fault.for_s)
         finally:
-            self._supervisor.resume(fault.role)
+            self._supervisor.resume(record.role)
             record.ended_ns = time.time_ns()
 
     def _hold(self, role: str) -> bool:
@@ -156,12 +187,12 @@ class FaultInjector:
         return False
 
     def _cut(self, fault: Fault, record: FaultRecord) -> None:
-        record.why_not = f"{fault.role} had no connection to the {PEER}"
+        record.why_not = f"{record.role} had no connection to the {PEER}"
         until_s: float | None = None
         try:
             try:
                 while True:
-                    ports = ports_to(self._proxy_port, self._supervisor.identities(fault.role))
+                    ports = ports_to(self._proxy_port, self._supervisor.identities(record.role))
                     if self._ask_proxy("hold", "held", record, ports=sorted(ports))["connections"]:
                         record.took_effect, record.why_not = True, None
                     # From now on: the connections were looked up first.

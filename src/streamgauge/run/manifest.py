@@ -37,6 +37,7 @@ def describe(plan: RunPlan, warnings: Sequence[Notice] = ()) -> Manifest:
             "recounts_after_failure": engine.traits.recounts_with(scenario.engine_options),
             "batch_interval_s": engine.batch_interval_s(scenario.engine_options),
             "micro_batches": engine.micro_batches(scenario.engine_options),
+            "keeps_order": engine.keeps_order(scenario.engine_options),
             "options": redact_options(scenario.engine_options),
         },
         "transport": plan.transport.describe(),
@@ -54,7 +55,14 @@ def describe(plan: RunPlan, warnings: Sequence[Notice] = ()) -> Manifest:
         # Kept with the run: evaluating it again on another day or machine must mark the same figures.
         "calibration": None if calibrated is None else calibrated.as_json(),
         "processes": [
-            {"role": spec.role, "group": spec.group, "argv": redact_arguments(spec.argv)} for spec in plan.processes
+            {
+                "role": spec.role,
+                "group": spec.group,
+                "argv": redact_arguments(spec.argv),
+                "members": [member.role for member in spec.members],
+                "node": spec.node,
+            }
+            for spec in plan.processes
         ],
         # Names alone: a value may be a secret.
         "environment": {"removed": environment.removed()},

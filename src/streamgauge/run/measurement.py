@@ -55,7 +55,9 @@ class Measurement:
         self._evaluator = evaluator or Evaluator(supervisor, plan.evaluator)
         self._observer = Observer(plan, self.run, supervisor, with_lag=referee is not None)
         self._progress, self._outcome = self._observer.progress, Outcome.blank()
-        self._faults = FaultInjector(self.scenario, supervisor, reporter.say, plan.proxy_port)
+        self._faults = FaultInjector(
+            self.scenario, supervisor, reporter.say, plan.proxy_port, self._observer.read_by_nodes
+        )
         self._visibility = Visibility.of(plan, self.run)
         self._to_check: ProbeDecision | None = None
         """Why a referee wants to know whether results are missing."""
@@ -75,6 +77,8 @@ class Measurement:
                     self._start_load()
                     self._watch_load()
                     self._start_engine_under_load()
+                    assert self._outcome.engine_ready_ns is not None
+                    self._faults.begin(self._outcome.engine_ready_ns)
                 elif self.plan.request.load_first or self.scenario.load.before_engine:
                     self._start_load()
                     self._await_burst()
@@ -150,7 +154,9 @@ class Measurement:
         start_ns = time.time_ns() + round(LEAD_S * NS_PER_S)
         self._tell_load("start", start_ns)
         self._outcome.load_goes_first = len(self._progress.go_first) == len(self.plan.load)
-        self._faults.begin(self._outcome.begin_load(start_ns, self.scenario.load))
+        measured_start_ns = self._outcome.begin_load(start_ns, self.scenario.load)
+        if self.scenario.load.shape != "preloaded":
+            self._faults.begin(measured_start_ns)
         self._observer.begin()
 
     def _tell_load(self, command: str, at_ns: int) -> None:
@@ -260,14 +266,18 @@ class Measurement:
             quiet = self._observer.is_quiet(appended, engine_lives=self._lives("engine"))
             return quiet and not self._visibility.hides_results()
 
+        def has_no_transport() -> bool:
+            """Nobody will ever answer any more."""
+            return bool(self.plan.servers) and not self._lives(TRANSPORT_GROUP) and not self._faults.is_restarting
+
         # Of a preloaded run, this is all of its work.
         phase = "processing" if self.scenario.load.shape == "preloaded" else "draining"
         self._reporter.phase(phase)
         self._observer.begin_drain()
-        if self.plan.servers and not self._lives(TRANSPORT_GROUP):
-            deadline = 0.0  # nobody will ever answer
-        quiet = self._each_second(until=is_quiet, deadline=deadline, phase=lambda _: phase)
-        self._outcome.drain = "quiet" if quiet else "deadline"
+        over = self._each_second(
+            until=lambda appended: has_no_transport() or is_quiet(appended), deadline=deadline, phase=lambda _: phase
+        )
+        self._outcome.drain = "quiet" if over and not has_no_transport() else "deadline"
         self._outcome.quiet_s = round(self._observer.quiet_s, 3)
 
     def _settle_check(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Mapping
 
@@ -55,13 +56,21 @@ class Observer:
         """When a process that the engine starts itself was seen to have ended, and its role."""
         return self._sampler.lost
 
+    def read_by_nodes(self) -> dict[str, float]:
+        """Bytes that each node of the engine has received from the transport so far; empty where it is not known."""
+        received = self._sampler.network.from_transport
+        nodes = (spec for spec in self._plan.engine if spec.node)
+        return {spec.role: sum(received.get(role, 0) for role in spec.own_roles) for spec in nodes} if received else {}
+
     @property
     def quiet_s(self) -> float:
         """Seconds without output that count as quiet."""
         return self._quiet.quiet_s
 
     def begin(self) -> None:
-        """Sample the lag from now on, if it is needed."""
+        """From now on, sample the lag if it is needed, and tell what comes from the transport."""
+        with contextlib.suppress(EnvironmentProblem):
+            self._sampler.network.transport_ports = self._plan.transport.client_ports()
         self._lag.begin()
 
     def end(self) -> None:

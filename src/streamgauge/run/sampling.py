@@ -16,6 +16,7 @@ from streamgauge.processes import proctable
 from streamgauge.processes.members import Members
 from streamgauge.processes.process import Running
 from streamgauge.processes.proctable import Identity, Stat
+from streamgauge.run.network import Network
 
 
 class Sampler:
@@ -27,6 +28,7 @@ class Sampler:
         """The cores that the processes of each group might use in any sample; those that only watch are left out."""
         self.lost: list[tuple[int, str]] = []
         """When the process of a member's role was seen to have ended, and the role."""
+        self.network = Network()
         self._members = Members()
         self._leaders: dict[int, Identity] = {}
         self._strangers: set[int] = set()
@@ -37,14 +39,24 @@ class Sampler:
 
     def sample(self, t_ns: int) -> list[ResourceSample]:
         """One line of ``resources.jsonl`` per role of the run."""
+        connections = self.network.look()
         running = self._processes()
         sessions = self._sessions({process.pid: process.identity for process in running})
+        sorted_ = {process.role: self._members.sort(process.spec, sessions[process.pid]) for process in running}
+        carried = self.network.sample(
+            connections,
+            {
+                role: [stat.identity.pid for stat in stats]
+                for by_role in sorted_.values()
+                for role, stats in by_role.items()
+            },
+        )
         samples: list[ResourceSample] = []
         for process in running:
             if not process.spec.watches:
                 allowed = [proctable.cores(stat.identity.pid) for stat in sessions[process.pid]]
                 self.cores[process.group] = self.cores.get(process.group, frozenset()).union(*allowed)
-            for role, stats in self._members.sort(process.spec, sessions[process.pid]).items():
+            for role, stats in sorted_[process.role].items():
                 self._note_lost(t_ns, role, stats)
                 # Of a process with members, reaped children are left out: they have been counted under their own role.
                 own = role == process.role and process.spec.members
@@ -57,6 +69,7 @@ class Sampler:
                         cpu_s=self._cpu_so_far_s(role, cpu_s),
                         rss_mb=round(sum(stat.rss_mb for stat in stats), 1),
                         **_heap(stats),
+                        **carried[role],
                     )
                 )
         return samples

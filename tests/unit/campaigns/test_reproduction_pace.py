@@ -1,4 +1,4 @@
-"""Experiments whose rate follows from the throughput that another one found."""
+"""Experiments whose rate, or the moment of whose fault, follows from what another one found."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from written_runs import summary
 
 from streamgauge import report
 from streamgauge.campaigns.reproduction import AttemptResult, PlannedExperiment, ReproductionRequest, plan, reproduce
+from streamgauge.errors import Interrupted
 from streamgauge.model import Verdict
-from streamgauge.model.campaign import ExperimentRow
+from streamgauge.model.campaign import ExperimentRow, Reproduction
 from streamgauge.run.reporter import NullReporter, Reporter
 from streamgauge.study import Exhibit, Experiment, Study
 
@@ -100,4 +101,79 @@ def test_an_experiment_must_come_after_the_one_it_needs() -> None:
     second = Experiment("streambench/latency", "second", half_of="first")
     Study("", "", "total", (Exhibit("", "", lambda _: [], (first, second)),))
     with pytest.raises(ValueError, match="second needs the throughput of first, which is not run before it"):
+        Study("", "", "total", (Exhibit("", "", lambda _: [], (second, first)),))
+
+
+FAILURE_FREE, FAILURE = "multi-recipient-identity-half", "fault-tolerance-identity-failure"
+
+
+class Timed:
+    """Ends every attempt with the next of these: seconds of processing (VALID), a verdict, or as if by Ctrl-C."""
+
+    def __init__(self, *ends: float | str) -> None:
+        self._ends = list(ends)
+        self.faults: dict[str, tuple[str, ...]] = {}
+
+    def carry_out(self, planned: PlannedExperiment, directory: Path, reporter: Reporter) -> AttemptResult:
+        assert planned.request is not None
+        self.faults[planned.experiment.name] = tuple(str(fault) for fault in planned.request.scenario.faults)
+        end = self._ends.pop(0)
+        if end == "Ctrl-C":
+            raise Interrupted("interrupted", where=directory)
+        verdict, seconds = (end, 20.0) if isinstance(end, str) else ("VALID", end)
+        directory.mkdir(parents=True)
+        measured = summary(verdict=verdict, processing={"seconds": seconds, "records_per_s": 9000.0})
+        return AttemptResult(Verdict(verdict), [], summary=measured)
+
+
+def failing(campaign: Callable[..., ReproductionRequest]) -> ReproductionRequest:
+    return campaign(engines=("spark",), only=(FAILURE,))
+
+
+def outcome(content: Reproduction, name: str) -> ExperimentRow:
+    return next(row for row in content.experiments if row.name == name)
+
+
+def test_the_failure_free_run_is_chosen_too(campaign: Callable[..., ReproductionRequest]) -> None:
+    chosen = [planned.experiment.name for planned in plan(failing(campaign)) if planned.chosen]
+    assert chosen == [FAILURE_FREE, FAILURE]
+
+
+@pytest.mark.parametrize(("seconds", "moment"), [(25.0, "12.5s"), (24.0, "12s"), (17.77, "8.9s"), (0.01, "0.1s")])
+def test_its_fault_comes_when_half_of_that_runs_time_is_over(
+    seconds: float, moment: str, campaign: Callable[..., ReproductionRequest]
+) -> None:
+    runner = Timed(seconds, seconds)
+    content = reproduce(failing(campaign), Quiet(), runner)
+    fault = f"kill non-recipient at {moment}"
+    assert runner.faults == {FAILURE_FREE: (), FAILURE: (fault,)}
+    assert outcome(content, FAILURE).faults == [fault]
+    assert (outcome(content, FAILURE).state, outcome(content, FAILURE).verdict) == ("done", "VALID")
+
+
+def test_an_interrupted_one_has_the_same_moment_when_it_is_resumed(
+    campaign: Callable[..., ReproductionRequest],
+) -> None:
+    with pytest.raises(Interrupted):
+        reproduce(failing(campaign), Quiet(), Timed(30.0, "Ctrl-C"))
+    runner = Timed(99.0)
+    content = reproduce(failing(campaign), Quiet(), runner)
+    assert runner.faults == {FAILURE: ("kill non-recipient at 15s",)}, "the failure-free run is not run again"
+    assert outcome(content, FAILURE).state == "done"
+
+
+@pytest.mark.parametrize("verdict", ["FAILED", "INVALID"])
+def test_without_a_failure_free_time_it_is_not_run(verdict: str, campaign: Callable[..., ReproductionRequest]) -> None:
+    runner = Timed(verdict, verdict)
+    content = reproduce(failing(campaign), Quiet(), runner)
+    assert list(runner.faults) == [FAILURE_FREE]
+    row = outcome(content, FAILURE)
+    assert (row.state, row.attempts) == ("not run", [])
+    assert row.reason == f"its fault comes at half of the time of {FAILURE_FREE}, which is {verdict}"
+
+
+def test_an_experiment_must_come_after_the_one_whose_time_it_needs() -> None:
+    first = Experiment("streambench/performance", "first")
+    second = Experiment("streambench/performance", "second", faults=("kill engine",), half_time_of="first")
+    with pytest.raises(ValueError, match="second needs the time of first, which is not run before it"):
         Study("", "", "total", (Exhibit("", "", lambda _: [], (second, first)),))

@@ -90,7 +90,7 @@ from streamgauge.engines.spark import Spark, programs
 assert "board-games/tally-up" in Spark.traits.workloads
 assert "another/unregistered" not in Spark.traits.workloads
 limits = [limit for limit in Spark.traits.limits if "board-games/tally-up" in limit.workloads]
-assert [limit.options for limit in limits] == [{"implementation": "customised"}]
+assert [limit.options for limit in limits] == [{"redistribute": True}, {"implementation": "customised"}]
 assert not {"pyspark", "board_games"} & set(sys.modules)
 assert programs.find("board-games/tally-up")(None, {}) == "the program"
 """)

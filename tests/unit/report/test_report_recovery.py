@@ -86,3 +86,32 @@ def test_other_runs_have_no_such_part(kind: str, request: pytest.FixtureRequest)
         if shape.get("yref") == "paper" and shape["line"].get("color") == "--alarm" and name != "clock"
     ]
     assert alarms == []
+
+
+def test_the_node_that_was_chosen_is_named(tmp_path: Path) -> None:
+    run = write_faults(tmp_path / "run")
+    asked = content(run.summary_path)["faults"]
+    asked[1] |= {"fault": "kill non-recipient at 50%", "role": "worker-2"}
+    change(run.summary_path, faults=asked)
+    text = text_of(run)
+    assert "kill non-recipient at 50% (worker-2)" in text and "(engine)" not in text
+
+
+def test_nodes_and_what_they_received(tmp_path: Path) -> None:
+    run = write_faults(tmp_path / "run")
+
+    def resources() -> str:
+        page = unlinked(report.write(run).read_text(encoding="utf-8"))
+        section = page.partition('id="resources"')[2].partition("</section>")[0]
+        return " ".join(re.sub(r"<[^>]+>", " ", section).split())
+
+    nodes = [
+        {"role": "worker-1", "received_mb": 36.286, "from_transport_mb": 26.135, "reads": True},
+        {"role": "worker-2", "received_mb": 10.125, "from_transport_mb": 0.001, "reads": False},
+        {"role": "worker-3", "received_mb": None, "from_transport_mb": None, "reads": None},
+    ]
+    change(run.summary_path, nodes=nodes[:1])
+    assert "Nodes of the engine" not in resources(), "there is nothing to tell apart"
+    change(run.summary_path, nodes=nodes)
+    assert "worker-1 36.3 26.1 yes worker-2 10.1 0.0 no worker-3 – – not known" in resources()
+    assert "received (MB) sent (MB)" in resources()

@@ -49,7 +49,8 @@ def test_lines_are_as_documented(supervisor):
     assert line.cpu_s >= 0
     nothing = {"heap_used_mb": None, "heap_committed_mb": None, "gc_count": None, "gc_ms": None}
     used = {"cpu_s": line.cpu_s, "rss_mb": line.rss_mb}
-    assert line.as_json() == {"t_ns": 5, "role": "broker", "group": "broker", **used, **nothing}
+    network = {"received_mb": line.received_mb, "sent_mb": line.sent_mb, "from_transport_mb": None}
+    assert line.as_json() == {"t_ns": 5, "role": "broker", "group": "broker", **used, **nothing, **network}
 
 
 def test_cpu_time_outlives_the_child_that_used_it(supervisor):

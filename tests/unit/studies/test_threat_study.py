@@ -85,11 +85,20 @@ def test_flink_has_slots_left_for_the_whole_job() -> None:
         assert (options["taskmanagers"] - 1) * options["slots"] >= options["parallelism"]
 
 
-def test_a_worker_of_spark_fails_where_spark_has_workers() -> None:
-    one = planned()["node-failure", "spark"]
-    assert one.experiment.settings == {"cluster": "standalone", "workers": "2", "master": ""}
+@pytest.mark.parametrize(("profile", "workers"), [("laptop", 2), ("paper", 7)])
+def test_a_worker_of_spark_fails_where_spark_has_workers(profile: str, workers: int) -> None:
+    one = planned(profile=profile)["node-failure", "spark"]
     assert one.experiment.faults == ("kill worker-1 at 50s",)
     assert one.request is not None
+    options = one.request.scenario.engine_options
+    assert (options["cluster"], options["workers"], options["master"]) == ("standalone", workers, "")
+    assert options["cores"] == workers
+
+
+def test_the_estimate_knows_that_a_cluster_starts_slowly() -> None:
+    plans = planned(runs=1)
+    spark, flink = (plans["node-failure", engine].estimate_s for engine in ("spark", "flink"))
+    assert spark > flink + 5
 
 
 def test_an_engine_without_settings_of_its_own_leaves_a_gap() -> None:

@@ -55,3 +55,13 @@ def test_only_a_broker_that_is_started_again_forgets_itself_sooner() -> None:
     transport = Kafka.prepare(None, (1, 2))
     assert "broker.session.timeout.ms" not in properties(transport)
     assert properties(transport, restarts=True)["broker.session.timeout.ms"] == "2000"
+
+
+def test_the_ports_of_its_clients(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those that the brokers advertise: clients leave the bootstrap address once they have asked there."""
+    assert Kafka.prepare(None, (1, 2)).client_ports() == {1}
+    assert Kafka.prepare(None, (1, 2, 3, 4)).client_ports() == {1, 4}
+    yours = Kafka.prepare("127.0.0.1:9", ())
+    brokers = {number: SimpleNamespace(port=port) for number, port in enumerate((9092, 9093, 9092))}
+    monkeypatch.setattr(yours, "_metadata", lambda: SimpleNamespace(brokers=brokers))
+    assert yours.client_ports() == {9092, 9093}

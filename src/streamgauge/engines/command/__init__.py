@@ -39,6 +39,7 @@ class Command(Engine):
         transactional=True,
         needs_java=False,
         needs_program=True,
+        only_recipients="streamgauge does not know the nodes of your own program",
         memory_mb=100,
     )
     options: ClassVar[type[BaseModel]] = CommandOptions

@@ -43,6 +43,7 @@ class Echo(Engine):
         # is killed, and what arrives until it is started again, is lost.
         delivery="exactly-once",
         needs_java=False,
+        only_recipients="it is a single node, which reads all of the input",
         memory_mb=150,
     )
     options: ClassVar[type[BaseModel]] = EchoOptions
@@ -59,5 +60,6 @@ class Echo(Engine):
                 files=job_file(job),
                 ready=Ready("event", "ready", timeout_s=30),
                 stop=Stop("terminate", grace_s=10),
+                node=True,
             ),
         )

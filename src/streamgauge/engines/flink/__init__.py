@@ -14,13 +14,17 @@ from streamgauge.contracts import Engine
 from streamgauge.engines import java
 from streamgauge.engines.flink import cluster
 from streamgauge.engines.flink.options import FlinkOptions
-from streamgauge.engines.programs import built_in_only_limit, java_workloads, stateless_limit
+from streamgauge.engines.programs import built_in_only_limit, java_workloads, redistribution_limit, stateless_limit
 from streamgauge.model import Job, ProcessSpec, Ready, Stop, Traits
 
 SOURCES = Path(__file__).parent / "java"
+STARTING_TASK_MANAGER_S = 1.5
+"""About how long the start takes longer with each further TaskManager, on two cores."""
 
 _WORKLOADS = java_workloads(SOURCES, cluster.JAVA_PACKAGE)
 _CUSTOMISED = java_workloads(SOURCES, cluster.JAVA_PACKAGE, "Customised")
+_REDISTRIBUTED = frozenset(name for name in _WORKLOADS if name.startswith("streambench/"))
+"""Those whose program reads by ``Topics.spread``."""
 
 
 class Flink(Engine):
@@ -29,7 +33,11 @@ class Flink(Engine):
     traits: ClassVar[Traits] = Traits(
         workloads=_WORKLOADS,
         delivery="at-least-once",
-        limits=(stateless_limit(_WORKLOADS), built_in_only_limit(_WORKLOADS, _CUSTOMISED)),
+        limits=(
+            stateless_limit(_WORKLOADS),
+            built_in_only_limit(_WORKLOADS, _CUSTOMISED),
+            redistribution_limit(_WORKLOADS, _REDISTRIBUTED),
+        ),
         jar_groups=("java", "flink"),
         packages=(cluster.PACKAGE,),
         ports=2,
@@ -45,6 +53,16 @@ class Flink(Engine):
     def memory_mb(self, options: Mapping[str, Any]) -> int:
         task_managers = options["taskmanagers"] + options["spare"]
         return self.traits.memory_mb + int(task_managers * (options["heap_mb"] + cluster.outside_heap_mb(options)))
+
+    def starting_s(self, options: Mapping[str, Any]) -> float:
+        further = options["taskmanagers"] + options["spare"] - 1
+        return super().starting_s(options) + float(further * STARTING_TASK_MANAGER_S)
+
+    def only_recipients(self, options: Mapping[str, Any]) -> str:
+        return "the only TaskManager reads all of the input" if options["taskmanagers"] == 1 else ""
+
+    def keeps_order(self, options: Mapping[str, Any]) -> bool:
+        return not options["redistribute"]
 
     def prepare(self, say: Callable[[str], None]) -> None:
         java.compile_java(self.name, SOURCES, cluster.libraries(), say)
@@ -72,5 +90,5 @@ class Flink(Engine):
                 watches=True,
             ),
             # Started after the job has taken its slots, so that these TaskManagers stay spare.
-            *(cluster.task_manager(job, classes, f"spare-{number}", awaited=True) for number in spare),
+            *(cluster.task_manager(job, classes, f"spare-{number}", spare=True) for number in spare),
         )

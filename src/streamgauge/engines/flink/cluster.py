@@ -132,7 +132,8 @@ def job_manager(job: Job, classes: Path) -> ProcessSpec:
     )
 
 
-def task_manager(job: Job, classes: Path, role: str, *, awaited: bool = False) -> ProcessSpec:
+def task_manager(job: Job, classes: Path, role: str, *, spare: bool = False) -> ProcessSpec:
+    """A spare one is awaited, and is not a node: it takes no part unless another one is lost."""
     heap_mb, direct_mb = job.options["heap_mb"], _network_mb(job.options) + _FRAMEWORK_MB + _TASK_OFF_HEAP_MB
     return ProcessSpec(
         role=role,
@@ -150,9 +151,10 @@ def task_manager(job: Job, classes: Path, role: str, *, awaited: bool = False) -
             f"taskmanager.resource-id={role}",
         ],
         env=_env(job),
-        ready=Ready("log", _REGISTERED, timeout_s=60) if awaited else Ready(),
+        ready=Ready("log", _REGISTERED, timeout_s=60) if spare else Ready(),
         ready_again=Ready("log", _REGISTERED, timeout_s=120),
         stop=Stop("terminate", grace_s=15, exit_codes=(_SIGTERM_CODE, _FATAL_CODE)),
+        node=not spare,
     )
 
 

@@ -26,6 +26,11 @@ class FlinkOptions(BaseModel):
     parallelism: Annotated[int, Field(ge=0)] = Field(
         0, description="parallelism of every operator; 0 = all slots except spare ones"
     )
+    redistribute: bool = Field(
+        False,
+        description="one source task per input partition, whose records are spread evenly over all TaskManagers right "
+        "after reading",
+    )
     taskmanagers: Annotated[int, Field(ge=1)] = Field(2, description="number of TaskManager processes")
     slots: Annotated[int, Field(ge=1)] = Field(1, description="task slots per TaskManager")
     spare: Annotated[int, Field(ge=0)] = Field(

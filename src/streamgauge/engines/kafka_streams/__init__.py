@@ -103,6 +103,7 @@ class KafkaStreams(Engine):
         # State changes reach the changelog at once, offsets only with the commit.
         recounts_after_failure=True,
         commits_offsets=True,
+        only_recipients="an instance of Kafka Streams works only on the partitions that it reads itself",
         memory_mb=0,  # see memory_mb()
     )
     options: ClassVar[type[BaseModel]] = KafkaStreamsOptions
@@ -140,6 +141,7 @@ class KafkaStreams(Engine):
                 files=job_file(job) if role == roles[0] else {},
                 ready=Ready("event", "ready", timeout_s=90),
                 stop=Stop("terminate", grace_s=15),
+                node=True,
             )
             for role in roles
         ]

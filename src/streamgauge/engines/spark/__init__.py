@@ -49,6 +49,11 @@ class SparkOptions(BaseModel):
     implementation: Literal["built-in", "customised"] = Field(
         "built-in", description="for stateful workloads: Spark's operators, or transformWithState in Python"
     )
+    redistribute: bool = Field(
+        False,
+        description="spread records evenly over all task slots right after reading, so that executors that do not read "
+        "get work, too",
+    )
     output_mode: Literal["auto", "append", "update"] = Field(
         "auto",
         description="output mode; auto = update for running results and in real-time mode, append otherwise",
@@ -152,9 +157,20 @@ class Spark(Engine):
         """The executors of a cluster are not processes of the run, even on this machine."""
         return not options["master"] or str(options["master"]).startswith("local")
 
+    def only_recipients(self, options: Mapping[str, Any]) -> str:
+        if options["cluster"] == "standalone":
+            return "the only Worker reads all of the input" if options["workers"] == 1 else ""
+        if self.runs_here(options):
+            return "without cluster=standalone, a single JVM reads all of the input"
+        return "the executors of your cluster are not processes of the run"
+
     def memory_mb(self, options: Mapping[str, Any]) -> int:
         standalone_mb = cluster.memory_mb(options) if options["cluster"] == "standalone" else 0
         return super().memory_mb(options) + standalone_mb
+
+    def starting_s(self, options: Mapping[str, Any]) -> float:
+        standalone_s = cluster.starting_s(options) if options["cluster"] == "standalone" else 0.0
+        return super().starting_s(options) + standalone_s
 
     def batch_interval_s(self, options: Mapping[str, Any]) -> float:
         """0 in real-time mode, whatever ``trigger_ms`` is."""
@@ -175,6 +191,12 @@ class Spark(Engine):
     def plan(self, job: Job) -> Sequence[ProcessSpec]:
         connection = job.work_dir / "connection"
         options = job.options
+        if job.script and options["redistribute"]:
+            raise UsageError(
+                "redistribute=true and a script conflict: a script decides itself how records are spread",
+                got=f"--script {job.script['path']}",
+                hint="repartition() in the script, and leave out --set redistribute=true",
+            )
         standalone = options["cluster"] == "standalone"
         master = cluster.address(job) if standalone else options["master"] or f"local[{task_slots(job)}]"
         jvm_argv = spark.jvm_argv(
@@ -199,6 +221,8 @@ class Spark(Engine):
                 files={**job_file(job), connection: ""},
                 stop=Stop("stdin", grace_s=15),
                 part_of="driver",
+                # On a cluster of the user's, the executors are the nodes, which are not processes of the run.
+                node=self.runs_here(options),
             ),
             ProcessSpec(
                 role="engine",

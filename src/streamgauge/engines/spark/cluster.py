@@ -33,6 +33,9 @@ _OUTSIDE_HEAP_MB = 450
 _LOST_AFTER_S = 20
 """After this time without a heartbeat, a paused process counts as lost; a killed one is noticed at once."""
 _START_S = 120
+"""The longest time until a process must be usable."""
+_STARTING_S, _STARTING_WORKER_S = 3.0, 2.0
+"""Master and executors; each Worker besides. For estimates."""
 _SIGTERM_CODE = 143
 
 _LOGGERS = f"""
@@ -52,6 +55,11 @@ def memory_mb(options: Mapping[str, Any]) -> int:
     """Memory of the Master and of all Workers with their executors."""
     worker_mb = _DAEMON_MB + options["worker_memory_mb"] + _OUTSIDE_HEAP_MB
     return _DAEMON_MB + int(options["workers"] * worker_mb)
+
+
+def starting_s(options: Mapping[str, Any]) -> float:
+    """About how long a cluster takes to start on two cores, beyond a driver alone."""
+    return _STARTING_S + float(options["workers"] * _STARTING_WORKER_S)
 
 
 def check(job: Job, java: Path) -> None:
@@ -135,6 +143,7 @@ def _worker(job: Job, number: int) -> ProcessSpec:
         env=_env(job),
         ready=Ready("log", "Successfully registered with master", timeout_s=_START_S),
         stop=Stop("terminate", grace_s=15, exit_codes=(_SIGTERM_CODE,)),
+        node=True,
         members=(Member(f"executor-{number}", _EXECUTOR, logs=f"{glob.escape(str(work_dir))}/*/*/std*"),),
     )
 

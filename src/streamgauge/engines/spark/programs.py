@@ -11,6 +11,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from streamgauge import registry
+from streamgauge.engines.programs import redistribution_limit
 from streamgauge.engines.spark import workloads
 from streamgauge.model import Limit
 
@@ -42,7 +43,11 @@ def _others() -> frozenset[str]:
 
 
 def limits() -> tuple[Limit, ...]:
-    own = tuple(limit for module in families().values() for limit in getattr(module, "LIMITS", ()))
+    redistributed = {name for module in families().values() for name in getattr(module, "REDISTRIBUTED", ())}
+    own = (
+        *(limit for module in families().values() for limit in getattr(module, "LIMITS", ())),
+        redistribution_limit(available(), redistributed),
+    )
     if not (others := _others()):
         return own
     return (

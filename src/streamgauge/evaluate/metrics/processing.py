@@ -32,6 +32,8 @@ class Processing:
     """How fast the load was written."""
     served_per_s: float | None = None
     """How fast a plain reader got the input out of the transport, after the run."""
+    end_ms: float | None = None
+    """When everything was done, by this machine's clock; None where that is not known."""
 
     @property
     def per_s(self) -> float | None:
@@ -89,7 +91,7 @@ def measure(
     took_ns = (outcome.load_end_ns or 0) - (outcome.load_start_ns or 0)
     generated = records / (took_ns / NS_PER_S) if took_ns > 0 else None
     startup_s = (ready_ns - start_ns) / NS_PER_S
-    return Processing(records, size, startup_s, seconds, by_consumed, generated, outcome.served_per_s)
+    return Processing(records, size, startup_s, seconds, by_consumed, generated, outcome.served_per_s, last_ms)
 
 
 def input_size(run: RunDir, facts: Facts) -> tuple[int, int]:

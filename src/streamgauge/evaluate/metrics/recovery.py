@@ -123,6 +123,15 @@ def reasons(facts: Facts) -> list[Notice]:
     return why
 
 
+def reasons_by_end(facts: Facts, end_ms: float | None) -> list[Notice]:
+    """Faults of a run with preloaded input, which was all processed at ``end_ms``: later ones disturbed nothing."""
+    if end_ms is None:
+        return []
+    late = [record for record in acted(facts) if acted_ns(record) / NS_PER_MS > end_ms]
+    why = "all input had been processed before its moment"
+    return [notice("fault-without-effect", fault=record.fault, why=why) for record in late]
+
+
 def warnings(facts: Facts) -> list[Notice]:
     if not acted(facts):
         return []
@@ -171,10 +180,10 @@ def measure(facts: Facts, moments: Moments | None, seen: Seen | None) -> list[Fa
             number=record.number,
             verb=record.verb,
             role=record.role,
-            planned_s=_since_measured_s(record.planned_ns, moments),
-            acted_s=_since_measured_s(record.acted_ns, moments),
-            restarted_s=_since_measured_s(record.restarted_ns, moments),
-            ended_s=_since_measured_s(record.ended_ns, moments),
+            planned_s=_since_s(record.planned_ns, facts.faults_from_ns),
+            acted_s=_since_s(record.acted_ns, facts.faults_from_ns),
+            restarted_s=_since_s(record.restarted_ns, facts.faults_from_ns),
+            ended_s=_since_s(record.ended_ns, facts.faults_from_ns),
             took_effect=record.took_effect,
             why_not=record.why_not,
             latency=None if seen is None else seen.latency_kind,
@@ -189,8 +198,36 @@ def _recovery(record: FaultRecord, facts: Facts, moments: Moments | None, seen: 
         return Recovery()
     moments_ns = [acted_ns(one) for one in acted(facts)]
     at_ns = acted_ns(record)
-    until_ns = min([ns for ns in moments_ns if ns > at_ns] + [moments.observed_end_ns])
-    return recover(seen, moments, at_ns, min(moments_ns), until_ns)
+    later_ns = [ns for ns in moments_ns if ns > at_ns]
+    if facts.plan.shape == "preloaded":
+        return recover_preloaded(seen, facts.faults_from_ns or 0, at_ns, min(moments_ns), min(later_ns, default=None))
+    return recover(seen, moments, at_ns, min(moments_ns), min([*later_ns, moments.observed_end_ns]))
+
+
+def recover_preloaded(seen: Seen, ready_ns: int, at_ns: int, first_ns: int, until_ns: int | None) -> Recovery:
+    """As ``recover``, of an engine whose input was all there when it was usable, at ``ready_ns``.
+
+    Its results are due as soon as possible, so that there is neither a latency nor a backlog to come back to, and no
+    silence after the last of them. Its output is judged as a whole: partitions are done at different moments.
+    """
+    ready_ms, at_ms, first_ms = (ns / NS_PER_MS for ns in (ready_ns, at_ns, first_ns))
+    usual_ms = longest_gap_before(seen.outputs_ms, ready_ms, first_ms)
+    gap_before_s = None if usual_ms is None else usual_ms / 1000
+    later = seen.outputs_ms[seen.outputs_ms > at_ms]
+    if not len(later):
+        return Recovery(gap_before_s=gap_before_s)
+    until_ms = math.inf if until_ns is None else until_ns / NS_PER_MS
+    gap = longest_gap_after(seen.outputs_ms, at_ms, until_ms, float(later[-1]))
+    again_ms = _output_again_ms(gap, usual_ms, later)
+    assert again_ms is not None, "there was a later output"
+    return Recovery(outage_s=gap.length_ms / 1000, gap_before_s=gap_before_s, first_output_s=(again_ms - at_ms) / 1000)
+
+
+def _output_again_ms(gap: Gap, usual_ms: float | None, later: Ints) -> float | None:
+    """The end of the outage. Where no gap was longer than those before, there was none: the next output counts."""
+    if usual_ms is None or gap.length_ms > usual_ms:
+        return gap.end_ms
+    return float(later[0]) if len(later) else None
 
 
 def recover(seen: Seen, moments: Moments, at_ns: int, first_ns: int, until_ns: int) -> Recovery:
@@ -198,10 +235,8 @@ def recover(seen: Seen, moments: Moments, at_ns: int, first_ns: int, until_ns: i
     usual_ms = longest_gap_before(seen.outputs_ms, moments.measured_start_ns / NS_PER_MS, first_ns / NS_PER_MS)
     gap = longest_gap_after(seen.outputs_ms, at_ns / NS_PER_MS, until_ns / NS_PER_MS, moments.drain_end_ns / NS_PER_MS)
     at_ms = at_ns / NS_PER_MS
-    # Where no gap was longer than those before, the output never stopped: the next one is the first.
     stopped = usual_ms is None or gap.length_ms > usual_ms
-    later = seen.outputs_ms[seen.outputs_ms > at_ms]
-    first_output_ms = gap.end_ms if stopped else float(later[0]) if len(later) else None
+    first_output_ms = _output_again_ms(gap, usual_ms, seen.outputs_ms[seen.outputs_ms > at_ms])
     fault_s = (at_ns - moments.load_start_ns) / NS_PER_S
     from_s = fault_s
     if stopped and first_output_ms is not None:
@@ -297,10 +332,8 @@ def _second(moment_ns: int, moments: Moments) -> int:
     return (int(moment_ns) - moments.load_start_ns) // NS_PER_S
 
 
-def _since_measured_s(moment_ns: int | None, moments: Moments | None) -> float | None:
-    if moment_ns is None or moments is None:
-        return None
-    return _round((moment_ns - moments.measured_start_ns) / NS_PER_S)
+def _since_s(moment_ns: int | None, from_ns: int | None) -> float | None:
+    return None if moment_ns is None or from_ns is None else _round((moment_ns - from_ns) / NS_PER_S)
 
 
 def _round(value: float | None) -> float | None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from streamgauge.report.bars import Bar, BarSeries, bars
-from streamgauge.report.exhibit import Context, Panel, Plot, Row, Table, unusable
+from streamgauge.report.exhibit import Context, Panel, Plot, Row, Table, unusable, verdict_words
 from streamgauge.report.published import marks_table
 from streamgauge.report.reproduction import ExperimentResult
 from streamgauge.report.text import NONE, number, rounded
@@ -31,7 +31,7 @@ def throughput(context: Context) -> list[Panel]:
         for engine in context.reproduction.engines
         if (of_engine := [one for one in measured if one.engine == engine and one.value(THROUGHPUT) is not None])
     ]
-    saturated = [_saturated(result) for result in measured if is_saturated(result)]
+    saturated = [saturated_words(result) for result in measured if is_saturated(result)]
     finding = f"Beyond the saturate volume: {'; '.join(saturated)}." if saturated else ""
     tables = [_throughput_table(measured)] if measured else []
     return [Panel(finding=finding, plots=plots, tables=[*tables, *marks_table(context.exhibit.marks)])]
@@ -42,7 +42,8 @@ def is_saturated(result: ExperimentResult) -> bool:
     return result.verdict == "FAILED" or (result.usable and result.value(PER_S) is None)
 
 
-def _saturated(result: ExperimentResult) -> str:
+def saturated_words(result: ExperimentResult) -> str:
+    """Which run it is, and why."""
     return f"{result.title} ({result.why or 'not done by the deadline'})"
 
 
@@ -52,12 +53,13 @@ def _by_scale(context: Context, results: Sequence[ExperimentResult]) -> dict[str
         of_scale = [result for result in results if result.dimensions["scale"] == scale]
         if of_scale:
             series[f"{of_scale[0].engine} {scale}"] = BarSeries(
-                of_scale[0].engine, [_bar(result, THROUGHPUT, "MB/s") for result in of_scale], opacity
+                of_scale[0].engine, [bar(result, THROUGHPUT, "MB/s") for result in of_scale], opacity
             )
     return series
 
 
-def _bar(result: ExperimentResult, metric: str, unit: str) -> Bar:
+def bar(result: ExperimentResult, metric: str, unit: str) -> Bar:
+    """A result that has this metric, at its program."""
     value = result.value(metric)
     assert value is not None
     return Bar(result.dimensions["program"], value, f"{rounded(value)} {unit}", result.usable)
@@ -123,7 +125,7 @@ def latency(context: Context) -> list[Panel]:
     measured = [result for result in context.results if result.has_result and result.value(LATENCY) is not None]
     series = {}
     for engine in context.reproduction.engines:
-        if of_engine := [_bar(result, LATENCY, "ms") for result in measured if result.engine == engine]:
+        if of_engine := [bar(result, LATENCY, "ms") for result in measured if result.engine == engine]:
             series[engine] = BarSeries(engine, of_engine)
     title = "Mean latency at half of the throughput"
     words = "; ".join(
@@ -146,7 +148,7 @@ def _latency_table(results: Sequence[ExperimentResult]) -> Table:
                 number(result.value(LATENCY), 1),
                 number(result.value("latency.latest.p50"), 1),
                 number(result.value("latency.latest.p99"), 1),
-                result.verdict,
+                verdict_words(result),
             ],
             muted=not result.usable,
         )

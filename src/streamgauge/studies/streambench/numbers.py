@@ -24,3 +24,39 @@ FIG_3 = (
         for scale, value in (("1×", 166.827), ("2×", 1900.146), ("4×", 12019.256))
     ),
 )
+
+# Section IV.B.2, observations on Fig. 4. Ratios of throughputs, on average over the programs.
+HALF_TO_ONE, ALL_TO_HALF = "ratio.half_to_one", "ratio.all_to_half"
+FIG_4 = (
+    *(Mark(system, HALF_TO_ONE, 1.8, "×", "2 recipients against 1, about") for system in (SPARK_STREAMING, STORM)),
+    *(Mark(system, ALL_TO_HALF, 2.15, "×", "5 recipients against 2, roughly") for system in (SPARK_STREAMING, STORM)),
+    Mark(SPARK_STREAMING, "ratio.systems", 4, "×", "throughput against Storm's except statistics, at least"),
+    Mark(SPARK_STREAMING, "ratio.systems", 8, "×", "throughput against Storm's except statistics, at most"),
+)
+
+# Table V, and section IV.B.2 on Fig. 5. With 2 and 5 recipients, Table V has "fail".
+FIG_5 = (
+    Mark(STORM, LATENCY, 12019.25625, "ms", "mean latency", {"program": "wordcount", "ability": "one node"}),
+    Mark(STORM, ALL_TO_HALF, 9, "×", "mean latency with 5 recipients against 2", {"program": "statistics"}),
+    Mark(STORM, ALL_TO_HALF, 5, "×", "mean latency with 5 recipients against 2, the others"),
+)
+
+# Section IV.B.3.
+TPF, LPF = "penalty.throughput", "penalty.latency"
+FIG_6 = (
+    Mark(SPARK_STREAMING, "penalty.throughput.min", 0.9, "", "TPF, the lowest of all programs"),
+    Mark(SPARK_STREAMING, "penalty.throughput.max", 1.17, "", "TPF, the highest of all programs"),
+    Mark(STORM, TPF, 0.66, "", "TPF, mean over the programs, about"),
+    Mark(SPARK_STREAMING, LPF, 1, "", "LPF, mean over the programs"),
+    Mark(STORM, LPF, 5.3, "", "LPF, mean over most programs, about"),
+    Mark(STORM, LPF, 2.3, "", "LPF", {"program": "distinctcount"}),
+)
+
+# Section IV.B.5.
+STORM_NEWER = "Storm 0.9.3"
+FIG_7 = (
+    Mark(STORM_NEWER, "change.throughput", 26, "%", "throughput against 0.9.1, mean over the programs"),
+    Mark(STORM_NEWER, "change.throughput.max", 40, "%", "throughput against 0.9.1, the highest, over"),
+    Mark(STORM_NEWER, "change.latency", -40, "%", "mean latency against 0.9.1, mean over the programs, about"),
+    Mark(STORM_NEWER, "change.latency", -66, "%", "mean latency against 0.9.1", {"program": "wordcount"}),
+)

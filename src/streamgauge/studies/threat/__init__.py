@@ -29,7 +29,11 @@ _NODE_FAILURE = Experiment(
     "threat/node-failure",
     "node-failure",
     engines={
-        "spark": OnEngine({"cluster": "standalone", "workers": "2", "master": ""}, ("kill worker-1 at 50s",)),
+        "spark": OnEngine(
+            {"cluster": "standalone", "master": ""},
+            ("kill worker-1 at 50s",),
+            {"paper": {"workers": "7"}, "laptop": {"workers": "2"}},
+        ),
         "flink": OnEngine(faults=("kill taskmanager-1 at 50s",)),
         "kafka-streams": OnEngine(faults=("kill streams-1 at 50s",)),
     },

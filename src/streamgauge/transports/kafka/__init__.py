@@ -99,6 +99,13 @@ class Kafka(Transport):
     def endpoints(self) -> dict[str, str]:
         return {"bootstrap": self.bootstrap}
 
+    def client_ports(self) -> frozenset[int]:
+        if not self.own:
+            # As the brokers advertise themselves: a client leaves the bootstrap address once it has asked there.
+            return frozenset(one.port for one in self._metadata().brokers.values())
+        port = int(self.bootstrap.rpartition(":")[2])
+        return frozenset({port, self._proxied[1]} if self._proxied else {port})
+
     def behind_proxy(self) -> Kafka:
         assert self._proxied is not None
         return Kafka(f"127.0.0.1:{self._proxied[1]}", own=self.own)

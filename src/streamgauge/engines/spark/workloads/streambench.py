@@ -15,7 +15,15 @@ if TYPE_CHECKING:
 RUNNING = frozenset({"streambench/wordcount", "streambench/distinctcount", "streambench/statistics"})
 STATELESS = frozenset(f"streambench/{name}" for name in ("identity", "sample", "projection", "grep", "sink"))
 
+REDISTRIBUTED = RUNNING | STATELESS
+
 LIMITS = (
+    Limit(
+        REDISTRIBUTED,
+        {"redistribute": True, "realtime": True},
+        "STREAMING_REAL_TIME_MODE.OPERATOR_OR_SINK_NOT_IN_ALLOWLIST: The operator(s) ShuffleExchangeExec … are not in "
+        "the operator allowlist for Real-Time Mode.",
+    ),
     stateless_limit(STATELESS),
     built_in_only_limit(RUNNING, customised=()),
     Limit(
@@ -45,7 +53,7 @@ PACKETS = " "
 
 def identity(spark: SparkSession, job: Mapping[str, Any]) -> DataFrame:
     """Publish every record unchanged."""
-    return read(spark, job).select("key", "value")
+    return _records(spark, job)
 
 
 def sample(spark: SparkSession, job: Mapping[str, Any]) -> DataFrame:
@@ -55,12 +63,12 @@ def sample(spark: SparkSession, job: Mapping[str, Any]) -> DataFrame:
     n_seq = f.col("key").cast("string").cast("bigint")
     hashed = ((n_seq % 2**31) * 2654435761) % 2**32
     bound = job["parameters"]["sample_percent"] * 2**32 // 100
-    return read(spark, job).where(hashed < bound).select("key", "value")
+    return _records(spark, job).where(hashed < bound)
 
 
 def projection(spark: SparkSession, job: Mapping[str, Any]) -> DataFrame:
     """Publish one field of every record."""
-    return read(spark, job).select("key", _field(job, SEARCHLOG).alias("value"))
+    return _records(spark, job).select("key", _field(job, SEARCHLOG).alias("value"))
 
 
 def grep(spark: SparkSession, job: Mapping[str, Any]) -> DataFrame:
@@ -68,14 +76,16 @@ def grep(spark: SparkSession, job: Mapping[str, Any]) -> DataFrame:
     from pyspark.sql import functions as f
 
     has_pattern = f.col("value").cast("string").contains(job["parameters"]["pattern"])
-    return read(spark, job).where(has_pattern).select("key", "value")
+    return _records(spark, job).where(has_pattern)
 
 
 def wordcount(spark: SparkSession, job: Mapping[str, Any]) -> DataFrame:
     """The number of occurrences of each word so far."""
     from pyspark.sql import functions as f
 
-    words = read(spark, job).select(f.explode(f.split(_field(job, SEARCHLOG), " ")).alias("word")).where("word != ''")
+    words = (
+        _records(spark, job).select(f.explode(f.split(_field(job, SEARCHLOG), " ")).alias("word")).where("word != ''")
+    )
     counts = words.groupBy("word").agg(f.count("*").alias("n"))
     return counts.select(f.col("word").alias("key"), f.to_json(f.struct("word", "n")).alias("value"))
 
@@ -84,7 +94,7 @@ def distinctcount(spark: SparkSession, job: Mapping[str, Any]) -> DataFrame:
     """The number of distinct values of a field so far."""
     from pyspark.sql import functions as f
 
-    values = read(spark, job).select(_field(job, SEARCHLOG).alias("found")).dropDuplicates(["found"])
+    values = _records(spark, job).select(_field(job, SEARCHLOG).alias("found")).dropDuplicates(["found"])
     # In update mode, an aggregation without a key would publish its result again for a batch that adds nothing.
     counts = values.groupBy(f.lit("distinct").alias("key")).agg(f.count("*").alias("n"))
     return counts.select("key", f.to_json(f.struct("n")).alias("value"))
@@ -94,7 +104,7 @@ def statistics(spark: SparkSession, job: Mapping[str, Any]) -> DataFrame:
     """Count, minimum, maximum, sum and mean of a numeric field so far."""
     from pyspark.sql import functions as f
 
-    values = read(spark, job).select(_field(job, PACKETS).cast("bigint").alias("found"))
+    values = _records(spark, job).select(_field(job, PACKETS).cast("bigint").alias("found"))
     aggregates = values.groupBy().agg(
         f.count("found").alias("n"),
         f.min("found").alias("min"),
@@ -107,7 +117,13 @@ def statistics(spark: SparkSession, job: Mapping[str, Any]) -> DataFrame:
 
 def sink(spark: SparkSession, job: Mapping[str, Any]) -> DataFrame:
     """Read every record, publish nothing."""
-    return read(spark, job).select("key", "value")
+    return _records(spark, job)
+
+
+def _records(spark: SparkSession, job: Mapping[str, Any]) -> DataFrame:
+    """Key and value of every record; with ``redistribute``, spread over all task slots right after the source."""
+    records = read(spark, job).select("key", "value")
+    return records.repartition(job["options"]["cores"]) if job["options"]["redistribute"] else records
 
 
 def _field(job: Mapping[str, Any], separator: str) -> Column:

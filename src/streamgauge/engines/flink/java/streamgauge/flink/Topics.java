@@ -19,6 +19,7 @@ import org.apache.flink.connector.kafka.source.reader.deserializer.KafkaRecordDe
 import org.apache.flink.kafka.shaded.org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.flink.kafka.shaded.org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.flink.streaming.api.datastream.DataStream;
+import org.apache.flink.streaming.api.datastream.DataStreamSource;
 import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
 import org.apache.flink.util.Collector;
 import streamgauge.Job;
@@ -31,8 +32,21 @@ public final class Topics {
   private Topics() {}
 
   /** All inputs in one stream, without event time. */
-  public static DataStream<Tuple2<byte[], byte[]>> untimed(StreamExecutionEnvironment environment, Job job) {
+  public static DataStreamSource<Tuple2<byte[], byte[]>> untimed(StreamExecutionEnvironment environment, Job job) {
     return environment.fromSource(source(job, job.inputs()), WatermarkStrategy.noWatermarks(), "input", RECORD);
+  }
+
+  /**
+   * As untimed. With the option redistribute, only as many tasks read as there are partitions; their records are spread
+   * evenly over all tasks.
+   */
+  public static DataStream<Tuple2<byte[], byte[]>> spread(StreamExecutionEnvironment environment, Job job) {
+    DataStreamSource<Tuple2<byte[], byte[]>> input = untimed(environment, job);
+    if (!job.flag("redistribute")) {
+      return input;
+    }
+    int partitions = job.inputs().size() * job.partitions();
+    return input.setParallelism(Math.min(environment.getParallelism(), partitions)).rebalance();
   }
 
   /** One input whose event time is its append time minus {@code setBackMs}; {@code behindMs} delays its watermark. */

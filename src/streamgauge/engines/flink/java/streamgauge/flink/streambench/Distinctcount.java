@@ -24,7 +24,7 @@ public final class Distinctcount implements Program {
   @Override
   public DataStream<Tuple2<byte[], byte[]>> results(StreamExecutionEnvironment environment, Job job) {
     int field = (int) job.parameter("field");
-    return Topics.untimed(environment, job)
+    return Topics.spread(environment, job)
         .map(record -> new String(Text.field(record.f1, '\t', field), StandardCharsets.UTF_8), Types.STRING)
         .name("values")
         .keyBy(value -> value, Types.STRING)

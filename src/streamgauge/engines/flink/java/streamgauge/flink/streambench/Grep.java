@@ -14,6 +14,6 @@ public final class Grep implements Program {
   @Override
   public DataStream<Tuple2<byte[], byte[]>> results(StreamExecutionEnvironment environment, Job job) {
     byte[] pattern = job.textParameter("pattern").getBytes(StandardCharsets.UTF_8);
-    return Topics.untimed(environment, job).filter(record -> Text.contains(record.f1, pattern)).name("grep");
+    return Topics.spread(environment, job).filter(record -> Text.contains(record.f1, pattern)).name("grep");
   }
 }

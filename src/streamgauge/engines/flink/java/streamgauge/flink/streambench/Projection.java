@@ -13,7 +13,7 @@ public final class Projection implements Program {
   @Override
   public DataStream<Tuple2<byte[], byte[]>> results(StreamExecutionEnvironment environment, Job job) {
     int field = (int) job.parameter("field");
-    return Topics.untimed(environment, job)
+    return Topics.spread(environment, job)
         .map(record -> Tuple2.of(record.f0, Text.field(record.f1, '\t', field)), Topics.RECORD)
         .name("projection");
   }

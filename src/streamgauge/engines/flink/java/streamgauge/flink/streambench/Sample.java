@@ -13,6 +13,6 @@ public final class Sample implements Program {
   @Override
   public DataStream<Tuple2<byte[], byte[]>> results(StreamExecutionEnvironment environment, Job job) {
     Sampling sample = Sampling.of(job);
-    return Topics.untimed(environment, job).filter(record -> sample.holds(record.f0)).name("sample");
+    return Topics.spread(environment, job).filter(record -> sample.holds(record.f0)).name("sample");
   }
 }

@@ -11,6 +11,6 @@ import streamgauge.flink.Topics;
 public final class Sink implements Program {
   @Override
   public DataStream<Tuple2<byte[], byte[]>> results(StreamExecutionEnvironment environment, Job job) {
-    return Topics.untimed(environment, job);
+    return Topics.spread(environment, job);
   }
 }

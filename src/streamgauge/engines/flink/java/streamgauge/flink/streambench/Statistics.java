@@ -22,7 +22,7 @@ public final class Statistics implements Program {
   @Override
   public DataStream<Tuple2<byte[], byte[]>> results(StreamExecutionEnvironment environment, Job job) {
     int field = (int) job.parameter("field");
-    return Topics.untimed(environment, job)
+    return Topics.spread(environment, job)
         .map(record -> Text.number(Text.field(record.f1, ' ', field)), Types.LONG)
         .name("numbers")
         .keyBy(number -> KEY, Types.STRING)

@@ -17,7 +17,7 @@ public final class Wordcount implements Program {
   @Override
   public DataStream<Tuple2<byte[], byte[]>> results(StreamExecutionEnvironment environment, Job job) {
     int field = (int) job.parameter("field");
-    return Topics.untimed(environment, job)
+    return Topics.spread(environment, job)
         .flatMap((record, out) -> split(Text.field(record.f1, '\t', field), out), Types.STRING)
         .name("words")
         .keyBy(word -> word, Types.STRING)

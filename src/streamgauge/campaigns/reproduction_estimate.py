@@ -1,0 +1,33 @@
+"""About how long a run or a capacity search takes on two cores."""
+
+from __future__ import annotations
+
+from streamgauge import registry
+from streamgauge.campaigns.referee import PROBE_S
+from streamgauge.model import Scenario
+
+STARTING_S = 8.0
+"""Transport, streams and load worker."""
+EVALUATING_S = 15.0
+EVALUATED_PER_S = 100_000
+"""Records that are recorded and matched in a second."""
+PROBES = 8
+"""Of a usual search."""
+
+
+def run_s(scenario: Scenario) -> float:
+    load = scenario.load
+    return _around_s(scenario) + load.duration_s + load.records / EVALUATED_PER_S
+
+
+def search_s(scenario: Scenario) -> float:
+    """Most probes are undecided after their shortest length; the confirming one has its full length."""
+    load = scenario.load
+    around_s = _around_s(scenario) + load.warmup_s + load.tail_s
+    probe_s = 2 * min(load.measured_s, PROBE_S)
+    return PROBES * (around_s + probe_s) + around_s + max(load.measured_s, probe_s)
+
+
+def _around_s(scenario: Scenario) -> float:
+    starting_s = STARTING_S + registry.engine(scenario.engine).starting_s(scenario.engine_options)
+    return starting_s + scenario.quiet_s + EVALUATING_S
