@@ -21,7 +21,16 @@ NAME = "capacity.json"
 
 SearchOutcome = Literal["found", "ceiling", "missed", "invalid"]
 Purpose = Literal["bracket", "bisect", "repeat", "confirm"]
-Interval = tuple[Number | None, Number | None]
+
+
+def _above_zero(value: float) -> float:
+    if value <= 0:
+        raise ValueError("expected a number above 0")
+    return value
+
+
+SearchedValue = Annotated[Number, AfterValidator(_above_zero)]
+Interval = tuple[SearchedValue | None, SearchedValue | None]
 """The best sustained value, and the nearest value that was not sustained."""
 
 
