@@ -15,6 +15,7 @@ Format history
 ``script.py``       the user's script, if any (``job.py`` in earlier versions)
 ``reference.py``    a script that was given later, only for its reference answer; ``reference-from.json``: its original
                     path
+``slices/``         of a run that is evaluated while it goes on: a directory for each slice
 ``measures/``       results of the evaluation for the report: ``seconds``, ``latency``, and since later ``heatmap``
 """
 
@@ -111,7 +112,7 @@ class RunDir:
         """
         if self.path.is_symlink():
             return
-        for part in (self.path / name for name in PARTS):
+        for part in (self.path / name for name in (*PARTS, "slices")):
             if not part.is_symlink():
                 shutil.rmtree(part, ignore_errors=True)
         for file in (self.path / name for name in FILES):
@@ -167,6 +168,10 @@ class RunDir:
 
     def recorded(self, stream: str) -> Path:
         return Path(self.recorded_path / stream)
+
+    def slice_(self, number: int) -> RunDir:
+        """The directory of a slice: it holds the slice's records like that of a run, until they are evaluated."""
+        return RunDir(self.path / "slices" / f"{number:04}")
 
     def measures(self, name: str) -> Path:
         return self.path / "measures" / f"{name}.parquet"

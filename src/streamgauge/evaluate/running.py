@@ -27,7 +27,7 @@ def judge(
 
     key = list(workload.key)
     ranked = _ranked(workload.contributions(inputs, parameters), workload, parameters)
-    results = _results(output, workload, parameters, dict(ranked.dtypes))
+    results = results_of(output, workload, parameters, dict(ranked.dtypes))
     same = [f.col(name) == f.col(f"found_{name}") for name in key]
     pairs = ranked.join(results, [*same, f.col("rank") == f.col("n")], "left").withColumn(
         "is_right", f.coalesce(_is_right(workload, parameters, dict(ranked.dtypes)), f.lit(False))
@@ -45,7 +45,7 @@ def judge(
         f.max_by("n", f.struct("emitted_ms", "place")).alias("last_n"),
         f.max("emitted_ms").alias("last_ms"),
     )
-    return _by_record(_fates(contributions.join(last, same, "left"), key))
+    return by_record(_fates(contributions.join(last, same, "left"), key))
 
 
 def _ranked(contributions: DataFrame, workload: RunningWorkload, parameters: Mapping[str, Any]) -> DataFrame:
@@ -73,9 +73,10 @@ def _ranked(contributions: DataFrame, workload: RunningWorkload, parameters: Map
     )
 
 
-def _results(
+def results_of(
     output: DataFrame, workload: RunningWorkload, parameters: Mapping[str, Any], kinds: Mapping[str, str]
 ) -> DataFrame:
+    """The decoded results: the key as ``found_…``, ``n``, the values, when each was emitted and its place."""
     from pyspark.sql import functions as f
 
     decoded = workload.decode(output, parameters)
@@ -130,11 +131,17 @@ def _fates(contributions: DataFrame, key: list[str]) -> DataFrame:
     # A result without a number, as of a value that cannot be read, is one all the same: it has no n, but a moment.
     missing = f.col("last_ms").isNull() | (f.col("ends_right") & (f.col("rank") > f.col("last_n")))
     wrong = ~f.col("ends_right") & ((f.col("rank") == f.col("total")) | f.col("covered_ms").isNull())
-    fate = f.when(missing, tally.MISSING).when(wrong, tally.WRONG).otherwise(tally.MATCHED)
-    return covered.withColumn("fate", fate)
+    return covered.withColumn("fate", fate(is_missing=missing, is_wrong=wrong))
 
 
-def _by_record(contributions: DataFrame) -> DataFrame:
+def fate(*, is_missing: Column, is_wrong: Column) -> Column:
+    """Of a contribution."""
+    from pyspark.sql import functions as f
+
+    return f.when(is_missing, tally.MISSING).when(is_wrong, tally.WRONG).otherwise(tally.MATCHED)
+
+
+def by_record(contributions: DataFrame) -> DataFrame:
     """A record is answered when all its contributions are, wrong when one is wrong, else missing when one is."""
     from pyspark.sql import functions as f
 

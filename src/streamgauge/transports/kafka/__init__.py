@@ -8,6 +8,7 @@ import socket
 import time
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -34,6 +35,10 @@ TOPIC_SETTINGS: Mapping[str, str] = {
     "retention.ms": "-1",
     "retention.bytes": "-1",
 }
+
+SEGMENT_BYTES = 16 * 1024 * 1024
+"""Where records are removed during a run: the broker frees whole files alone, and never the one that it writes."""
+TRIMMED_SETTINGS: Mapping[str, str] = {**TOPIC_SETTINGS, "segment.bytes": str(SEGMENT_BYTES)}
 
 _ANSWER_S = 20.0
 _CONNECT_S = 5.0
@@ -92,8 +97,12 @@ class Kafka(Transport):
             "name": self.name,
             "own": self.own,
             "bootstrap": self.bootstrap,
-            "topic_settings": dict(TOPIC_SETTINGS),
+            "topic_settings": dict(self._topic_settings),
         }
+
+    @property
+    def _topic_settings(self) -> Mapping[str, str]:
+        return TRIMMED_SETTINGS if self.trims else TOPIC_SETTINGS
 
     @property
     def endpoints(self) -> dict[str, str]:
@@ -114,6 +123,7 @@ class Kafka(Transport):
             controller_port=self._controller_port,
             proxied=self._proxied,
             restarts=restarts,
+            segment_bytes=SEGMENT_BYTES if self.trims else None,
         )
 
     def check_reachable(self) -> None:
@@ -147,7 +157,7 @@ class Kafka(Transport):
                 num_partitions=stream.partitions,
                 # One broker leads every partition, so that one clock timestamps input and output.
                 replica_assignment=[[leader]] * stream.partitions,
-                config=dict(TOPIC_SETTINGS),
+                config=dict(self._topic_settings),
             )
             for stream in streams
         ]
@@ -271,6 +281,35 @@ class Kafka(Transport):
                 raise EnvironmentProblem(what, where=self.bootstrap, got=where.error or where.offset)
         return {where.partition: where.offset for where in offsets}
 
+    def offsets_at(self, streams: Sequence[Stream], moment_ms: int) -> dict[str, dict[int, int]]:
+        from confluent_kafka import TopicPartition
+
+        # Before the question: what is appended after this end was appended after the moment, too.
+        ends = self.ends(streams)
+        offsets: dict[str, dict[int, int]] = {}
+        for stream in streams:
+            wanted = [TopicPartition(stream.address, partition, moment_ms) for partition in range(stream.partitions)]
+            what = f"cannot read the offsets of topic {stream.address} by time"
+            found = self._answer(partial(self._end_reader().offsets_for_times, wanted, timeout=_ANSWER_S), what)
+            if problem := next((where.error for where in found if where.error is not None), None):
+                raise EnvironmentProblem(what, where=self.bootstrap, got=problem)
+            offsets[stream.name] = {
+                # Without a record of that moment or later the answer is a negative number.
+                where.partition: where.offset if where.offset >= 0 else ends[stream.name][where.partition]
+                for where in found
+            }
+        return offsets
+
+    def trim(self, stream: Stream, below: Mapping[int, int]) -> None:
+        from confluent_kafka import TopicPartition
+
+        wanted = [TopicPartition(stream.address, partition, offset) for partition, offset in below.items() if offset]
+        if not wanted:
+            return
+        what = f"cannot remove records from topic {stream.address}"
+        for future in self._admin().delete_records(wanted, request_timeout=_ANSWER_S).values():
+            self._result(future, what, _ANSWER_S)
+
     def served_per_s(self, streams: Sequence[Stream], most_s: float) -> float | None:
         from confluent_kafka import OFFSET_BEGINNING, TopicPartition
 
@@ -290,7 +329,15 @@ class Kafka(Transport):
         finally:
             reader.unassign()
 
-    def read(self, spark: SparkSession, stream: Stream, ends: Mapping[int, int], *, headers: bool = False) -> DataFrame:
+    def read(
+        self,
+        spark: SparkSession,
+        stream: Stream,
+        ends: Mapping[int, int],
+        *,
+        begins: Mapping[int, int] | None = None,
+        headers: bool = False,
+    ) -> DataFrame:
         from pyspark.sql import functions as f
 
         frame = (
@@ -302,8 +349,8 @@ class Kafka(Transport):
             .option("kafka.max.partition.fetch.bytes", str(8 * 1024 * 1024))
             .option("includeHeaders", "true" if headers else "false")
             .option("subscribe", stream.address)
-            .option("startingOffsets", "earliest")
-            .option("endingOffsets", json.dumps({stream.address: {str(p): end for p, end in ends.items()}}))
+            .option("startingOffsets", "earliest" if begins is None else _offsets_json(stream, begins))
+            .option("endingOffsets", _offsets_json(stream, ends))
             .load()
         )
         more = ["headers"] if headers else []
@@ -356,6 +403,10 @@ class Kafka(Transport):
                 got=error.str(),
                 hint=None if self.own else "check --bootstrap HOST:PORT and that the broker is running",
             ) from None
+
+
+def _offsets_json(stream: Stream, offsets: Mapping[int, int]) -> str:
+    return json.dumps({stream.address: {str(partition): offset for partition, offset in offsets.items()}})
 
 
 def _silent() -> logging.Logger:
