@@ -36,6 +36,7 @@ from streamgauge.model import manifest as manifests
 from streamgauge.model.manifest import FORMAT, Manifest
 from streamgauge.model.outcome import Outcome
 from streamgauge.model.samples import Sample, SampleKind
+from streamgauge.model.slices import SliceFigures
 from streamgauge.model.summary import Summary
 from streamgauge.stored import write_json as write_json
 
@@ -150,6 +151,10 @@ class RunDir:
     summary_path = property(lambda self: self.path / "summary.json")
     report_path = property(lambda self: self.path / "report.html")
     recorded_path = property(lambda self: self.path / "recorded")
+    slice_bounds_path = property(lambda self: self.path / "bounds.json")
+    slice_figures_path = property(lambda self: self.path / "figures.json")
+    carried_path = property(lambda self: self.path / "carried")
+    """These three in the directory of a slice."""
 
     reference_path = property(lambda self: self.path / "reference.py")
     reference_from_path = property(lambda self: self.path / "reference-from.json")
@@ -172,6 +177,13 @@ class RunDir:
     def slice_(self, number: int) -> RunDir:
         """The directory of a slice: it holds the slice's records like that of a run, until they are evaluated."""
         return RunDir(self.path / "slices" / f"{number:04}")
+
+    def slices(self) -> list[SliceFigures]:
+        """The figures of the slices that were evaluated, in order; none for a run that was evaluated whole."""
+        figures: list[SliceFigures] = []
+        while (path := self.slice_(len(figures) + 1).slice_figures_path).is_file():
+            figures.append(_read_file(path, SliceFigures))
+        return figures
 
     def measures(self, name: str) -> Path:
         return self.path / "measures" / f"{name}.parquet"

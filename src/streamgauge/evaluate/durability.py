@@ -20,6 +20,8 @@ from streamgauge.model.summary import Durability, Growth
 from streamgauge.rundir import RunDir
 
 S_PER_HOUR = 3600
+LEAST_S = 60
+"""Over a shorter time nothing can be said about growth per hour."""
 DECIMALS = 3
 
 
@@ -151,7 +153,9 @@ def _points(by_time: Mapping[int, float], moments: Moments) -> Points:
 
 
 def _trend(points: Points) -> Growth | None:
-    """The slope, with its 95 % interval; None where there are too few points."""
+    """The slope, with its 95 % interval; None over too short a time, or of too few points."""
+    if not points or points[-1][0] - points[0][0] < LEAST_S:
+        return None
     series = Series(np.array([at for at, _ in points]), np.array([value for _, value in points]))
     slope = series.slope()
     if slope is None:

@@ -13,7 +13,6 @@ import psutil
 from streamgauge import registry
 from streamgauge.contracts import RunningWorkload, Transport
 from streamgauge.errors import StreamgaugeError, UsageError
-from streamgauge.evaluate.slices import bounds_path
 from streamgauge.model import NS_PER_MS, NS_PER_S, Scenario
 from streamgauge.model.outcome import Outcome
 from streamgauge.model.samples import DiskSample, ResourceSample
@@ -42,7 +41,7 @@ def check(scenario: Scenario) -> None:
     if scenario.load.shape != "constant":
         why = f"shape {scenario.load.shape}", "shape constant"
     elif not (isinstance(workload, RunningWorkload) and workload.counts_only):
-        why = f"workload {workload.name}", "a workload of running counts, such as wordcount"
+        why = f"workload {workload.name}", "a workload whose results are running counts alone"
     elif scenario.script is not None:
         why = f"--script {scenario.script.path}", "a workload of its own"
     elif scenario.faults:
@@ -151,7 +150,7 @@ class Slicing:
             load_start_ns=self._load_start_ns,
             last=until_ms is None,
         )
-        write_json(bounds_path(slice_), bounds.as_json())
+        write_json(slice_.slice_bounds_path, bounds.as_json())
         self._evaluator.evaluate_slice(self._run, number, say, self._warn)
         self._number, self._ends = number, ends
         if until_ms is not None:

@@ -39,27 +39,15 @@ if TYPE_CHECKING:
 Progress = Callable[[str], None]
 
 
-def bounds_path(slice_: RunDir) -> Path:
-    return slice_.path / "bounds.json"
-
-
-def figures_path(slice_: RunDir) -> Path:
-    return slice_.path / "figures.json"
-
-
-def carried_path(slice_: RunDir) -> Path:
-    return slice_.path / "carried"
-
-
 def evaluate_slice(spark: SparkSession, run: RunDir, number: int, progress: Progress = lambda text: None) -> None:
     """Record the slice that ``bounds.json`` describes, and evaluate it. One that was evaluated before is left alone.
 
     The slices before it have been evaluated. Raises EnvironmentProblem when it cannot be recorded completely.
     """
     slice_ = run.slice_(number)
-    if figures_path(slice_).is_file():
+    if slice_.slice_figures_path.is_file():
         return
-    bounds = stored.read(bounds_path(slice_), SliceBounds)
+    bounds = stored.read(slice_.slice_bounds_path, SliceBounds)
     progress(f"recording slice {number}")
     record_slice(spark, slice_, facts_of(run, bounds), bounds.begins, bounds.ends)
     progress(f"evaluating slice {number}")
@@ -83,8 +71,8 @@ def judge_slice(spark: SparkSession, run: RunDir, number: int) -> SliceFigures:
 
     began = time.monotonic()
     slice_, before = run.slice_(number), run.slice_(number - 1) if number > 1 else None
-    bounds = stored.read(bounds_path(slice_), SliceBounds)
-    known = None if before is None else stored.read(figures_path(before), SliceFigures)
+    bounds = stored.read(slice_.slice_bounds_path, SliceBounds)
+    known = None if before is None else stored.read(before.slice_figures_path, SliceFigures)
     for name in () if known is None else known.ledgers:
         (run.path / "ledger" / name).unlink(missing_ok=True)
     facts = facts_of(run, bounds)
@@ -94,9 +82,9 @@ def judge_slice(spark: SparkSession, run: RunDir, number: int) -> SliceFigures:
     ledger = Ledger.of(run, files)
     sending = Sending.of(ledger, facts, moments)
     stamps = Stamped.read(slice_, facts, moments, ledger, known.last_output_ms if known else None)
-    carried = carried_path(slice_)
+    carried = slice_.carried_path
     shutil.rmtree(carried, ignore_errors=True)
-    earlier = None if before is None else carried_path(before)
+    earlier = None if before is None else before.carried_path
     table, numbers = _judged(spark, run, facts, moments, number, stamps.inputs + stamps.outputs, last=bounds.last)
     merged = digest.merged(None if earlier is None else pq.read_table(earlier / "tally.parquet"), table)
     rows = table if earlier is None else pa.concat_tables([pq.read_table(earlier / "rows.parquet"), table])
@@ -135,7 +123,7 @@ def judge_slice(spark: SparkSession, run: RunDir, number: int) -> SliceFigures:
         ledgers=[file.name for file in files],
         took_s=round(time.monotonic() - began, 3),
     )
-    stored.write_json(figures_path(slice_), figures.as_json())
+    stored.write_json(slice_.slice_figures_path, figures.as_json())
     _drop(run, slice_, before, files, last=bounds.last)
     return figures
 
@@ -146,11 +134,11 @@ def _drop(run: RunDir, slice_: RunDir, before: RunDir | None, files: list[Path],
 
     shutil.rmtree(slice_.recorded_path, ignore_errors=True)
     if before is not None:
-        shutil.rmtree(carried_path(before), ignore_errors=True)
+        shutil.rmtree(before.carried_path, ignore_errors=True)
     for file in files:
         file.unlink(missing_ok=True)
     for name in PARTS if last else ():
-        shutil.rmtree(carried_path(slice_) / name, ignore_errors=True)
+        shutil.rmtree(slice_.carried_path / name, ignore_errors=True)
 
 
 def _judged(
@@ -165,11 +153,11 @@ def _judged(
     match.configure(spark, rows)
     inputs = match.inputs_of(spark, slice_, facts, workload)
     output = read_outputs(spark, slice_, facts, workload.codec)
-    before = carried_path(run.slice_(number - 1)) if number > 1 else None
+    before = run.slice_(number - 1).carried_path if number > 1 else None
     try:
         judged = carried.judge(spark, inputs, output, workload, facts.parameters, before, last=last)
         table = digest.as_counted(match.count(judged.records, moments).toArrow())
-        judged.write(carried_path(slice_))
+        judged.write(slice_.carried_path)
         open_records = judged.open.select("n_seq").distinct().count()
     finally:
         spark.catalog.clearCache()
@@ -209,11 +197,3 @@ def read_late(carried: Path) -> Distribution:
     table = pq.read_table(carried / "late.parquet")
     values, counts = (np.asarray(table.column(name).to_numpy()) for name in ("late_us", "count"))
     return Distribution.of(values.astype(np.float64), counts.astype(np.int64))
-
-
-def done(run: RunDir) -> list[SliceFigures]:
-    """The figures of the slices that were evaluated, in order."""
-    figures: list[SliceFigures] = []
-    while (path := figures_path(run.slice_(len(figures) + 1))).is_file():
-        figures.append(stored.read(path, SliceFigures))
-    return figures

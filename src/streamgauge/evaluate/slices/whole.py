@@ -40,7 +40,7 @@ class Whole:
 
     @classmethod
     def read(cls, run: RunDir, facts: Facts) -> Whole:
-        return cls(run, facts, slices.done(run))
+        return cls(run, facts, run.slices())
 
     @property
     def complete(self) -> bool:
@@ -53,7 +53,7 @@ class Whole:
 
         if not self.slices:
             return Tally.empty()
-        table = pq.read_table(slices.carried_path(self.run.slice_(len(self.slices))) / "tally.parquet")
+        table = pq.read_table(self.run.slice_(len(self.slices)).carried_path / "tally.parquet")
         outputs = sum(one.outputs - one.repeated for one in self.slices)
         return Tally.of(table, quiet=self.facts.outcome.drain == "quiet", outputs=outputs)
 
@@ -183,7 +183,7 @@ class Whole:
     def _late_ms(self) -> Distribution:
         if not self.slices:
             return latency.EMPTY
-        late = slices.read_late(slices.carried_path(self.run.slice_(len(self.slices))))
+        late = slices.read_late(self.run.slice_(len(self.slices)).carried_path)
         return Distribution.of(late.values / _US_PER_MS, late.counts)
 
     def _over_time(self, moments: Moments) -> tuple[OverTime, dict[str, list[float | None]]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from streamgauge.studies.streambench import numbers
+from streamgauge.studies.streambench.durability import EXHIBIT as DURABILITY
 from streamgauge.studies.streambench.exhibits import latency, throughput
 from streamgauge.study import Exhibit, Experiment, Study
 
@@ -60,9 +61,11 @@ STUDY = Study(
             note="The paper measures latency with all input waiting in the message system, by a definition of each "
             "framework's own. Here records arrive at a constant rate, so that the wait in the broker does not count.",
         ),
+        DURABILITY,
     ),
     scale={
         "records": "the paper uses 5, 10, 20 and 50 million records; the laptop profile a tenth of that",
+        "duration": "the paper's durability suite runs for two days; in the laptop profile it takes ten minutes",
         "machines": "the paper has 5 workers with 16 cores each and 5 brokers; the laptop has 2 cores for everything",
         "data": "the paper replays 100,000 lines of the AOL search log and 11,942 lines of CAIDA's trace statistics; "
         "the built-in records are synthetic, with fields of the same meaning and size",

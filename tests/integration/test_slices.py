@@ -1,0 +1,103 @@
+"""A run that is evaluated in slices is judged as if it had been evaluated whole."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from sliced import LOAD, SlicedRun
+
+from streamgauge.evaluate import evaluate
+
+Change = Callable[[SlicedRun], None]
+
+
+def _again(run: SlicedRun) -> None:
+    """Results of the second slice come once more: two of them in the same slice, the others two slices later."""
+    known = [one for one in run.results if one.word == "car"]
+    early = [one for one in known if 3 <= (one.emitted_ms - known[0].emitted_ms) / 1000 < 5][:6]
+    for one in early[:2]:
+        run.add(one.word, one.n, 5.9)
+    for one in early[2:]:
+        run.add(one.word, one.n, 9.5)
+    # So that the last result of the word is the largest again.
+    run.add("car", known[-1].n, 14.0)
+
+
+def _nonsense(run: SlicedRun) -> None:
+    """A result without a number, one of a word that no record has, one far ahead; the right ones follow."""
+    run.add("red", None, 4.2)
+    run.add("house", 0, 5.0)
+    run.add("nobody", 1, 6.0)
+    run.add("blue", 100_000, 7.0)
+
+
+def _last_is_wrong(run: SlicedRun) -> None:
+    """The last result of a word is too large: its last contribution is wrong."""
+    run.add("grün", 100_000, 16.0)
+
+
+CASES: dict[str, tuple[SlicedRun, Change | None]] = {
+    "right": (SlicedRun.of(), None),
+    "published now and then": (SlicedRun.of(every=4), None),
+    "lost": (SlicedRun.of(lost=(60, 170, 171, 390)), None),
+    "late": (SlicedRun.of(pause_s=(4, 10)), None),
+    "late to the end": (SlicedRun.of(pause_s=(7, 14)), None),
+    "again": (SlicedRun.of(), _again),
+    "nonsense": (SlicedRun.of(), _nonsense),
+    "one too many": (SlicedRun.of(), lambda run: run.ahead("red", 30)),
+    "last is wrong": (SlicedRun.of(), _last_is_wrong),
+    "state lost": (SlicedRun.of(words=1), lambda run: run.add("red", 3, 15.0)),
+    "no result of a word": (
+        SlicedRun.of(),
+        lambda run: setattr(run, "results", [one for one in run.results if one.word != "blue"]),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("drain", ["quiet", "deadline"])
+def test_in_slices_as_whole(spark: Any, tmp_path: Path, name: str, drain: str) -> None:
+    run, change = CASES[name]
+    run = SlicedRun(3, list(run.records), list(run.results), drain)
+    if change is not None:
+        change(run)
+    whole = run.evaluated_whole(spark, tmp_path / "whole")
+    directory, sliced = run.evaluated_in_slices(spark, tmp_path / "sliced")
+    assert len(directory.slices()) == 4
+    assert sliced.results == whole.results
+    assert sliced.verdict == whole.verdict
+    assert sliced.reasons == whole.reasons
+    assert sliced.rate_per_s == whole.rate_per_s
+    if name not in ("last is wrong", "state lost"):
+        # What is known to be wrong only in the end stays among the latencies of an earlier slice.
+        assert sliced.latency_ms == whole.latency_ms
+        assert sliced.backlog == whole.backlog
+        seconds = [pq.read_table(tmp_path / one / "measures" / "seconds.parquet") for one in ("whole", "sliced")]
+        for column in ("offered", "sent", "appended", "output", "late_max_ms", "backlog"):
+            assert seconds[1].column(column).to_pylist() == seconds[0].column(column).to_pylist(), column
+    if name == "right":
+        for column in ("total_p50", "total_max", "latest_p99"):
+            assert seconds[1].column(column).to_pylist() == seconds[0].column(column).to_pylist(), column
+
+
+def test_a_run_without_its_last_slice_is_invalid_and_keeps_what_was_evaluated(spark: Any, tmp_path: Path) -> None:
+    directory, summary = SlicedRun.of().evaluated_in_slices(spark, tmp_path / "run", last=False)
+    assert summary.verdict == "INVALID"
+    assert summary.durability is not None
+    assert (summary.durability.slices, summary.durability.evaluated_s) == (3, 9.0)
+    assert not summary.durability.complete
+    assert "3 slices were evaluated, up to second 9 of 19" in summary.reasons[0]
+    assert 0 < (summary.results["expected"] or 0) < LOAD.records
+    assert evaluate(spark, directory).as_json() == summary.as_json()
+
+
+def test_nothing_that_was_evaluated_stays(spark: Any, tmp_path: Path) -> None:
+    directory, _ = SlicedRun.of().evaluated_in_slices(spark, tmp_path / "run")
+    assert not list(directory.path.glob("ledger/*"))
+    assert not list(directory.path.glob("slices/*/recorded"))
+    assert [one.parent.name for one in directory.path.glob("slices/*/carried")] == ["0004"]
+    assert not (directory.slice_(4).path / "carried" / "keys").exists()
