@@ -90,7 +90,7 @@ class Measurement:
                     self._start_engine()
                     self._start_load()
                     self._watch_load()
-                if self._outcome.hopeless is None:
+                if not self._is_given_up():
                     self._drain()
                     self._settle_check()
             except EngineFailed:
@@ -165,6 +165,10 @@ class Measurement:
         if self._slices is not None:
             self._slices.begin(self._outcome)
 
+    def _is_given_up(self) -> bool:
+        """Whether a referee wants no more of it, or what happens can no longer be evaluated."""
+        return self._outcome.hopeless is not None or (self._slices is not None and self._slices.problem is not None)
+
     def _abandon_slices(self) -> None:
         if self._slices is not None:
             self._slices.abandon()
@@ -200,7 +204,7 @@ class Measurement:
             nonlocal sent, changed
             if self._ended_by_referee(appended) or self._load_done() or self._outcome.load_error is not None:
                 return True
-            if self._slices is not None and self._slices.problem is not None:
+            if self._is_given_up():
                 return True
             if self._progress.sent != sent:
                 sent, changed = self._progress.sent, time.monotonic()
@@ -209,7 +213,7 @@ class Measurement:
         # Without a schedule the load has no end of its own: it is as long as it goes on.
         deadline = started + load.duration_s + LOAD_OVERRUN_S if load.scheduled else math.inf
         self._each_second(until=is_over, deadline=deadline, phase=self._phase)
-        if self._outcome.hopeless is not None or (self._slices is not None and self._slices.problem is not None):
+        if self._is_given_up():
             return
         if self._load_done() and not load.scheduled:
             # What was sent is what is measured, while it was sent.

@@ -78,8 +78,8 @@ class Observer:
         ``disturbed``: a fault has acted, so that a gap of the output no longer shows how long the engine pauses.
         """
         t_ns = time.time_ns()
-        # Nearly: looks are a second apart, give or take.
-        due = t_ns - self._sampled_ns >= self._every_ns - NS_PER_S // 2
+        # Looks are a second apart, give or take; in most runs each is written.
+        due = self._every_ns <= NS_PER_S or t_ns - self._sampled_ns >= self._every_ns - NS_PER_S // 2
         if due:
             self._sampled_ns = t_ns
             self._run.append_samples(*self._sampler.sample(t_ns), machine_sample(t_ns), read_clock())

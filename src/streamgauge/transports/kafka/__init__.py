@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import socket
 import time
@@ -19,6 +18,7 @@ from streamgauge.errors import EnvironmentProblem, invalid
 from streamgauge.jvm.java import find_java
 from streamgauge.model import Positions, ProcessSpec, Stream
 from streamgauge.transports.kafka import broker
+from streamgauge.transports.kafka.topics import SEGMENT_BYTES, TOPIC_SETTINGS, TRIMMED_SETTINGS, offsets_json
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -26,19 +26,6 @@ if TYPE_CHECKING:
     from confluent_kafka import Consumer
     from confluent_kafka.admin import AdminClient
     from pyspark.sql import DataFrame, SparkSession
-
-TOPIC_SETTINGS: Mapping[str, str] = {
-    "message.timestamp.type": "LogAppendTime",
-    # Independent of the cluster's defaults: one replica suffices, and nothing is deleted.
-    "min.insync.replicas": "1",
-    "cleanup.policy": "delete",
-    "retention.ms": "-1",
-    "retention.bytes": "-1",
-}
-
-SEGMENT_BYTES = 16 * 1024 * 1024
-"""Where records are removed during a run: the broker frees whole files alone, and never the one that it writes."""
-TRIMMED_SETTINGS: Mapping[str, str] = {**TOPIC_SETTINGS, "segment.bytes": str(SEGMENT_BYTES)}
 
 _ANSWER_S = 20.0
 _CONNECT_S = 5.0
@@ -304,11 +291,9 @@ class Kafka(Transport):
         from confluent_kafka import TopicPartition
 
         wanted = [TopicPartition(stream.address, partition, offset) for partition, offset in below.items() if offset]
-        if not wanted:
-            return
-        what = f"cannot remove records from topic {stream.address}"
-        for future in self._admin().delete_records(wanted, request_timeout=_ANSWER_S).values():
-            self._result(future, what, _ANSWER_S)
+        removals = self._admin().delete_records(wanted, request_timeout=_ANSWER_S).values() if wanted else ()
+        for future in removals:
+            self._result(future, f"cannot remove records from topic {stream.address}", _ANSWER_S)
 
     def served_per_s(self, streams: Sequence[Stream], most_s: float) -> float | None:
         from confluent_kafka import OFFSET_BEGINNING, TopicPartition
@@ -349,8 +334,8 @@ class Kafka(Transport):
             .option("kafka.max.partition.fetch.bytes", str(8 * 1024 * 1024))
             .option("includeHeaders", "true" if headers else "false")
             .option("subscribe", stream.address)
-            .option("startingOffsets", "earliest" if begins is None else _offsets_json(stream, begins))
-            .option("endingOffsets", _offsets_json(stream, ends))
+            .option("startingOffsets", "earliest" if begins is None else offsets_json(stream, begins))
+            .option("endingOffsets", offsets_json(stream, ends))
             .load()
         )
         more = ["headers"] if headers else []
@@ -403,10 +388,6 @@ class Kafka(Transport):
                 got=error.str(),
                 hint=None if self.own else "check --bootstrap HOST:PORT and that the broker is running",
             ) from None
-
-
-def _offsets_json(stream: Stream, offsets: Mapping[int, int]) -> str:
-    return json.dumps({stream.address: {str(partition): offset for partition, offset in offsets.items()}})
 
 
 def _silent() -> logging.Logger:
