@@ -72,23 +72,21 @@ def outages(
 
 def measure(run: RunDir, facts: Facts, moments: Moments, whole: Whole, counts: Mapping[str, int]) -> Durability:
     """The figures of a run that was evaluated in slices."""
-    died = bool(facts.ended("engine"))
-    # A dead system is not available for the rest of the time; a run that was given up otherwise shows nothing of it.
-    end_ns = moments.measured_end_ns if died else moments.observed_end_ns
+    died = bool(facts.ended("engine")) and whole.complete
+    # A dead system is not available for the rest of the time; what was not evaluated shows nothing of it.
+    evaluated_ns = whole.evaluated_ns(moments)
+    end_ns = moments.measured_end_ns if died else min(moments.observed_end_ns, evaluated_ns)
+    end_ns = max(end_ns, moments.measured_start_ns)
     found = outages(
         whole.gaps_ms(),
         whole.first_output_ms,
         whole.last_output_ms,
-        observed_ms=(moments.load_start_ns / NS_PER_MS, max(end_ns, moments.drain_end_ns) / NS_PER_MS),
+        observed_ms=(moments.load_start_ns / NS_PER_MS, max(end_ns, evaluated_ns) / NS_PER_MS),
         interval_ms=(moments.measured_start_ns / NS_PER_MS, end_ns / NS_PER_MS),
         limit_s=limit_s(facts),
         died=died,
     )
     failed = counts["lost"] + counts["wrong"] + counts["unfinished"]
-    last = whole.slices[-1] if whole.slices else None
-    evaluated_ns = moments.load_start_ns if last is None else (last.until_ms or 0) * NS_PER_MS
-    if last is not None and last.last:
-        evaluated_ns = moments.drain_end_ns
     span_ns = (moments.measured_start_ns, moments.observed_end_ns)
     samples = resources.within(run.samples(ResourceSample), span_ns)
     growth = {group: trend for group, trend in _growth_by_group(samples, moments).items() if trend is not None}

@@ -108,6 +108,14 @@ class Whole:
             over_time=over_time,
         )
 
+    def evaluated_ns(self, moments: Moments) -> int:
+        """Until when the run was evaluated."""
+        if self.complete:
+            return moments.drain_end_ns
+        until_ms = self.slices[-1].until_ms if self.slices else None
+        # The moment of a cut is rounded down to a millisecond.
+        return moments.load_start_ns if until_ms is None else max(until_ms * NS_PER_MS, moments.load_start_ns)
+
     def gaps_ms(self) -> list[tuple[int, int]]:
         """Between one result and the next, where they are a second or more apart."""
         return [gap for one in self.slices for gap in one.gaps_ms]
@@ -219,14 +227,12 @@ def slice_reasons(facts: Facts, moments: Moments, whole: Whole) -> list[Notice]:
     """Why a run of which not all slices were evaluated is INVALID."""
     if whole.complete:
         return []
-    until_ms = whole.slices[-1].until_ms if whole.slices else None
-    until_s = 0.0 if until_ms is None else until_ms / 1000 - moments.load_start_ns / NS_PER_S
     error = facts.outcome.slices_error
     return [
         notice(
             "slices-missing",
             slices=len(whole.slices),
-            until_s=until_s,
+            until_s=(whole.evaluated_ns(moments) - moments.load_start_ns) / NS_PER_S,
             whole_s=(moments.drain_end_ns - moments.load_start_ns) / NS_PER_S,
             why="" if error is None else f": {error}",
         )
