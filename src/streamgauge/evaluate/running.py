@@ -45,7 +45,7 @@ def judge(
         f.max_by("n", f.struct("emitted_ms", "place")).alias("last_n"),
         f.max("emitted_ms").alias("last_ms"),
     )
-    return by_record(_fates(contributions.join(last, same, "left"), key))
+    return _by_record(_fates(contributions.join(last, same, "left"), key))
 
 
 def _ranked(contributions: DataFrame, workload: RunningWorkload, parameters: Mapping[str, Any]) -> DataFrame:
@@ -131,17 +131,11 @@ def _fates(contributions: DataFrame, key: list[str]) -> DataFrame:
     # A result without a number, as of a value that cannot be read, is one all the same: it has no n, but a moment.
     missing = f.col("last_ms").isNull() | (f.col("ends_right") & (f.col("rank") > f.col("last_n")))
     wrong = ~f.col("ends_right") & ((f.col("rank") == f.col("total")) | f.col("covered_ms").isNull())
-    return covered.withColumn("fate", fate(is_missing=missing, is_wrong=wrong))
+    fate = f.when(missing, tally.MISSING).when(wrong, tally.WRONG).otherwise(tally.MATCHED)
+    return covered.withColumn("fate", fate)
 
 
-def fate(*, is_missing: Column, is_wrong: Column) -> Column:
-    """Of a contribution."""
-    from pyspark.sql import functions as f
-
-    return f.when(is_missing, tally.MISSING).when(is_wrong, tally.WRONG).otherwise(tally.MATCHED)
-
-
-def by_record(contributions: DataFrame) -> DataFrame:
+def _by_record(contributions: DataFrame) -> DataFrame:
     """A record is answered when all its contributions are, wrong when one is wrong, else missing when one is."""
     from pyspark.sql import functions as f
 

@@ -12,13 +12,13 @@ from streamgauge.model import NS_PER_S, Positions, ResultKind, numbered_ends
 from streamgauge.model.samples import PositionsSample
 from streamgauge.processes.supervisor import Supervisor
 from streamgauge.run.drain import QuietDetector
+from streamgauge.run.footprint import FOOTPRINT_S, footprint, sample_every_s
 from streamgauge.run.lag import LagMeter, Lags, Look
 from streamgauge.run.outcome import Progress
 from streamgauge.run.plan import RunPlan
 from streamgauge.run.reporter import Tick
 from streamgauge.run.results import is_one_to_one
 from streamgauge.run.sampling import Sampler, machine_sample
-from streamgauge.run.slices import NS_PER_FOOTPRINT, footprint, sample_every_s
 from streamgauge.rundir import RunDir
 
 
@@ -83,7 +83,7 @@ class Observer:
         if due:
             self._sampled_ns = t_ns
             self._run.append_samples(*self._sampler.sample(t_ns), machine_sample(t_ns), read_clock())
-        if self._scenario.slice_s and t_ns - self._measured_files_ns >= max(self._every_ns, NS_PER_FOOTPRINT):
+        if self._scenario.slice_s and t_ns - self._measured_files_ns >= max(self._every_ns, FOOTPRINT_S * NS_PER_S):
             self._measured_files_ns = t_ns
             self._run.append_samples(*footprint(t_ns, self._run, self._plan.work_dir))
         progress = self.progress

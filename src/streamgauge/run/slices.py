@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from collections.abc import Callable, Mapping
-from pathlib import Path
-
-import psutil
 
 from streamgauge import registry
 from streamgauge.contracts import RunningWorkload, Transport
 from streamgauge.errors import StreamgaugeError, UsageError
-from streamgauge.model import NS_PER_MS, NS_PER_S, Scenario
+from streamgauge.model import NS_PER_MS, Scenario
 from streamgauge.model.outcome import Outcome
-from streamgauge.model.samples import DiskSample, ResourceSample
 from streamgauge.model.slices import SliceBounds
 from streamgauge.notices import Notice, notice
 from streamgauge.run.evaluation import Evaluator
@@ -27,8 +22,6 @@ SETTLE_S = 2.0
 """How long after its end a slice is cut: the transport's clock may be a little behind."""
 BEHIND = 2
 """So many slices that wait are worth a warning."""
-OWN_ROLE = "streamgauge"
-"""This process, among the samples."""
 
 Say = Callable[[str], None]
 Offsets = Mapping[str, Mapping[int, int]]
@@ -180,41 +173,3 @@ def _as_stored(offsets: Offsets) -> dict[str, dict[str, int]]:
 
 def _first_line(problem: StreamgaugeError) -> str:
     return f"{problem.what}" if problem.got is None else f"{problem.what}, {problem.got}"
-
-
-def footprint(t_ns: int, run: RunDir, work_dir: Path) -> tuple[ResourceSample, DiskSample]:
-    """What this process and the files of a run take."""
-    process = psutil.Process()
-    cpu = process.cpu_times()
-    own = ResourceSample(
-        t_ns=t_ns,
-        role=OWN_ROLE,
-        group=OWN_ROLE,
-        cpu_s=round(cpu.user + cpu.system, 3),
-        rss_mb=round(process.memory_info().rss / 1e6, 1),
-    )
-    work_mb = {child.name: _size_mb(child) for child in sorted(work_dir.iterdir()) if child.is_dir()}
-    return own, DiskSample(t_ns=t_ns, run_mb=_size_mb(run.path), work_mb=work_mb)
-
-
-def _size_mb(directory: Path) -> float:
-    """What its files take on disk; those that vanish meanwhile do not count."""
-    blocks = 0
-    for folder, _, names in os.walk(directory):
-        for name in names:
-            try:
-                blocks += (Path(folder) / name).lstat().st_blocks
-            except OSError:
-                continue
-    return round(blocks * 512 / 1e6, 2)
-
-
-def sample_every_s(scenario: Scenario) -> int:
-    """So that the samples of a long run do not outgrow it: its seconds, up to two hours of them."""
-    return max(1, round(scenario.load.duration_s / SAMPLES_MOST)) if scenario.slice_s else 1
-
-
-SAMPLES_MOST = 7200
-FOOTPRINT_S = 10
-"""Files are counted this often: it is not free."""
-NS_PER_FOOTPRINT = FOOTPRINT_S * NS_PER_S

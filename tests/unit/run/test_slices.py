@@ -17,7 +17,7 @@ from streamgauge.errors import EnvironmentProblem, UsageError
 from streamgauge.model import NS_PER_S, Stream
 from streamgauge.model.outcome import Outcome
 from streamgauge.model.slices import SliceBounds
-from streamgauge.run import slices
+from streamgauge.run import footprint, slices
 from streamgauge.run.faults import parse as parse_fault
 from streamgauge.run.slices import Slicing
 from streamgauge.rundir import RunDir
@@ -172,9 +172,9 @@ def test_what_cannot_be_cut_is_refused(scenario: Any, got: str) -> None:
 
 
 def test_a_long_run_is_sampled_less_often() -> None:
-    assert slices.sample_every_s(resolved(measured_s="600")) == 1
-    assert slices.sample_every_s(resolved(measured_s="172800")) == 24
-    assert slices.sample_every_s(resolved(measured_s="172800", slice_s="0")) == 1
+    assert footprint.sample_every_s(resolved(measured_s="600")) == 1
+    assert footprint.sample_every_s(resolved(measured_s="172800")) == 24
+    assert footprint.sample_every_s(resolved(measured_s="172800", slice_s="0")) == 1
 
 
 def test_the_footprint_counts_files_on_disk(tmp_path: Path) -> None:
@@ -182,7 +182,7 @@ def test_the_footprint_counts_files_on_disk(tmp_path: Path) -> None:
     (work / "broker").mkdir(parents=True)
     (work / "broker" / "log").write_bytes(b"x" * 3_000_000)
     run.path.mkdir()
-    own, disk = slices.footprint(1, run, work)
+    own, disk = footprint.footprint(1, run, work)
     assert (disk.run_mb, set(disk.work_mb)) == (0.0, {"broker"})
     assert 2.9 < disk.work_mb["broker"] < 3.2
     assert own.role == "streamgauge" and (own.rss_mb or 0) > 10

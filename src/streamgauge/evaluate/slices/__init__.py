@@ -8,22 +8,23 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from streamgauge import stored
-from streamgauge.contracts import RunningWorkload
+from streamgauge.contracts import INPUT_STAMPS, RunningWorkload
 from streamgauge.errors import UsageError
-from streamgauge.evaluate import match
+from streamgauge.evaluate import match, running
 from streamgauge.evaluate.facts import Facts, Moments
 from streamgauge.evaluate.metrics.generator import Ledger
 from streamgauge.evaluate.metrics.latency import Distribution
 from streamgauge.evaluate.record import record_slice
 from streamgauge.evaluate.recorded import read_outputs
 from streamgauge.evaluate.slices import digest
+from streamgauge.evaluate.slices.carried import PARTS, Carried, judge
 from streamgauge.evaluate.slices.digest import Windows
 from streamgauge.evaluate.slices.sending import Sending, Stamped, added, by_second, parts_of_ledger, until
 from streamgauge.evaluate.tally import Tally
@@ -34,9 +35,11 @@ from streamgauge.rundir import RunDir
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.sql import SparkSession
+    from pyspark.sql import Column, DataFrame, SparkSession
 
 Progress = Callable[[str], None]
+_BETWEEN = "\x1f"
+"""Between the columns of a key; no text of a workload has this character."""
 
 
 def evaluate_slice(spark: SparkSession, run: RunDir, number: int, progress: Progress = lambda text: None) -> None:
@@ -46,6 +49,7 @@ def evaluate_slice(spark: SparkSession, run: RunDir, number: int, progress: Prog
     """
     slice_ = run.slice_(number)
     if slice_.slice_figures_path.is_file():
+        _drop(run, stored.read(slice_.slice_figures_path, SliceFigures))
         return
     bounds = stored.read(slice_.slice_bounds_path, SliceBounds)
     progress(f"recording slice {number}")
@@ -73,8 +77,6 @@ def judge_slice(spark: SparkSession, run: RunDir, number: int) -> SliceFigures:
     slice_, before = run.slice_(number), run.slice_(number - 1) if number > 1 else None
     bounds = stored.read(slice_.slice_bounds_path, SliceBounds)
     known = None if before is None else stored.read(before.slice_figures_path, SliceFigures)
-    for name in () if known is None else known.ledgers:
-        (run.path / "ledger" / name).unlink(missing_ok=True)
     facts = facts_of(run, bounds)
     assert facts.moments is not None
     moments = facts.moments if bounds.last else until(facts.moments, (bounds.until_ms or 0) * NS_PER_MS)
@@ -91,7 +93,6 @@ def judge_slice(spark: SparkSession, run: RunDir, number: int) -> SliceFigures:
     rows, windows = _windows(rows, merged, facts, moments, number, last=bounds.last)
     waiting = digest.waiting(_tally(table, merged, facts, last=bounds.last))
     late = sending.late if earlier is None else added([read_late(earlier), sending.late])
-    carried.mkdir(exist_ok=True)
     pq.write_table(merged, carried / "tally.parquet")
     pq.write_table(rows, carried / "rows.parquet")
     pq.write_table(pa.table({"late_us": late.values, "count": late.counts}), carried / "late.parquet")
@@ -124,45 +125,58 @@ def judge_slice(spark: SparkSession, run: RunDir, number: int) -> SliceFigures:
         took_s=round(time.monotonic() - began, 3),
     )
     stored.write_json(slice_.slice_figures_path, figures.as_json())
-    _drop(run, slice_, before, files, last=bounds.last)
+    _drop(run, figures)
     return figures
 
 
-def _drop(run: RunDir, slice_: RunDir, before: RunDir | None, files: list[Path], *, last: bool) -> None:
-    """What is in the figures now is not needed again."""
-    from streamgauge.evaluate.slices.carried import PARTS
-
+def _drop(run: RunDir, figures: SliceFigures) -> None:
+    """What is in the figures is not needed again."""
+    slice_ = run.slice_(figures.number)
     shutil.rmtree(slice_.recorded_path, ignore_errors=True)
-    if before is not None:
-        shutil.rmtree(before.carried_path, ignore_errors=True)
-    for file in files:
-        file.unlink(missing_ok=True)
-    for name in PARTS if last else ():
-        shutil.rmtree(slice_.carried_path / name, ignore_errors=True)
+    if figures.number > 1:
+        shutil.rmtree(run.slice_(figures.number - 1).carried_path, ignore_errors=True)
+    for name in figures.ledgers:
+        (run.path / "ledger" / name).unlink(missing_ok=True)
+    for name in (*PARTS, "rows") if figures.last else ():
+        (slice_.carried_path / f"{name}.parquet").unlink(missing_ok=True)
 
 
 def _judged(
     spark: SparkSession, run: RunDir, facts: Facts, moments: Moments, number: int, rows: int, *, last: bool
 ) -> tuple[pa.Table, dict[str, int]]:
     """The counted outcome of the records that are decided, and the numbers beside it; the rest is carried on."""
-    from streamgauge.evaluate.slices import carried
-
     slice_, workload = run.slice_(number), facts.workload
     if not isinstance(workload, RunningWorkload) or not workload.counts_only:
         raise UsageError(f"workload {workload.name} cannot be evaluated in slices", where=run.path)
     match.configure(spark, rows)
     inputs = match.inputs_of(spark, slice_, facts, workload)
     output = read_outputs(spark, slice_, facts, workload.codec)
-    before = run.slice_(number - 1).carried_path if number > 1 else None
-    try:
-        judged = carried.judge(spark, inputs, output, workload, facts.parameters, before, last=last)
-        table = digest.as_counted(match.count(judged.records, moments).toArrow())
-        judged.write(slice_.carried_path)
-        open_records = judged.open.select("n_seq").distinct().count()
-    finally:
-        spark.catalog.clearCache()
-    numbers = {"repeated": judged.repeated, "lost_later": judged.lost_later, "wrong_later": judged.wrong_later}
-    return table, {**numbers, "open_records": open_records}
+    before = Carried.none() if number == 1 else Carried.read(run.slice_(number - 1).carried_path)
+    given, found = _contributions_and_results(inputs, output, workload, facts)
+    judged = judge(given, found, before, last=last)
+    slice_.carried_path.mkdir(exist_ok=True)
+    judged.carried.write(slice_.carried_path)
+    table = digest.as_counted(match.count(spark.createDataFrame(judged.records), moments).toArrow())
+    numbers = {name: getattr(judged, name) for name in ("repeated", "lost_later", "wrong_later", "open_records")}
+    return table, numbers
+
+
+def _contributions_and_results(
+    inputs: Mapping[str, DataFrame], output: DataFrame, workload: RunningWorkload, facts: Facts
+) -> tuple[pa.Table, pa.Table]:
+    """As ``judge`` takes them: with the key as one text, null where a part of it is."""
+    from pyspark.sql import functions as f
+
+    new = workload.contributions(inputs, facts.parameters)
+    results = running.results_of(output, workload, facts.parameters, dict(new.dtypes))
+
+    def text(prefix: str) -> Column:
+        parts = [part for name in workload.key for part in (f.col(prefix + name).cast("string"), f.lit(_BETWEEN))]
+        return f.concat(*parts[:-1]).alias("key")
+
+    return new.select(text(""), *INPUT_STAMPS).toArrow(), results.select(
+        text("found_"), "n", "emitted_ms", "place"
+    ).toArrow()
 
 
 def _tally(table: pa.Table, merged: pa.Table, facts: Facts, *, last: bool) -> Tally:
