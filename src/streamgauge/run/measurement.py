@@ -170,8 +170,11 @@ class Measurement:
         return self._outcome.hopeless is not None or (self._slices is not None and self._slices.problem is not None)
 
     def _abandon_slices(self) -> None:
+        """Evaluate no more of them. Those that were evaluated count: the run is taken to end now."""
         if self._slices is not None:
             self._slices.abandon()
+            if self._outcome.load_start_ns is not None:
+                self._outcome.drain_end_ns = self._outcome.drain_end_ns or time.time_ns()
 
     def _tell_load(self, command: str, at_ns: int) -> None:
         for spec in self.plan.load:
