@@ -1,7 +1,6 @@
 """A system under test for StreamBench's *wordcount* that loses one record.
 
-``counting_engine.py FROM job.json``: counts words as they come, publishes each count, and leaves out the first record
-from number FROM on that has a single word.
+``counting_engine.py N job.json``: counts words as they come, publishes each count, and leaves out record N.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ def emit(event: str, **fields: object) -> None:
 
 
 def main() -> None:
-    lost_from, job = int(sys.argv[1]), json.loads(Path(sys.argv[2]).read_text(encoding="utf-8"))
+    lost, job = int(sys.argv[1]), json.loads(Path(sys.argv[2]).read_text(encoding="utf-8"))
     (topic,), (output,) = job["inputs"].values(), job["outputs"].values()
     servers = {"bootstrap.servers": job["endpoints"]["bootstrap"]}
     consumer = Consumer({**servers, "group.id": job["group"], "enable.auto.commit": False})
@@ -37,13 +36,11 @@ def main() -> None:
     emit("ready")
     counts: Counter[str] = Counter()
     offsets = dict.fromkeys(range(job["partitions"]), 0)
-    is_lost = False
     while running:
         for record in consumer.consume(500, timeout=0.05):
             words = record.value().decode().split("\t")[job["parameters"]["field"]].split()
             offsets[record.partition()] = record.offset() + 1
-            if not is_lost and int(record.key()) >= lost_from and len(words) == 1:
-                is_lost = True
+            if int(record.key()) == lost:
                 continue
             for word in words:
                 counts[word] += 1

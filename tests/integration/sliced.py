@@ -70,11 +70,9 @@ class SlicedRun:
         chance, run = random.Random(7), cls()
         for n in range(LOAD.records):
             appended_ms = START_MS + LOAD.offset_ns(n) // NS_PER_MS + chance.randint(1, 30)
-            run.records.append(
-                Record(
-                    n, appended_ms, tuple(chance.choices(WORDS, k=chance.randint(min(words, 1) - (words > 1), words)))
-                )
-            )
+            chosen = chance.choices(WORDS, k=chance.randint(0 if words > 1 else 1, words))
+            # A word that ends long before the tail: whether all of it was counted is seen there.
+            run.records.append(Record(n, appended_ms, (*chosen, *(("rare",) if n % 37 == 0 and n < 400 else ()))))
         in_order = sorted(run.records, key=lambda one: (one.appended_ms, one.partition, one.n_seq))
         counts: Counter[str] = Counter()
         total = Counter(word for one in in_order if one.n_seq not in set(lost) for word in one.words)
