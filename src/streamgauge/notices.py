@@ -43,8 +43,7 @@ NOTICES: Mapping[str, str] = {
     "had been appended; the limit is {limit:g} %",
     "clock-stepped": "the machine's clock was set during the run, by {step_ms:.1f} ms; the limit is {limit_ms:g} ms",
     "not-recorded": "the {streams} were not recorded, so no result could be checked",
-    "slices-missing": "{slices} slices were evaluated, up to second {until_s:.0f} of {whole_s:.0f} of the run; the "
-    "rest was not{why}",
+    "slices-missing": "the run was evaluated only up to second {until_s:.0f} of {whole_s:.0f}{why}",
     "never-visible": "{count} results were recorded, but it is not known when they became visible",
     "undeclared-transactions": "{engine} writes in transactions without declaring it ({places} offsets of the output "
     "hold no record), and nothing recorded when its results became visible{option}",

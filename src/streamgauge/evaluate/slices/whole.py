@@ -113,8 +113,9 @@ class Whole:
         if self.complete:
             return moments.drain_end_ns
         until_ms = self.slices[-1].until_ms if self.slices else None
-        # The moment of a cut is rounded down to a millisecond.
-        return moments.load_start_ns if until_ms is None else max(until_ms * NS_PER_MS, moments.load_start_ns)
+        # The moment of a cut is a whole number of seconds after the start, rounded down to a millisecond.
+        after_ms = 0 if until_ms is None else until_ms - moments.load_start_ms
+        return moments.load_start_ns + after_ms * NS_PER_MS
 
     def gaps_ms(self) -> list[tuple[int, int]]:
         """Between one result and the next, where they are a second or more apart."""
@@ -231,7 +232,6 @@ def slice_reasons(facts: Facts, moments: Moments, whole: Whole) -> list[Notice]:
     return [
         notice(
             "slices-missing",
-            slices=len(whole.slices),
             until_s=(whole.evaluated_ns(moments) - moments.load_start_ns) / NS_PER_S,
             whole_s=(moments.drain_end_ns - moments.load_start_ns) / NS_PER_S,
             why="" if error is None else f": {error}",
