@@ -125,6 +125,9 @@ class Transport(ABC):
     """Whether this run starts the servers; otherwise they are the user's."""
     address: str
     """The address of the servers, as a user would give it."""
+    trims: bool = False
+    """Whether the run removes records while it goes on (``trim``), so that their space must be freed; set before
+    ``plan``, ``describe`` and ``create``."""
 
     @classmethod
     @abstractmethod
@@ -219,8 +222,28 @@ class Transport(ABC):
         """
 
     @abstractmethod
-    def read(self, spark: SparkSession, stream: Stream, ends: Mapping[int, int], *, headers: bool = False) -> DataFrame:
-        """The records below ``ends``: key, value (binary), partition, offset, appended_ms, and headers if requested."""
+    def offsets_at(self, streams: Sequence[Stream], moment_ms: int) -> Mapping[str, Mapping[int, int]]:
+        """By stream name and partition: the offset of the first record appended at ``moment_ms`` or later, or the end.
+
+        The moment has passed. Raises EnvironmentProblem.
+        """
+
+    @abstractmethod
+    def trim(self, stream: Stream, below: Mapping[int, int]) -> None:
+        """Remove the records below these offsets from a stream that ``create`` made. Raises EnvironmentProblem."""
+
+    @abstractmethod
+    def read(
+        self,
+        spark: SparkSession,
+        stream: Stream,
+        ends: Mapping[int, int],
+        *,
+        begins: Mapping[int, int] | None = None,
+        headers: bool = False,
+    ) -> DataFrame:
+        """The records below ``ends``, from ``begins`` on where given: key, value (binary), partition, offset,
+        appended_ms, and headers if requested."""
 
 
 class Dataset(ABC):
@@ -297,6 +320,10 @@ class RunningWorkload(Workload):
 
     Contributions to a key are ordered by (appended_ms, partition, offset).
     """
+
+    counts_only: ClassVar[bool] = False
+    """Whether a result has no value but ``n``, and what an input contributes depends on that input alone. Such a run
+    can be evaluated slice by slice: what must be known of the slices before is a number for each key."""
 
     @abstractmethod
     def decode(self, output: DataFrame, parameters: Mapping[str, Any]) -> DataFrame:

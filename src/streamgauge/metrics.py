@@ -59,6 +59,9 @@ def _metrics() -> dict[str, Metric]:
         metrics[f"rate.{rate}"] = Metric(("rate_per_s", rate), _RATE, offered, "400/s")
     metrics["processing.records_per_s"] = Metric(("processing", "records_per_s"), _RATE, example="100000/s")
     metrics["processing.mb_per_s"] = Metric(("processing", "mb_per_s"), {"MB/s": 1.0, "": 1.0}, example="10MB/s")
+    metrics["durability.index"] = Metric(("durability", "index"), _PLAIN, example="0.999")
+    metrics["durability.failed_rate"] = Metric(("durability", "failed_rate"), _PLAIN, example="0.001")
+    metrics["durability.longest_gap"] = Metric(("durability", "longest_gap_s"), {"s": 1.0}, example="10s")
     for late in ("late_p50", "late_p99", "late_max"):
         metrics[f"generator.{late}"] = Metric(("generator", f"{late}_ms"), _TIME, example="20ms")
     metrics["generator.errors"] = Metric(("generator", "errors"), _PLAIN, example="0")

@@ -43,6 +43,7 @@ NOTICES: Mapping[str, str] = {
     "had been appended; the limit is {limit:g} %",
     "clock-stepped": "the machine's clock was set during the run, by {step_ms:.1f} ms; the limit is {limit_ms:g} ms",
     "not-recorded": "the {streams} were not recorded, so no result could be checked",
+    "slices-missing": "the run was evaluated only up to second {until_s:.0f} of {whole_s:.0f}{why}",
     "never-visible": "{count} results were recorded, but it is not known when they became visible",
     "undeclared-transactions": "{engine} writes in transactions without declaring it ({places} offsets of the output "
     "hold no record), and nothing recorded when its results became visible{option}",
@@ -195,6 +196,8 @@ NOTICES: Mapping[str, str] = {
     "transactions-noticed": "{engine} writes in transactions without declaring it: results count from when their "
     "transaction was committed",
     "transactions-uncommitted": "{engine} writes in transactions without declaring it",
+    "slices-behind": "the evaluation is {behind} slices of {slice_s} s behind the run; it goes on after the load, and "
+    "what is not evaluated stays on disk until then",
     # Warnings: other processes, shown while a command runs
     "evaluator-restarted": "restarting the evaluator to repeat this step: {problem}",
     "port-taken": "{problem}: starting the run again with other ports",

@@ -15,6 +15,7 @@ Format history
 ``script.py``       the user's script, if any (``job.py`` in earlier versions)
 ``reference.py``    a script that was given later, only for its reference answer; ``reference-from.json``: its original
                     path
+``slices/``         of a run that is evaluated while it goes on: a directory for each slice
 ``measures/``       results of the evaluation for the report: ``seconds``, ``latency``, and since later ``heatmap``
 """
 
@@ -35,6 +36,7 @@ from streamgauge.model import manifest as manifests
 from streamgauge.model.manifest import FORMAT, Manifest
 from streamgauge.model.outcome import Outcome
 from streamgauge.model.samples import Sample, SampleKind
+from streamgauge.model.slices import SliceFigures
 from streamgauge.model.summary import Summary
 from streamgauge.stored import write_json as write_json
 
@@ -111,7 +113,7 @@ class RunDir:
         """
         if self.path.is_symlink():
             return
-        for part in (self.path / name for name in PARTS):
+        for part in (self.path / name for name in (*PARTS, "slices")):
             if not part.is_symlink():
                 shutil.rmtree(part, ignore_errors=True)
         for file in (self.path / name for name in FILES):
@@ -149,6 +151,10 @@ class RunDir:
     summary_path = property(lambda self: self.path / "summary.json")
     report_path = property(lambda self: self.path / "report.html")
     recorded_path = property(lambda self: self.path / "recorded")
+    slice_bounds_path = property(lambda self: self.path / "bounds.json")
+    slice_figures_path = property(lambda self: self.path / "figures.json")
+    carried_path = property(lambda self: self.path / "carried")
+    """These three in the directory of a slice."""
 
     reference_path = property(lambda self: self.path / "reference.py")
     reference_from_path = property(lambda self: self.path / "reference-from.json")
@@ -167,6 +173,17 @@ class RunDir:
 
     def recorded(self, stream: str) -> Path:
         return Path(self.recorded_path / stream)
+
+    def slice_(self, number: int) -> RunDir:
+        """The directory of a slice: it holds the slice's records like that of a run, until they are evaluated."""
+        return RunDir(self.path / "slices" / f"{number:04}")
+
+    def slices(self) -> list[SliceFigures]:
+        """The figures of the slices that were evaluated, in order; none for a run that was evaluated whole."""
+        figures: list[SliceFigures] = []
+        while (path := self.slice_(len(figures) + 1).slice_figures_path).is_file():
+            figures.append(_read_file(path, SliceFigures))
+        return figures
 
     def measures(self, name: str) -> Path:
         return self.path / "measures" / f"{name}.parquet"

@@ -1,8 +1,9 @@
 """The evaluator's process: takes requests on standard input, one JSON object a line, until it ends.
 
 ``{"do": "record", "run": PATH}`` is answered by ``{"event": "recorded", "run": PATH}``, ``{"do": "evaluate",
-"run": PATH}`` by ``{"event": "evaluated", "run": PATH}``; either by ``{"event": "failed", "message": …}``
-when it cannot be done. ``progress`` events come in between.
+"run": PATH}`` by ``{"event": "evaluated", "run": PATH}``, ``{"do": "evaluate-slice", "run": PATH, "number": N}`` by
+``{"event": "evaluated-slice", "run": PATH}``; each by ``{"event": "failed", "message": …}`` when it cannot be done.
+``progress`` events come in between.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING, NoReturn
 from streamgauge.errors import StreamgaugeError, UsageError
 from streamgauge.evaluate import evaluate
 from streamgauge.evaluate.record import record
+from streamgauge.evaluate.slices import evaluate_slice
 from streamgauge.jvm.spark import connect
 from streamgauge.protocol import emit
 from streamgauge.rundir import RunDir
@@ -49,8 +51,12 @@ def main() -> int:
             elif request["do"] == "evaluate":
                 evaluate(spark, run, progress)
                 emit("evaluated", run=request["run"])
+            elif request["do"] == "evaluate-slice":
+                evaluate_slice(spark(), run, request["number"], progress)
+                emit("evaluated-slice", run=request["run"])
             else:
-                raise UsageError("unknown request", got=request["do"], expected="record or evaluate")
+                expected = "record, evaluate or evaluate-slice"
+                raise UsageError("unknown request", got=request["do"], expected=expected)
         except StreamgaugeError as problem:
             emit("failed", message=problem.message(), usage=isinstance(problem, UsageError))
         except Exception as problem:  # reported to the command line, which may send other requests

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from streamgauge.evaluate import calibration, own, slo, verdict
+from streamgauge.evaluate import calibration, durability, own, slo, verdict
 from streamgauge.evaluate import state as run_state
 from streamgauge.evaluate import visible as visibility
 from streamgauge.evaluate.facts import Facts, Moments
@@ -28,6 +28,7 @@ from streamgauge.evaluate.metrics.generator import Lateness, Ledger, LedgerProbl
 from streamgauge.evaluate.metrics.trend import NO_SERIES, Series
 from streamgauge.evaluate.record import check_recorded
 from streamgauge.evaluate.recorded import is_recorded
+from streamgauge.evaluate.slices.whole import Whole, slice_reasons
 from streamgauge.evaluate.summary import Figures, rounded, summarize, write_measures
 from streamgauge.evaluate.tally import PARTITIONS_MAX, Tally, results, wrong_after_fault
 from streamgauge.evaluate.visible import Visible
@@ -57,6 +58,9 @@ def _has_records(run: RunDir, facts: Facts) -> bool:
 def evaluate_without_spark(run: RunDir) -> Summary:
     """Summary of a run without results to match: the verdict, and whatever else its files contain."""
     facts = Facts.read(run)
+    if facts.scenario.slice_s and facts.moments is not None:
+        whole = Whole.read(run, facts)
+        return _evaluate(run, facts, whole.tally, recorded=bool(whole.slices), whole=whole)
     recorded = _has_records(run, facts)
     if recorded:
         check_recorded(run, facts)
@@ -93,7 +97,8 @@ def evaluate(
     return _evaluate(run, facts, tally, recorded=True)
 
 
-def _evaluate(run: RunDir, facts: Facts, tally: Tally, *, recorded: bool) -> Summary:
+def _evaluate(run: RunDir, facts: Facts, tally: Tally, *, recorded: bool, whole: Whole | None = None) -> Summary:
+    """``whole``: the slices of a run that was evaluated while it went on."""
     invalid = [*_doubts(facts), *recovery.reasons(facts)]
     warnings = [*recovery.warnings(facts), *_environment_warnings(facts)]
     figures: Figures | None = None
@@ -102,9 +107,14 @@ def _evaluate(run: RunDir, facts: Facts, tally: Tally, *, recorded: bool) -> Sum
     script = own.describe(run, facts)
     validated = own.is_validated(script)
     if facts.moments is not None:
-        ledger, ledger_problem = _ledger(run)
-        figures = _measure(run, facts, facts.moments, tally, ledger, visible, recorded=recorded)
-        if recorded:
+        if whole is None:
+            ledger, ledger_problem = _ledger(run)
+            figures = _measure(run, facts, facts.moments, tally, ledger, visible, recorded=recorded)
+        else:
+            ledger_problem = None if whole.slices else notice("no-ledger")
+            figures = whole.figures(facts.moments)
+            invalid += slice_reasons(facts, facts.moments, whole)
+        if recorded and whole is None:
             unseen, hidden = visibility.findings(run, facts, visible)
             invalid, warnings = invalid + unseen, warnings + hidden
         if visible is not None:
@@ -137,7 +147,8 @@ def _evaluate(run: RunDir, facts: Facts, tally: Tally, *, recorded: bool) -> Sum
             exactness, figures.latencies, figures.unknown_kinds, facts.transport.server_noun
         )
     # A run that was given up, or whose engine died, may lack its recorded streams.
-    if figures is not None and not recorded and not facts.ended("engine") and not facts.outcome.hopeless:
+    unrecorded = figures is not None and not recorded and whole is None
+    if unrecorded and not facts.ended("engine") and not facts.outcome.hopeless:
         invalid.append(notice("not-recorded", streams=f"{facts.transport.stream_noun}s"))
     counts = figures.results if figures is not None else results(tally)
     if tally.repeated_keys:
@@ -197,6 +208,8 @@ def _evaluate(run: RunDir, facts: Facts, tally: Tally, *, recorded: bool) -> Sum
         more["nodes"] = measured
     if processed is not None:
         more["processing"] = rounded(processed.figures())
+    if whole is not None and facts.moments is not None:
+        more["durability"] = durability.measure(run, facts, facts.moments, whole, counts).as_json()
     known = summary.with_changes(**more).as_json()
     summary = summary.with_changes(**more, slo=[slo.judge(slo.parse(text), known) for text in facts.scenario.slo])
     if figures is not None and facts.moments is not None:

@@ -41,9 +41,7 @@ def match(
     """The table that ``Tally`` is made of. ``rows`` is about how many records there are to join."""
     moments = facts.moments
     assert moments is not None, "a run without records is not matched"
-    tasks = max(-(-rows // ROWS_PER_TASK), spark.sparkContext.defaultParallelism)
-    for name, value in {**_SETTINGS, "spark.sql.shuffle.partitions": str(tasks)}.items():
-        spark.conf.set(name, value)
+    configure(spark, rows)
     inputs = inputs_of(spark, run, facts, workload)
     output = read_outputs(spark, run, facts, workload.codec)
     if visible is not None:
@@ -57,6 +55,13 @@ def match(
         results = workload.decode(output, facts.parameters).withColumnRenamed("appended_ms", "emitted_ms")
         judged = judge(compare(answer, results, workload.key))
     return count(judged, moments).toArrow()
+
+
+def configure(spark: SparkSession, rows: int) -> None:
+    """For about this many rows to join."""
+    tasks = max(-(-rows // ROWS_PER_TASK), spark.sparkContext.defaultParallelism)
+    for name, value in {**_SETTINGS, "spark.sql.shuffle.partitions": str(tasks)}.items():
+        spark.conf.set(name, value)
 
 
 def inputs_of(spark: SparkSession, run: RunDir, facts: Facts, workload: Workload) -> dict[str, DataFrame]:

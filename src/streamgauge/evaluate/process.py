@@ -26,27 +26,38 @@ CONF = {
 
 
 def plan(
-    java: Path, work_dir: Path, jars: Sequence[Path], master: str, heap_mb: int, *, records: int | None = None
+    java: Path,
+    work_dir: Path,
+    jars: Sequence[Path],
+    master: str,
+    heap_mb: int,
+    *,
+    records: int | None = None,
+    before: Sequence[str] = (),
 ) -> list[ProcessSpec]:
     """The two processes, to be started in this order and at once: the second waits for the first if need be.
 
     Pure. ``records`` is about how many there will be to evaluate, where that is known. The JVM ends when its standard
-    input closes, the Python process too, or on SIGTERM.
+    input closes, the Python process too, or on SIGTERM. ``before``: a command that runs each of them, such as one that
+    lowers its priority.
     """
     connection_file, settings = work_dir / "connection", work_dir / "evaluate.json"
     return [
         ProcessSpec(
             role=JVM_ROLE,
             group="evaluate",
-            argv=spark.jvm_argv(
-                java,
-                master=master,
-                conf=CONF,
-                jars=jars,
-                heap_mb=heap_mb,
-                work_dir=work_dir,
-                java_options=_java_options(records),
-            ),
+            argv=[
+                *before,
+                *spark.jvm_argv(
+                    java,
+                    master=master,
+                    conf=CONF,
+                    jars=jars,
+                    heap_mb=heap_mb,
+                    work_dir=work_dir,
+                    java_options=_java_options(records),
+                ),
+            ],
             env=spark.jvm_env(connection_file, work_dir, master),
             # Written with the first process, so that the JVM finds its directory, and none of an earlier JVM is read.
             files={settings: json.dumps({"connection_file": str(connection_file)}), connection_file: ""},
@@ -55,7 +66,7 @@ def plan(
         ProcessSpec(
             role=ROLE,
             group="evaluate",
-            argv=[sys.executable, "-P", "-m", "streamgauge.evaluate", str(settings)],
+            argv=[*before, sys.executable, "-P", "-m", "streamgauge.evaluate", str(settings)],
             ready=Ready("event", "ready"),
             stop=Stop("stdin"),
         ),

@@ -35,7 +35,7 @@ def judge(
 
     key = list(workload.key)
     ranked = _ranked(workload.contributions(inputs, parameters), workload, parameters, keeps_order)
-    results = _results(output, workload, parameters, dict(ranked.dtypes))
+    results = results_of(output, workload, parameters, dict(ranked.dtypes))
     same = [f.col(name) == f.col(f"found_{name}") for name in key]
     pairs = ranked.join(results, [*same, f.col("rank") == f.col("n")], "left").withColumn(
         "is_right", f.coalesce(_is_right(workload, parameters, dict(ranked.dtypes)), f.lit(False))
@@ -83,9 +83,10 @@ def _ranked(
     )
 
 
-def _results(
+def results_of(
     output: DataFrame, workload: RunningWorkload, parameters: Mapping[str, Any], kinds: Mapping[str, str]
 ) -> DataFrame:
+    """The decoded results: the key as ``found_…``, ``n``, the values, when each was emitted and its place."""
     from pyspark.sql import functions as f
 
     decoded = workload.decode(output, parameters)

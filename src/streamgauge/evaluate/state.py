@@ -40,7 +40,10 @@ def judge(
 def drift_warnings(facts: Facts, figures: Figures | None, sentence: Notice | None) -> list[Notice]:
     """For a drifting run, with a warm-up that would have been long enough."""
     assert sentence is not None and figures is not None and facts.moments is not None
-    medians = latency.per_second(figures.tally, figures.kind, facts.moments.seconds)["p50"]
+    if figures.over_time is not None:
+        medians = list(figures.over_time.latencies[figures.kind]["p50"])
+    else:
+        medians = latency.per_second(figures.tally, figures.kind, facts.moments.seconds)["p50"]
     advised_s = latency.advised_warmup_s(medians, facts.plan.warmup_s)
     return [sentence, notice("settled-late", advised_s=advised_s)] if advised_s else [sentence]
 

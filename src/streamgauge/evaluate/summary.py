@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,7 @@ from streamgauge.evaluate.metrics.generator import Generator
 from streamgauge.evaluate.metrics.latency import EMPTY, KINDS, Distribution
 from streamgauge.evaluate.metrics.throughput import Stamps
 from streamgauge.evaluate.metrics.trend import Series
-from streamgauge.evaluate.tally import MATCHED, Floats, Tally
+from streamgauge.evaluate.tally import MATCHED, Floats, Ints, Tally
 from streamgauge.evaluate.verdict import Decision
 from streamgauge.model import NS_PER_S
 from streamgauge.model.summary import (
@@ -32,6 +32,19 @@ from streamgauge.model.summary import (
 from streamgauge.rundir import RunDir
 
 DECIMALS = 3
+
+
+@dataclass(frozen=True)
+class OverTime:
+    """What the tables for the report show of each second."""
+
+    latencies: Mapping[str, Mapping[str, Sequence[float | None]]]
+    """By kind: ``p50``, ``p99``, ``max``."""
+    p99_window: Mapping[str, Sequence[float | None]]
+    """By kind: of the window that each second lies in."""
+    window_s: int
+    heatmap: Mapping[str, Mapping[str, Ints]]
+    """By kind: see ``heatmap.per_second``."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +74,8 @@ class Figures:
     """See ``resources.working_ns``."""
     resources: Mapping[str, Mapping[str, float | None]]
     burst: burst.Bursts | None
+    over_time: OverTime | None = None
+    """Where the tally has no seconds."""
 
     @property
     def kind(self) -> str:
@@ -218,21 +233,16 @@ def write_measures(run: RunDir, facts: Facts, figures: Figures, moments: Moments
     import pyarrow as pa
     import pyarrow.parquet as pq
 
+    shown = figures.over_time or _over_time(figures, moments)
+    unknown = [None] * moments.seconds
     by_second = {
-        f"{kind}_{name}": [None] * moments.seconds if kind in figures.unknown_kinds else column
-        for kind in ("total", "latest")
-        for name, column in latency.per_second(figures.tally, kind, moments.seconds).items()
+        f"{kind}_{name}": unknown if kind in figures.unknown_kinds else column
+        for kind, columns in shown.latencies.items()
+        for name, column in columns.items()
     }
-    from_s, to_s = (
-        (moment_ns - moments.load_start_ns) // NS_PER_S
-        for moment_ns in (moments.measured_start_ns, moments.measured_end_ns)
-    )
-    window_s = latency.window_s(figures.tally, from_s, to_s)
     by_second |= {
-        f"{kind}_p99_window": [None] * moments.seconds
-        if kind in figures.unknown_kinds
-        else latency.p99_by_window(figures.tally, kind, moments.seconds, from_s, to_s, window_s)
-        for kind in ("total", "latest")
+        f"{kind}_p99_window": unknown if kind in figures.unknown_kinds else column
+        for kind, column in shown.p99_window.items()
     }
     seconds = pa.table(
         {
@@ -245,7 +255,7 @@ def write_measures(run: RunDir, facts: Facts, figures: Figures, moments: Moments
             "late_max_ms": pa.array(figures.generator.late_max_per_second, pa.float64()),
             **{name: pa.array(column, pa.float64()) for name, column in by_second.items()},
             "backlog": figures.backlog,
-            "window_s": pa.array([window_s] * moments.seconds, pa.int32()),
+            "window_s": pa.array([shown.window_s] * moments.seconds, pa.int32()),
         }
     )
     kinds = [kind for kind in KINDS if kind not in figures.unknown_kinds]
@@ -258,12 +268,30 @@ def write_measures(run: RunDir, facts: Facts, figures: Figures, moments: Moments
         },
         schema=pa.schema({"kind": pa.string(), "value_ms": pa.float64(), "count": pa.int64()}),
     )
-    spread = heatmap.per_second(figures.tally, figures.kind, moments.seconds if figures.kind in kinds else 0)
+    spread = shown.heatmap[figures.kind]
     buckets = pa.table({"kind": pa.array([figures.kind] * len(spread["second"]), pa.string()), **spread})
     for name, table in (("seconds", seconds), ("latency", samples), ("heatmap", buckets)):
         path = run.measures(name)
         path.parent.mkdir(exist_ok=True)
         pq.write_table(table, path)
+
+
+def _over_time(figures: Figures, moments: Moments) -> OverTime:
+    tally, kinds = figures.tally, ("total", "latest")
+    from_s, to_s = (
+        (moment_ns - moments.load_start_ns) // NS_PER_S
+        for moment_ns in (moments.measured_start_ns, moments.measured_end_ns)
+    )
+    window_s = latency.window_s(tally, from_s, to_s)
+    known = figures.kind not in figures.unknown_kinds
+    return OverTime(
+        latencies={kind: latency.per_second(tally, kind, moments.seconds) for kind in kinds},
+        p99_window={
+            kind: latency.p99_by_window(tally, kind, moments.seconds, from_s, to_s, window_s) for kind in kinds
+        },
+        window_s=window_s,
+        heatmap={figures.kind: heatmap.per_second(tally, figures.kind, moments.seconds if known else 0)},
+    )
 
 
 def _phase(second: int, moments: Moments) -> str:

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from streamgauge.errors import EnvironmentProblem
+from streamgauge.model import NS_PER_S
 from streamgauge.rundir import LEDGER_COLUMNS as COLUMNS
 
 _SCHEMA = pa.schema([(name, pa.int64()) for name in COLUMNS])
@@ -51,21 +52,23 @@ class Ledger:
 
     The file appears under its name when it is closed, so it is never read incomplete. Memory is bounded by the records
     in flight. Raises EnvironmentProblem when the file cannot be written.
+
+    With ``part_s``, a row sent that long after the first of a file begins the next: *name*-0001, *name*-0002 …
     """
 
-    def __init__(self, path: Path, now_ns: Callable[[], int]) -> None:
+    def __init__(self, path: Path, now_ns: Callable[[], int], part_s: int = 0) -> None:
         self.now_ns = now_ns
         self.errors = 0
         self.settled_records = 0
         self.last_sent_ns = 0
-        self._path = path
-        self._part = path.with_name(path.name + ".part")
+        self._base = path
+        self._part_ns = part_s * NS_PER_S
+        self._number = 0
+        self._next_ns: int | None = None
+        """When the next file begins, once a row is in this one."""
         self._open: deque[Slice] = deque()
         self._columns = [array("q") for _ in COLUMNS]
-        try:
-            self._writer: Any = pq.ParquetWriter(self._part, _SCHEMA)
-        except OSError as problem:
-            raise EnvironmentProblem("cannot write the ledger", where=path, got=str(problem)) from None
+        self._open_file()
 
     @property
     def held(self) -> int:
@@ -91,13 +94,34 @@ class Ledger:
             if not slice_.settled:
                 slice_.settle(slice_.count)
         self._collect()
+        self._close_file()
+
+    def _open_file(self) -> None:
+        self._path = self._base
+        if self._part_ns:
+            self._number += 1
+            self._path = self._base.with_stem(f"{self._base.stem}-{self._number:04}")
+        self._part = self._path.with_name(self._path.name + ".part")
+        try:
+            self._writer: Any = pq.ParquetWriter(self._part, _SCHEMA)
+        except OSError as problem:
+            raise EnvironmentProblem("cannot write the ledger", where=self._path, got=str(problem)) from None
+
+    def _close_file(self) -> None:
         self._write_group()
         self._writer.close()
         self._part.replace(self._path)
 
     def _collect(self) -> None:
         while self._open and self._open[0].settled:
-            for column, value in zip(self._columns, self._open.popleft().row(), strict=True):
+            slice_ = self._open.popleft()
+            if self._part_ns and self._next_ns is not None and slice_.sent_ns >= self._next_ns:
+                self._close_file()
+                self._open_file()
+                self._next_ns = None
+            if self._next_ns is None:
+                self._next_ns = slice_.sent_ns + self._part_ns
+            for column, value in zip(self._columns, slice_.row(), strict=True):
                 column.append(value)
 
     def _write_group(self) -> None:

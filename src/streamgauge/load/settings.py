@@ -30,6 +30,8 @@ class Settings:
     ledger: Path
     pause_s: int = 0
     """The longest planned pause of the transport."""
+    part_s: int = 0
+    """Seconds of the load in one file of the ledger; 0: all of it."""
 
     @classmethod
     def read(cls, path: Path) -> Settings:
@@ -54,6 +56,7 @@ class Settings:
                 of=of,
                 ledger=Path(content["ledger"]),
                 pause_s=int(content.get("pause_s", 0)),
+                part_s=int(content.get("part_s", 0)),
             )
         except OSError as problem:
             raise UsageError("cannot read the settings", where=path, got=problem.strerror) from None

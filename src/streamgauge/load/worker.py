@@ -158,7 +158,7 @@ def run(settings: Settings, commands: Commands, stop: threading.Event) -> None:
     while buffer.add():
         pass
     clock = FrozenClock()
-    ledger = Ledger(settings.ledger, clock.now_ns)
+    ledger = Ledger(settings.ledger, clock.now_ns, settings.part_s)
     # Garbage collection would pause sending; nothing below creates reference cycles.
     gc.freeze()
     gc.disable()

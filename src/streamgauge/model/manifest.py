@@ -68,6 +68,7 @@ class ScenarioUsed(Stored):
     script: Script | None = Field(None, validation_alias=AliasChoices("script", "job"))
     """Early manifests call it ``job``."""
     faults: Sequence[Fault] = ()
+    slice_s: Count = 0
     stage: str
     """The chosen workload; the key dates from when every scenario chose a stage."""
 

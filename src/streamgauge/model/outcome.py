@@ -78,6 +78,8 @@ class Outcome(Stored):
     """The cores that the processes of each group were allowed to use."""
     shared_cores: bool | None = None
     """Whether the engine shared cores with transport or load; None if unknown."""
+    slices_error: str | None = None
+    """Why the evaluation of slices ended before the run did."""
     warnings: Sequence[str] = ()
     """Other events worth knowing; none of them necessarily invalidates the measurement."""
 

@@ -79,6 +79,17 @@ class BatchSample(Sample):
     rows: Count
 
 
+class DiskSample(Sample):
+    """What the files of a run take that is evaluated in slices."""
+
+    kind = "disk"
+
+    run_mb: Number
+    """The run directory."""
+    work_mb: Mapping[str, Number] = {}
+    """Each directory of the working directory, which is removed after the run."""
+
+
 class VisibleSample(Sample):
     kind = "visible"
 

@@ -110,3 +110,5 @@ class Scenario:
     script: Script | None = None
     """A user's script that replaces the workload."""
     faults: tuple[Fault, ...] = ()
+    slice_s: int = 0
+    """Evaluate slices of this many seconds during the run, and drop their records; 0: evaluate the run whole."""

@@ -148,6 +148,38 @@ class NodeFigures(Stored):
     """Whether it read the input itself (``model.nodes``)."""
 
 
+class Growth(Stored):
+    """A trend, with its 95 % interval."""
+
+    per_hour: Number
+    low: Number
+    high: Number
+
+
+class Durability(Stored):
+    """Of a run that was evaluated in slices."""
+
+    index: Number | None
+    """The share of the measured interval in which the system was available."""
+    unavailable_s: Number
+    gaps: Number
+    longest_gap_s: Number
+    gap_limit_s: Number
+    """A longer silence is an outage."""
+    failed_records: Number
+    failed_rate: Number | None
+    slices: Number
+    slices_s: Number
+    evaluated_s: Number
+    """Up to which second of the run the slices were evaluated."""
+    complete: bool
+    growth_mb_per_hour: Mapping[str, Growth] = {}
+    """Resident memory, by group of processes."""
+    heap_growth_mb_per_hour: Growth | None = None
+    """The heap of the engine's JVMs after garbage collections."""
+    disk_growth_mb_per_hour: Mapping[str, Growth] = {}
+
+
 class Repetition(Stored):
     """One run of a set."""
 
@@ -208,6 +240,7 @@ class Summary(Stored):
     processing: Mapping[str, Number | None] = {}
     nodes: Sequence[NodeFigures] = ()
     """Of the engine, in the order of the plan."""
+    durability: Durability | None = None
     interval: MedianInterval | None = None
     """Only in a set of runs, like ``repeated``."""
     repeated: Sequence[str] = ()

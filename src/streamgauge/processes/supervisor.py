@@ -192,10 +192,12 @@ class Supervisor:
         """The processes that should be running now, in start order."""
         return [running for running in self._running if not running.stopped and not running.spec.once]
 
-    def check(self) -> None:
-        """Raises if a process exited unexpectedly. Replaces a dead guardian."""
+    def check(self, but: str = "") -> None:
+        """Raises if a process exited unexpectedly, ``but`` not for one of that group. Replaces a dead guardian."""
         self.check_guardian()
         for running in self._running:
+            if running.group == but:
+                continue
             if running.callback_problem is not None:
                 raise running.callback_problem
             if running.failed_by_itself:

@@ -22,6 +22,7 @@ from streamgauge.report.draw import (
     series_look,
     shown_seconds,
 )
+from streamgauge.report.durability import durability_figures
 from streamgauge.report.source import Column, Source
 from streamgauge.report.text import number
 
@@ -39,6 +40,7 @@ def all_figures(source: Source, baseline: Source | None = None) -> dict[str, Fig
         "heatmap": latencies.heatmap(source),
         "distribution": latencies.distribution(source, baseline),
         "backlog": backlog(source),
+        **durability_figures(source),
         **engine_figures(source),
         "lateness": lateness(source),
         "cpu": cpu(source),

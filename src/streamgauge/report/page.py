@@ -10,6 +10,7 @@ from streamgauge.report import text
 from streamgauge.report.against import against
 from streamgauge.report.batches import batch_rows
 from streamgauge.report.bursts import burst_moments, burst_rows
+from streamgauge.report.durability import durability_rows
 from streamgauge.report.figures import all_figures
 from streamgauge.report.latencies import alike, joined_names, latency_name
 from streamgauge.report.layout import Head, build, write_whole
@@ -109,6 +110,7 @@ def context(source: Source) -> dict[str, Any]:
         "rates": rate_rows(source),
         "provenance": provenance_rows(source),
         "batches": batch_rows(source),
+        "durability": durability_rows(source),
         "burst": summary.burst,
         "burst_moments": burst_moments(source),
         "bursts": burst_rows(source),

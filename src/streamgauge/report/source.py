@@ -15,11 +15,13 @@ from streamgauge.model.outcome import Outcome
 from streamgauge.model.samples import (
     BatchSample,
     ClockSample,
+    DiskSample,
     MachineSample,
     PositionsSample,
     ResourceSample,
     SampleKind,
 )
+from streamgauge.model.slices import SliceFigures
 from streamgauge.model.summary import Summary
 from streamgauge.rundir import RunDir
 from streamgauge.stored import damaged
@@ -60,6 +62,9 @@ class Source:
     positions: Sequence[PositionsSample]
     batches: Sequence[BatchSample]
     """Of an engine that has batches and reports them."""
+    disk: Sequence[DiskSample]
+    slices: Sequence[SliceFigures]
+    """Both of a run that was evaluated in slices."""
     missing: Sequence[str]
 
     @property
@@ -147,6 +152,8 @@ def read(run: RunDir) -> Source:
         clock=_samples(run, ClockSample, missing),
         positions=run.samples(PositionsSample),
         batches=run.samples(BatchSample),
+        disk=run.samples(DiskSample),
+        slices=run.slices(),
         missing=missing,
     )
 

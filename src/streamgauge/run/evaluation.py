@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import secrets
 import shlex
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -48,11 +48,20 @@ class Evaluator:
         self._supervisor = supervisor
         self._specs = specs
         self._started = False
+        self._abandoned = False
         self._say: Say = lambda text: None
 
     def record(self, run: RunDir, say: Say, warn: Say = lambda text: None) -> None:
         """Copy the run's streams into its directory."""
         self._ask("record", "recorded", run, say, warn)
+
+    def evaluate_slice(self, run: RunDir, number: int, say: Say, warn: Say = lambda text: None) -> None:
+        """Record and evaluate a slice of a run (``evaluate.slices``)."""
+        self._ask("evaluate-slice", "evaluated-slice", run, say, warn, number=number)
+
+    def abandon(self) -> None:
+        """Repeat no step any more: everything is about to be stopped. May be called in another thread."""
+        self._abandoned = True
 
     def evaluate(self, run: RunDir, say: Say, warn: Say = lambda text: None) -> Summary:
         """Compute measures and summary. A run without records needs no Spark."""
@@ -67,18 +76,20 @@ class Evaluator:
             evaluate_without_spark(run)
         return run.summary()
 
-    def _ask(self, request: str, answer: str, run: RunDir, say: Say, warn: Say) -> None:
+    def _ask(self, request: str, answer: str, run: RunDir, say: Say, warn: Say, **more: int) -> None:
         self._say = say
         self._supervisor.check_guardian()
         try:
-            self._ask_once(request, answer, run)
+            self._ask_once(request, answer, run, more)
         except EnvironmentProblem as problem:
+            if self._abandoned:
+                raise
             warn(notice("evaluator-restarted", problem=f"{problem.what}, {problem.got}"))
             self._supervisor.stop_group(GROUP)
             self._started = False
-            self._ask_once(request, answer, run)
+            self._ask_once(request, answer, run, more)
 
-    def _ask_once(self, request: str, answer: str, run: RunDir) -> None:
+    def _ask_once(self, request: str, answer: str, run: RunDir, more: Mapping[str, int]) -> None:
         if not self._started:
             self._started = True
             for spec in self._specs:
@@ -86,7 +97,7 @@ class Evaluator:
         for running in self._supervisor.processes():
             if running.group == GROUP and running.exit_code is not None:
                 raise EnvironmentProblem(f"{running.role} ended", got=f"exit code {running.exit_code}")
-        self._supervisor.send(ROLE, json.dumps({"do": request, "run": str(run.path.absolute())}))
+        self._supervisor.send(ROLE, json.dumps({"do": request, "run": str(run.path.absolute()), **more}))
         self._supervisor.wait_event(ROLE, answer, timeout_s=PATIENCE_S)
 
     def _hear(self, role: str, event: dict[str, Any]) -> None:
@@ -103,6 +114,8 @@ def is_unrecorded(run: RunDir) -> bool:
     """Whether the run was measured to its end, but its streams were not recorded."""
     if not run.outcome_path.is_file() or not run.recorded_path.is_dir():
         return False
+    if run.manifest().scenario.slice_s:
+        return False  # what was evaluated is gone, and the rest cannot be evaluated without it
     outcome = run.outcome()
     measured = bool(outcome.ends) and not outcome.hopeless and not outcome.interrupted
     return measured and not needs_spark(run)

@@ -24,6 +24,7 @@ from streamgauge.run.outcome import lost_members, never_started, note_cores
 from streamgauge.run.plan import RunPlan
 from streamgauge.run.reporter import LoadObservation, ProbeDecision, Referee, Reporter
 from streamgauge.run.results import is_missing
+from streamgauge.run.slices import Slicing
 from streamgauge.run.visibility import Visibility
 from streamgauge.rundir import RunDir
 
@@ -59,6 +60,11 @@ class Measurement:
             self.scenario, supervisor, reporter.say, plan.proxy_port, self._observer.read_by_nodes
         )
         self._visibility = Visibility.of(plan, self.run)
+        self._slices: Slicing | None = None
+        if self.scenario.slice_s:
+            # An evaluator of its own: one that is kept between runs would take the CPU from what is measured.
+            of_slices = Evaluator(supervisor, plan.evaluator)
+            self._slices = Slicing(plan, self.run, of_slices, lambda: self._observer.taken, reporter.warn)
         self._to_check: ProbeDecision | None = None
         """Why a referee wants to know whether results are missing."""
 
@@ -88,7 +94,7 @@ class Measurement:
                     self._start_engine()
                     self._start_load()
                     self._watch_load()
-                if self._outcome.hopeless is None:
+                if not self._is_given_up():
                     self._drain()
                     self._settle_check()
             except EngineFailed:
@@ -98,6 +104,10 @@ class Measurement:
         except KeyboardInterrupt:
             self._supervisor.announce_stop()
             self._outcome.interrupted = True
+            self._abandon_slices()
+            raise
+        except Exception:
+            self._abandon_slices()
             raise
         finally:
             self._visibility.end()
@@ -158,6 +168,19 @@ class Measurement:
         if self.scenario.load.shape != "preloaded":
             self._faults.begin(measured_start_ns)
         self._observer.begin()
+        if self._slices is not None:
+            self._slices.begin(self._outcome)
+
+    def _is_given_up(self) -> bool:
+        """Whether a referee wants no more of it, or what happens can no longer be evaluated."""
+        return self._outcome.hopeless is not None or (self._slices is not None and self._slices.problem is not None)
+
+    def _abandon_slices(self) -> None:
+        """Evaluate no more of them. Those that were evaluated count: the run is taken to end now."""
+        if self._slices is not None:
+            self._slices.abandon()
+            if self._outcome.load_start_ns is not None:
+                self._outcome.drain_end_ns = self._outcome.drain_end_ns or time.time_ns()
 
     def _tell_load(self, command: str, at_ns: int) -> None:
         for spec in self.plan.load:
@@ -190,6 +213,8 @@ class Measurement:
             nonlocal sent, changed
             if self._ended_by_referee(appended) or self._load_done() or self._outcome.load_error is not None:
                 return True
+            if self._is_given_up():
+                return True
             if self._progress.sent != sent:
                 sent, changed = self._progress.sent, time.monotonic()
             return not load.scheduled and time.monotonic() - changed >= STALLED_S
@@ -197,7 +222,7 @@ class Measurement:
         # Without a schedule the load has no end of its own: it is as long as it goes on.
         deadline = started + load.duration_s + LOAD_OVERRUN_S if load.scheduled else math.inf
         self._each_second(until=is_over, deadline=deadline, phase=self._phase)
-        if self._outcome.hopeless is not None:
+        if self._is_given_up():
             return
         if self._load_done() and not load.scheduled:
             # What was sent is what is measured, while it was sent.
@@ -309,9 +334,10 @@ class Measurement:
     def _check_processes(self) -> None:
         """A dead engine ends the measurement; a dead load worker makes it invalid; neither loses the record."""
         try:
-            self._supervisor.check()
+            # The evaluator is started again by those who need it.
+            self._supervisor.check(but="evaluate")
         except EnvironmentProblem as problem:
-            dead = {process.group for process in self._supervisor.ended()}
+            dead = {process.group for process in self._supervisor.ended()} - {"evaluate"}
             if dead != {"load"}:
                 raise EngineFailed(problem.what, log_tail=problem.log_tail) from None
             self._outcome.load_error = self._outcome.load_error or f"{problem.what}: {problem.got}"
@@ -355,8 +381,19 @@ class Measurement:
                 self._outcome.served_per_s = self.plan.transport.served_per_s(self.plan.inputs, SERVED_S)
 
     def _evaluate(self) -> Summary:
-        if self._outcome.ends and self._outcome.hopeless is None:
+        if self._slices is not None:
+            self._evaluate_slices(self._slices)
+        elif self._outcome.ends and self._outcome.hopeless is None:
             self._reporter.phase(f"recording the {self.plan.transport.stream_noun}s")
             self._evaluator.record(self.run, self._reporter.phase, self._reporter.warn)
         self._supervisor.stop_group(TRANSPORT_GROUP)
         return self._evaluator.evaluate(self.run, self._reporter.phase, self._reporter.warn)
+
+    def _evaluate_slices(self, slices: Slicing) -> None:
+        """What is left. Without it there is a summary of the slices before."""
+        self._reporter.phase("evaluating the last slices")
+        slices.finish(self._outcome, self._reporter.phase)
+        self._outcome.slices_error = slices.problem
+        self._outcome.warnings = [*self._outcome.warnings, *slices.warnings]
+        self.run.write_outcome(self._outcome)
+        self._supervisor.stop_group("evaluate")

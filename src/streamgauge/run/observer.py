@@ -9,10 +9,11 @@ from collections.abc import Mapping
 from streamgauge import registry
 from streamgauge.errors import EnvironmentProblem
 from streamgauge.machine.clock import read_clock
-from streamgauge.model import Positions, ResultKind, numbered_ends
+from streamgauge.model import NS_PER_S, Positions, ResultKind, numbered_ends
 from streamgauge.model.samples import PositionsSample
 from streamgauge.processes.supervisor import Supervisor
 from streamgauge.run.drain import QuietDetector
+from streamgauge.run.footprint import FOOTPRINT_S, footprint, sample_every_s
 from streamgauge.run.lag import LagMeter, Lags, Look
 from streamgauge.run.outcome import Progress
 from streamgauge.run.plan import RunPlan
@@ -44,6 +45,10 @@ class Observer:
         interval_s = engine.batch_interval_s(self._scenario.engine_options)
         self._quiet = QuietDetector(self._scenario.quiet_s, interval_s, has_output=bool(plan.outputs))
         self._sampled_consumed: int | None = None
+        self.taken: Mapping[str, Mapping[int, int]] = {}
+        """How far the engine has read each partition of each input for good, where that is known."""
+        self._every_ns = round(sample_every_s(self._scenario) * NS_PER_S)
+        self._sampled_ns = self._measured_files_ns = 0
         self._last_tick: tuple[float, int, int] = (time.monotonic(), 0, 0)
 
     @property
@@ -82,7 +87,14 @@ class Observer:
         ``disturbed``: a fault has acted, so that a gap of the output no longer shows how long the engine pauses.
         """
         t_ns = time.time_ns()
-        self._run.append_samples(*self._sampler.sample(t_ns), machine_sample(t_ns), read_clock())
+        # Looks are a second apart, give or take; in most runs each is written.
+        due = self._every_ns <= NS_PER_S or t_ns - self._sampled_ns >= self._every_ns - NS_PER_S // 2
+        if due:
+            self._sampled_ns = t_ns
+            self._run.append_samples(*self._sampler.sample(t_ns), machine_sample(t_ns), read_clock())
+        if self._scenario.slice_s and t_ns - self._measured_files_ns >= max(self._every_ns, FOOTPRINT_S * NS_PER_S):
+            self._measured_files_ns = t_ns
+            self._run.append_samples(*footprint(t_ns, self._run, self._plan.work_dir))
         progress = self.progress
         try:
             positions = self._plan.transport.positions(self._plan.streams, self._group())
@@ -104,7 +116,9 @@ class Observer:
         self.lags = self._lag.take()
         if self.lags.by_consumed is not None:
             sample = sample.with_changes(lag=round(self.lags.by_consumed.mean, 1))
-        self._run.append_samples(sample, *progress.take_batches())
+        self.taken = self._taken_for_good(positions)
+        if due:
+            self._run.append_samples(sample, *progress.take_batches())
         return appended
 
     def begin_drain(self) -> None:
@@ -162,6 +176,13 @@ class Observer:
             done=done,
             judged=judged,
         )
+
+    def _taken_for_good(self, positions: Positions) -> Mapping[str, Mapping[int, int]]:
+        """What is committed; of an engine that commits nothing, what it reports."""
+        if self._commits_offsets:
+            return positions.committed
+        reported = self.progress.reported_offsets or {}
+        return {stream.name: reported.get(stream.address, {}) for stream in self._plan.inputs}
 
     def _lag_by_partition(self, positions: Positions) -> dict[str, list[int]] | None:
         reported, taken = self.progress.reported_offsets, positions.committed

@@ -42,6 +42,10 @@ from streamgauge.rundir import RunDir
 RECORD_OVERHEAD_BYTES = 40
 """A record's share of the log's and the Parquet file's own bookkeeping."""
 SPARE_DISK_MB = 300
+SLICES_HELD = 4
+"""Of a run that is evaluated in slices: how many of them exist at a time, in the transport and recorded."""
+DEFAULT_MASTER, BACKGROUND_MASTER = "local[*]", "local[1]"
+BACKGROUND = (sys.executable, "-P", "-m", "streamgauge.processes.background")
 LOAD_MEMORY_MB = 200
 QUEUED_RECORD_BYTES = 400
 """A record in the sending client's queue, which holds ten seconds of load and what a planned pause adds."""
@@ -54,7 +58,7 @@ class Request:
     scenario: Scenario
     out: Path
     transport_address: str | None = None
-    master: str = "local[*]"
+    master: str = DEFAULT_MASTER
     program: tuple[str, ...] = ()
     temporary: bool = False
     """Remove the run directory when the run has ended, however it ends."""
@@ -144,6 +148,7 @@ def draw(request: Request, run: str, work_dir: Path) -> RunPlan:
     proxied = (cuts_load or cuts_engine) and not request.transport_address
     ports = () if request.transport_address else _ports(kind, scenario.broker_port, proxied=proxied)
     transport = kind.prepare(request.transport_address, ports)
+    transport.trims = scenario.slice_s > 0
     of_engine, of_load = (
         transport.behind_proxy() if proxied and cut else transport for cut in (cuts_engine, cuts_load)
     )
@@ -170,7 +175,8 @@ def draw(request: Request, run: str, work_dir: Path) -> RunPlan:
         data=workload.program_data(scenario.parameters),
     )
     java = find_java()
-    heap_mb = heap_need_mb(scenario.load.records)
+    held = _records_held(scenario)
+    heap_mb = heap_need_mb(held)
     engine_mb = engine.memory_mb(scenario.engine_options)
     transport_mb = transport.memory_mb if transport.own else 0
     servers = [*transport.plan(work_dir, restarts=faults.restarts(scenario, faults.PEER))]
@@ -181,6 +187,9 @@ def draw(request: Request, run: str, work_dir: Path) -> RunPlan:
     faults.check(scenario, [*servers, *system, *load], own_transport=transport.own)
     queued = min(scenario.load.most_within(QUEUE_S + pause_s), QUEUE_RECORDS_MAX)
     load_mb = scenario.generators * LOAD_MEMORY_MB + queued * QUEUED_RECORD_BYTES // 1_000_000
+    measuring_mb, evaluating_mb = engine_mb + load_mb, heap_mb + 600
+    # The evaluator starts when the engine and the load have stopped, unless it works slice by slice.
+    used_mb = measuring_mb + evaluating_mb if scenario.slice_s else max(measuring_mb, evaluating_mb)
     return RunPlan(
         run=run,
         request=request,
@@ -195,13 +204,14 @@ def draw(request: Request, run: str, work_dir: Path) -> RunPlan:
             java.path,
             work_dir / "evaluate",
             jars.locations("spark"),
-            request.master,
+            # Beside the system under test it takes one core, and only what nobody else wants.
+            BACKGROUND_MASTER if scenario.slice_s and request.master == DEFAULT_MASTER else request.master,
             heap_mb,
-            records=scenario.load.records,
+            records=None if scenario.slice_s else held,
+            before=BACKGROUND if scenario.slice_s else (),
         ),
         server_ports=ports,
-        # The evaluator starts when the engine and the load have stopped.
-        memory_mb=transport_mb + max(engine_mb + load_mb, heap_mb + 600),
+        memory_mb=transport_mb + used_mb,
         disk_mb=disk_need_mb(scenario, dataset.record_bytes, own_transport=transport.own),
         warnings=tuple(engine.warnings(scenario.engine_options)),
         proxy_port=ports[-1] if proxied else 0,
@@ -230,7 +240,14 @@ def _script_paths(script: Script, run: RunDir) -> dict[str, str]:
 def disk_need_mb(scenario: Scenario, record_bytes: int, *, own_transport: bool) -> int:
     """Input and output, once in the transport (where it is ours) and once recorded, and something to spare."""
     copies = 4 if own_transport else 2
-    return scenario.load.records * (record_bytes + RECORD_OVERHEAD_BYTES) * copies // 1_000_000 + SPARE_DISK_MB
+    return _records_held(scenario) * (record_bytes + RECORD_OVERHEAD_BYTES) * copies // 1_000_000 + SPARE_DISK_MB
+
+
+def _records_held(scenario: Scenario) -> int:
+    """How many records exist at a time."""
+    if not scenario.slice_s:
+        return scenario.load.records
+    return min(scenario.load.records, scenario.load.most_within(SLICES_HELD * scenario.slice_s))
 
 
 def check_room(blueprint: RunPlan) -> None:
@@ -303,6 +320,7 @@ def _load_worker(
         "ledger": str(RunDir(out).ledger(index).absolute()),
         "worker": {"index": index, "of": scenario.generators},
         "pause_s": pause_s,
+        "part_s": scenario.slice_s,
     }
     return ProcessSpec(
         role=role,

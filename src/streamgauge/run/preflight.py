@@ -7,6 +7,7 @@ from pathlib import Path
 
 from streamgauge import registry
 from streamgauge.run import plan as plans
+from streamgauge.run import slices
 from streamgauge.run.plan import Request, RunPlan
 from streamgauge.run.requirements import check_packages
 from streamgauge.rundir import RunDir
@@ -22,6 +23,8 @@ def check(request: Request) -> RunPlan:
     RunDir.check_free(request.out)
     name = plans.name_of(request)
     plan = plans.draw(request, name, Path(tempfile.gettempdir()) / name)
+    if request.scenario.slice_s:
+        slices.check(request.scenario)
     plans.check_room(plan)
     plan.transport.check_reachable()
     return plan

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from streamgauge import registry, report
 from streamgauge.errors import EnvironmentProblem, Interrupted, PortTaken, UsageError
 from streamgauge.evaluate import evaluate_without_spark, needs_spark
@@ -37,6 +39,9 @@ def run_scenario(
     the directory. What killed runs left behind is cleaned up first. A run that lost a port to another program before it
     began is started once more.
     """
+    if referee is not None and request.scenario.slice_s:
+        # A referee may end a run early, and its runs are short.
+        request = replace(request, scenario=replace(request.scenario, slice_s=0))
     with directory_lock.hold(request.out):
         scenario = request.scenario
         engine = registry.engine(scenario.engine)

@@ -83,6 +83,10 @@ class Values(Strict):
     generators: Annotated[int, Field(ge=1, le=64)] = Field(
         default=1, description="number of load workers", json_schema_extra={"harder": None}
     )
+    slice_s: Annotated[int, Field(ge=0, le=3600)] = Field(
+        default=0,
+        description="evaluate slices of this many seconds during the run and drop their records; 0 = evaluate it whole",
+    )
     sustained: Literal["slope", "ospbench", "sustainable", "scalability", "none"] = Field(
         description="rule that decides whether the rate was sustained"
     )
@@ -328,6 +332,7 @@ def resolve(
         partitions=checked.partitions,
         drain_deadline_s=checked.drain_deadline_s,
         quiet_s=checked.quiet_s,
+        slice_s=checked.slice_s,
         sustained=None if checked.sustained == "none" else checked.sustained,
         seed=checked.seed,
         broker_port=checked.broker_port,

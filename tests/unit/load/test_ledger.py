@@ -83,3 +83,19 @@ def test_an_empty_ledger_has_its_columns(tmp_path: Path) -> None:
 def test_a_ledger_that_cannot_be_written_is_a_clear_error(tmp_path: Path) -> None:
     with pytest.raises(EnvironmentProblem, match="cannot write the ledger"):
         Ledger(tmp_path / "missing" / "worker-0.parquet", now_ns=lambda: 1)
+
+
+def test_a_ledger_in_parts_is_complete_part_by_part(tmp_path: Path) -> None:
+    """A part ends with the first row that was sent a second or more after its own first."""
+    ledger = Ledger(tmp_path / "worker-0.parquet", now_ns=lambda: 1, part_s=1)
+    slices = [ledger.add(range(n, n + 1), n * 400_000_000) for n in range(7)]
+    for slice_ in slices[:4]:
+        slice_.settle(0)
+    ledger.write()
+    # Row 3, at 1.2 s, begins the second part.
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["worker-0-0001.parquet", "worker-0-0002.parquet.part"]
+    assert [row[0] for row in rows_of(tmp_path / "worker-0-0001.parquet")] == [0, 1, 2]
+    ledger.close()
+    names = sorted(path.name for path in tmp_path.iterdir())
+    assert names == [f"worker-0-000{number}.parquet" for number in (1, 2, 3)]
+    assert [row[0] for name in names for row in rows_of(tmp_path / name)] == list(range(7))

@@ -247,6 +247,7 @@ def test_check_finds_a_process_that_was_killed(group, error, supervisor):
     assert [end.as_json() for end in supervisor.ended()] == expected
     supervisor.stop_all()
     assert [end.as_json() for end in supervisor.ended()] == expected, "stopping the rest does not clear it"
+    supervisor.check(but=group)
 
 
 def test_engine_that_ends_with_code_0_has_failed(supervisor):

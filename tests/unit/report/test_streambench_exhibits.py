@@ -47,7 +47,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> str:
     rows = []
     for experiment in (*PERFORMANCE, *LATENCY):
         for engine in ("spark", "flink"):
-            if experiment.dimensions["program"] in ("identity", "wordcount"):
+            if experiment.dimensions.get("program") in ("identity", "wordcount"):
                 failed = experiment.name == "performance-wordcount-10x" and engine == "spark"
                 rows.append(row(tmp_path, experiment, engine, "FAILED" if failed else "VALID"))
             else:
@@ -90,4 +90,4 @@ def test_latency_is_that_of_the_constant_rate(page: str) -> None:
 
 
 def test_what_is_pending_is_one_line(page: str) -> None:
-    assert page.count("not started yet</p>") == 2
+    assert page.count("not started yet</p>") == len(STUDY.exhibits)

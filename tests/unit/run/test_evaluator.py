@@ -25,7 +25,7 @@ for line in sys.stdin:
     with open(asked, 'a') as file: file.write(request['do'] + '\\n')
     number = len(open(asked).read().splitlines())
     if number <= bad: misbehave()
-    else: say({'record': 'recorded', 'evaluate': 'evaluated'}[request['do']])
+    else: say({'record': 'recorded', 'evaluate': 'evaluated', 'evaluate-slice': 'evaluated-slice'}[request['do']])
 """
 DIES = "def misbehave(): os._exit(9)"
 FAILS = "def misbehave(): say('failed', message='no luck')"
@@ -119,3 +119,19 @@ def test_a_mistake_of_the_users_is_not_tried_again(bench):
 def test_the_address_of_a_dead_jvm_is_not_read_again(tmp_path):
     jvm, _ = process.plan(Path("java"), tmp_path, (), "local[2]", 1024)
     assert jvm.files[Path(jvm.env["_PYSPARK_DRIVER_CONN_INFO_PATH"])] == ""
+
+
+def test_a_slice_is_repeated_too(bench):
+    made = bench(DIES)
+    made.evaluator.evaluate_slice(made.run, 7, lambda text: None, made.warnings.append)
+    assert made.requests() == ["evaluate-slice", "evaluate-slice"]
+    assert len(made.warnings) == 1
+
+
+def test_an_evaluator_that_was_abandoned_repeats_nothing(bench):
+    made = bench(DIES)
+    made.evaluator.abandon()
+    with pytest.raises(EnvironmentProblem):
+        made.evaluator.evaluate_slice(made.run, 7, lambda text: None, made.warnings.append)
+    assert made.requests() == ["evaluate-slice"]
+    assert made.warnings == []

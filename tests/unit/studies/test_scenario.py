@@ -44,6 +44,7 @@ def test_every_value_can_be_set() -> None:
         "burst_s": "0.5",
         "burst_every_s": "3",
         "generators": "2",
+        "slice_s": "30",
     }
     others = {"steps_per_s": "[100, 200]", "to_per_s": "50", "rising_warmup": "true", "records": "5"}
     assert {*changes, *others, "engine"} == set(scenarios.Values.model_fields)

@@ -157,3 +157,17 @@ def test_the_study_is_described() -> None:
     assert set(streambench.STUDY.engines.values()) <= set(registry.names("engines"))
     figures = [exhibit.name for exhibit in streambench.STUDY.exhibits if exhibit.name.startswith("Fig.")]
     assert figures == [f"Fig. {number}" for number in range(2, 8)]
+
+
+@pytest.mark.parametrize(("profile", "measured_s"), [("laptop", 600.0), ("paper", 172_800.0)])
+def test_durability_is_wordcount_at_two_rates_evaluated_by_the_minute(profile: str, measured_s: float) -> None:
+    durability = [one for one in streambench.STUDY.experiments if one.scenario == "streambench/durability"]
+    resolved = [
+        scenarios.resolve(one.scenario, profile=profile, engine="flink", changes=one.settings_in(profile))
+        for one in durability
+    ]
+    assert [one.name for one in durability] == ["durability-10k", "durability-1m"]
+    assert [one.load.rate_per_s for one in resolved] == [round(10_000 / 60), round(1_000_000 / 60)]
+    assert {(one.workload, one.load.measured_s, one.slice_s) for one in resolved} == {
+        ("streambench/wordcount", measured_s, 60)
+    }

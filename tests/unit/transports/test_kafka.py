@@ -65,3 +65,33 @@ def test_the_ports_of_its_clients(monkeypatch: pytest.MonkeyPatch) -> None:
     brokers = {number: SimpleNamespace(port=port) for number, port in enumerate((9092, 9093, 9092))}
     monkeypatch.setattr(yours, "_metadata", lambda: SimpleNamespace(brokers=brokers))
     assert yours.client_ports() == {9092, 9093}
+
+
+def test_only_where_records_are_removed_files_are_small_and_soon_deleted() -> None:
+    plain, trimmed = Kafka.prepare(None, (1, 2)), Kafka.prepare(None, (1, 2))
+    trimmed.trims = True
+    assert "log.segment.bytes" not in properties(plain)
+    assert int(properties(trimmed)["log.segment.bytes"]) == 16 * 1024 * 1024
+    assert int(properties(trimmed)["log.retention.check.interval.ms"]) <= 10_000
+    assert "segment.bytes" not in plain.describe()["topic_settings"]
+    assert trimmed.describe()["topic_settings"]["segment.bytes"] == properties(trimmed)["log.segment.bytes"]
+
+
+def test_the_end_stands_for_a_moment_after_all_records(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The end is that from before the question: what came since was appended after the moment."""
+    transport = Kafka("127.0.0.1:9", own=False)
+    asked: list[str] = []
+
+    def ends(streams: Any) -> dict[str, dict[int, int]]:
+        asked.append("ends")
+        return {"flow": {0: 70, 1: 80}}
+
+    def by_time(wanted: Any, timeout: float) -> list[Any]:
+        asked.append("times")
+        offsets = {0: 55, 1: -1}
+        return [SimpleNamespace(partition=one.partition, offset=offsets[one.partition], error=None) for one in wanted]
+
+    monkeypatch.setattr(transport, "ends", ends)
+    monkeypatch.setattr(transport, "_end_reader", lambda: SimpleNamespace(offsets_for_times=by_time))
+    assert transport.offsets_at([Stream("flow", "t", 2, "input")], 1000) == {"flow": {0: 55, 1: 80}}
+    assert asked == ["ends", "times"]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
@@ -46,12 +48,19 @@ class Ledger:
     @classmethod
     def read(cls, run: RunDir) -> Ledger:
         """All workers' slices. Raises LedgerProblem when there is none, UsageError when it is damaged."""
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
         files = sorted((run.path / "ledger").glob("worker-*.parquet"))
         if not files:
             raise LedgerProblem(notice("no-ledger"))
+        return cls.of(run, files)
+
+    @classmethod
+    def of(cls, run: RunDir, files: Sequence[Path]) -> Ledger:
+        """The content of these files of it. Raises UsageError when it is damaged."""
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        if not files:
+            return cls.empty()
         try:
             table = pa.concat_tables([pq.read_table(file, columns=list(COLUMNS)) for file in files])
             columns = [np.asarray(table.column(name).to_numpy(), dtype=np.int64) for name in COLUMNS]
@@ -106,10 +115,14 @@ class Generator:
     late_max_per_second: list[float | None]
 
 
+def limits_ms(median_ms: float | None) -> tuple[float, float]:
+    """How late a single record may be, and more than a few; both depend on the median latency, where there is one."""
+    return max(LATE_MS, LATE_SHARE * (median_ms or 0.0)), max(OFTEN_MS, OFTEN_SHARE * (median_ms or 0.0))
+
+
 def measure(ledger: Ledger, late: Lateness, facts: Facts, moments: Moments, median_ms: float | None) -> Generator:
     """Figures and limits; the limits depend on the median latency, where there is one."""
-    late_limit_ms = max(LATE_MS, LATE_SHARE * (median_ms or 0.0))
-    often_limit_ms = max(OFTEN_MS, OFTEN_SHARE * (median_ms or 0.0))
+    late_limit_ms, often_limit_ms = limits_ms(median_ms)
     start_ns, end_ns = moments.measured_start_ns, moments.observed_end_ns
     first, end = (facts.plan.count_before(moment - moments.load_start_ns) for moment in (start_ns, end_ns))
     measured = (late.n_seq >= first) & (late.n_seq < end)

@@ -149,11 +149,11 @@ def percentiles_ms(tally: Tally, kind: str, place: Ints, places: int, *, permill
 
     Results that never came count with the time that they had taken when the run ended.
     """
-    by_place = _at_each(tally, kind, tally.timed, tally.censored, place, places)
+    by_place = at_each(tally, kind, tally.timed, tally.censored, place, places)
     return [distribution.at_least().percentile(permille, above=0) for distribution in by_place]
 
 
-def _at_each(tally: Tally, kind: str, known: Bools, missing: Bools, place: Ints, places: int) -> Iterator[Distribution]:
+def at_each(tally: Tally, kind: str, known: Bools, missing: Bools, place: Ints, places: int) -> Iterator[Distribution]:
     """The distribution of these rows at each place."""
     values = tally.latest_ms if kind == "latest" else tally.total_ms
     chosen = known | missing
@@ -176,7 +176,7 @@ def per_second(tally: Tally, kind: str, seconds: int) -> dict[str, list[float | 
     matched: Bools = tally.fate == MATCHED
     missing: Bools = np.isin(tally.fate, (LOST, UNFINISHED))
     series: dict[str, list[float | None]] = {"p50": [], "p99": [], "max": []}
-    for distribution in _at_each(tally, kind, matched, missing, tally.second, seconds):
+    for distribution in at_each(tally, kind, matched, missing, tally.second, seconds):
         series["p50"].append(distribution.percentile(500))
         series["p99"].append(distribution.percentile(990))
         series["max"].append(distribution.max)
@@ -208,7 +208,7 @@ def p99_by_window(tally: Tally, kind: str, seconds: int, from_s: int, to_s: int,
     of_rows = np.where(known, place[np.clip(tally.second, 0, seconds - 1)], -1)
     matched: Bools = tally.fate == MATCHED
     missing: Bools = np.isin(tally.fate, (LOST, UNFINISHED))
-    by_window = [d.percentile(990) for d in _at_each(tally, kind, matched, missing, of_rows, int(place.max()) + 1)]
+    by_window = [d.percentile(990) for d in at_each(tally, kind, matched, missing, of_rows, int(place.max()) + 1)]
     return [by_window[one] for one in place]
 
 

@@ -79,7 +79,7 @@ def read_stamps(run: RunDir, facts: Facts, moments: Moments, probes: Ints, visib
     for stream in facts.inputs:
         for batch in batches(run, stream, ["n_seq", "appended_ms"]):
             n_seq, stamp_ms = batch.column(0).fill_null(-1).to_numpy(), batch.column(1).to_numpy()
-            _count_by_second(appended, stamp_ms, moments, appended_rest_ms)
+            count_by_second(appended, stamp_ms, moments, appended_rest_ms)
             appended_measured += int(((stamp_ms >= start_ms) & (stamp_ms < end_ms)).sum())
             mine = (n_seq >= 0) & (n_seq < len(place))
             places = place[n_seq[mine]]
@@ -90,7 +90,7 @@ def read_stamps(run: RunDir, facts: Facts, moments: Moments, probes: Ints, visib
     for batch in output_batches(run, facts, OUTPUT_COLUMNS):
         stamp_ms = output_stamps_ms(batch, visible)
         never_visible += batch.num_rows - len(stamp_ms)
-        _count_by_second(output, stamp_ms, moments)
+        count_by_second(output, stamp_ms, moments)
         output_measured += int(((stamp_ms >= start_ms) & (stamp_ms < end_ms)).sum())
         if len(stamp_ms):
             first_here_ms = int(stamp_ms.min())
@@ -141,7 +141,7 @@ def in_seconds_of_load(backlog: Series, facts: Facts, moments: Moments) -> Serie
     return Series(backlog.seconds[some], backlog.values[some] / offered[some])
 
 
-def _count_by_second(counts: Ints, stamp_ms: Ints, moments: Moments, rest_ms: Ints | None = None) -> None:
+def count_by_second(counts: Ints, stamp_ms: Ints, moments: Moments, rest_ms: Ints | None = None) -> None:
     """Add them up; in ``rest_ms`` also what was left of each one's second."""
     since_ms = stamp_ms - moments.load_start_ms
     second = np.clip(since_ms // 1000, 0, len(counts) - 1)

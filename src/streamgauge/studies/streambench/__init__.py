@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from streamgauge.studies.streambench import exhibits, experiments, numbers, recipients
 from streamgauge.studies.streambench.configurations import configurations
+from streamgauge.studies.streambench.durability import EXHIBIT as DURABILITY
 from streamgauge.studies.streambench.penalties import penalties
 from streamgauge.study import Exhibit, Study
 
@@ -69,7 +70,7 @@ STUDY = Study(
             "works without reading, so it has no factors. The paper has none for wordcount on Storm.",
             overview=True,
         ),
-        # The durability suite (section IV.B.4) has no figure in the paper. Its exhibit comes here.
+        DURABILITY,
         Exhibit(
             "Fig. 7",
             "Two configurations of one system",
@@ -85,6 +86,7 @@ STUDY = Study(
     scale={
         "records": "the paper uses 5, 10, 20 and 50 million records; the laptop profile a tenth of that. With several "
         "nodes, the paper uses 50 million; the laptop profile 300,000",
+        "duration": "the paper's durability suite runs for two days; in the laptop profile it takes ten minutes",
         "machines": "the paper has 5 workers with 16 cores each and 5 brokers; the laptop has 2 cores for everything",
         "nodes": "the paper has 5 nodes, of which 1, 2 or 5 receive; the laptop profile 4, of which 1, 2 or 4 receive",
         "data": "the paper replays 100,000 lines of the AOL search log and 11,942 lines of CAIDA's trace statistics; "

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import socket
 import time
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -18,6 +18,7 @@ from streamgauge.errors import EnvironmentProblem, invalid
 from streamgauge.jvm.java import find_java
 from streamgauge.model import Positions, ProcessSpec, Stream
 from streamgauge.transports.kafka import broker
+from streamgauge.transports.kafka.topics import SEGMENT_BYTES, TOPIC_SETTINGS, TRIMMED_SETTINGS, offsets_json
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -25,15 +26,6 @@ if TYPE_CHECKING:
     from confluent_kafka import Consumer
     from confluent_kafka.admin import AdminClient
     from pyspark.sql import DataFrame, SparkSession
-
-TOPIC_SETTINGS: Mapping[str, str] = {
-    "message.timestamp.type": "LogAppendTime",
-    # Independent of the cluster's defaults: one replica suffices, and nothing is deleted.
-    "min.insync.replicas": "1",
-    "cleanup.policy": "delete",
-    "retention.ms": "-1",
-    "retention.bytes": "-1",
-}
 
 _ANSWER_S = 20.0
 _CONNECT_S = 5.0
@@ -92,8 +84,12 @@ class Kafka(Transport):
             "name": self.name,
             "own": self.own,
             "bootstrap": self.bootstrap,
-            "topic_settings": dict(TOPIC_SETTINGS),
+            "topic_settings": dict(self._topic_settings),
         }
+
+    @property
+    def _topic_settings(self) -> Mapping[str, str]:
+        return TRIMMED_SETTINGS if self.trims else TOPIC_SETTINGS
 
     @property
     def endpoints(self) -> dict[str, str]:
@@ -121,6 +117,7 @@ class Kafka(Transport):
             controller_port=self._controller_port,
             proxied=self._proxied,
             restarts=restarts,
+            segment_bytes=SEGMENT_BYTES if self.trims else None,
         )
 
     def check_reachable(self) -> None:
@@ -154,7 +151,7 @@ class Kafka(Transport):
                 num_partitions=stream.partitions,
                 # One broker leads every partition, so that one clock timestamps input and output.
                 replica_assignment=[[leader]] * stream.partitions,
-                config=dict(TOPIC_SETTINGS),
+                config=dict(self._topic_settings),
             )
             for stream in streams
         ]
@@ -278,6 +275,33 @@ class Kafka(Transport):
                 raise EnvironmentProblem(what, where=self.bootstrap, got=where.error or where.offset)
         return {where.partition: where.offset for where in offsets}
 
+    def offsets_at(self, streams: Sequence[Stream], moment_ms: int) -> dict[str, dict[int, int]]:
+        from confluent_kafka import TopicPartition
+
+        # Before the question: what is appended after this end was appended after the moment, too.
+        ends = self.ends(streams)
+        offsets: dict[str, dict[int, int]] = {}
+        for stream in streams:
+            wanted = [TopicPartition(stream.address, partition, moment_ms) for partition in range(stream.partitions)]
+            what = f"cannot read the offsets of topic {stream.address} by time"
+            found = self._answer(partial(self._end_reader().offsets_for_times, wanted, timeout=_ANSWER_S), what)
+            if problem := next((where.error for where in found if where.error is not None), None):
+                raise EnvironmentProblem(what, where=self.bootstrap, got=problem)
+            offsets[stream.name] = {
+                # Without a record of that moment or later the answer is a negative number.
+                where.partition: where.offset if where.offset >= 0 else ends[stream.name][where.partition]
+                for where in found
+            }
+        return offsets
+
+    def trim(self, stream: Stream, below: Mapping[int, int]) -> None:
+        from confluent_kafka import TopicPartition
+
+        wanted = [TopicPartition(stream.address, partition, offset) for partition, offset in below.items() if offset]
+        removals = self._admin().delete_records(wanted, request_timeout=_ANSWER_S).values() if wanted else ()
+        for future in removals:
+            self._result(future, f"cannot remove records from topic {stream.address}", _ANSWER_S)
+
     def served_per_s(self, streams: Sequence[Stream], most_s: float) -> float | None:
         from confluent_kafka import OFFSET_BEGINNING, TopicPartition
 
@@ -297,7 +321,15 @@ class Kafka(Transport):
         finally:
             reader.unassign()
 
-    def read(self, spark: SparkSession, stream: Stream, ends: Mapping[int, int], *, headers: bool = False) -> DataFrame:
+    def read(
+        self,
+        spark: SparkSession,
+        stream: Stream,
+        ends: Mapping[int, int],
+        *,
+        begins: Mapping[int, int] | None = None,
+        headers: bool = False,
+    ) -> DataFrame:
         from pyspark.sql import functions as f
 
         frame = (
@@ -309,8 +341,8 @@ class Kafka(Transport):
             .option("kafka.max.partition.fetch.bytes", str(8 * 1024 * 1024))
             .option("includeHeaders", "true" if headers else "false")
             .option("subscribe", stream.address)
-            .option("startingOffsets", "earliest")
-            .option("endingOffsets", json.dumps({stream.address: {str(p): end for p, end in ends.items()}}))
+            .option("startingOffsets", "earliest" if begins is None else offsets_json(stream, begins))
+            .option("endingOffsets", offsets_json(stream, ends))
             .load()
         )
         more = ["headers"] if headers else []

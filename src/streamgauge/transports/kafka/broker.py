@@ -29,11 +29,13 @@ def plan(
     controller_port: int,
     proxied: tuple[int, int] | None = None,
     restarts: bool = False,
+    segment_bytes: int | None = None,
 ) -> tuple[ProcessSpec, ...]:
     """Format the log directory, then start the broker on 127.0.0.1:port.
 
     ``proxied``: the port of a second listener, and the port of a proxy in front of it. ``restarts``: whether it will be
-    killed and started again.
+    killed and started again. ``segment_bytes``: records are removed during the run, and files of this size are to be
+    deleted soon after.
     """
     home = work_dir / "broker"
     properties = home / "server.properties"
@@ -63,7 +65,7 @@ def plan(
                 "-c",
                 str(properties),
             ],
-            files={properties: _properties(home, port, controller_port, proxied, restarts=restarts)},
+            files={properties: _properties(home, port, controller_port, proxied, restarts, segment_bytes)},
             once=True,
         ),
         ProcessSpec(
@@ -77,7 +79,14 @@ def plan(
     )
 
 
-def _properties(home: Path, port: int, controller_port: int, proxied: tuple[int, int] | None, *, restarts: bool) -> str:
+def _properties(
+    home: Path,
+    port: int,
+    controller_port: int,
+    proxied: tuple[int, int] | None,
+    restarts: bool,
+    segment_bytes: int | None,
+) -> str:
     settings: dict[str, object] = {
         "process.roles": "broker,controller",
         "node.id": 1,
@@ -111,4 +120,11 @@ def _properties(home: Path, port: int, controller_port: int, proxied: tuple[int,
     if restarts:
         # Until the session of the killed broker expires (default: 9 s), its controller refuses the new one.
         settings |= {"broker.session.timeout.ms": 2000, "broker.heartbeat.interval.ms": 500}
+    if segment_bytes is not None:
+        settings |= {
+            # Also for the engine's own topics, which are compacted file by file.
+            "log.segment.bytes": segment_bytes,
+            "log.retention.check.interval.ms": 5000,
+            "log.segment.delete.delay.ms": 1000,
+        }
     return "".join(f"{name}={value}\n" for name, value in settings.items())

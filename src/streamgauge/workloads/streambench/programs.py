@@ -151,6 +151,7 @@ class Wordcount(Running):
     name: ClassVar[str] = "streambench/wordcount"
     title: ClassVar[str] = "wordcount: occurrences of each word so far"
     key: ClassVar[tuple[str, ...]] = ("word",)
+    counts_only: ClassVar[bool] = True
     parameters: ClassVar[type[BaseModel]] = TextFieldParameters
 
     def dataset(self, parameters: Mapping[str, Any], seed: int, load: LoadPlan) -> SeedRecords:
