@@ -62,10 +62,10 @@ class Source:
     positions: Sequence[PositionsSample]
     batches: Sequence[BatchSample]
     """Of an engine that has batches and reports them."""
+    missing: Sequence[str]
     disk: Sequence[DiskSample] = ()
     slices: Sequence[SliceFigures] = ()
     """Both of a run that was evaluated in slices."""
-    missing: Sequence[str]
 
     @property
     def load_started(self) -> bool:

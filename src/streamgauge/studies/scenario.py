@@ -86,6 +86,7 @@ class Values(Strict):
     slice_s: Annotated[int, Field(ge=0, le=3600)] = Field(
         default=0,
         description="evaluate slices of this many seconds during the run and drop their records; 0 = evaluate it whole",
+        json_schema_extra={"harder": None},
     )
     sustained: Literal["slope", "ospbench", "sustainable", "scalability", "none"] = Field(
         description="rule that decides whether the rate was sustained"
