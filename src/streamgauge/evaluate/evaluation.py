@@ -93,7 +93,7 @@ def evaluate(
         table, outputs = own.answered(table), 0
     progress("computing figures")
     quiet = facts.outcome.drain == "quiet"
-    tally = Tally.of(table, quiet=quiet, outputs=outputs)
+    tally = Tally.of(table, quiet=quiet, outputs=outputs, running=facts.workload.kind is ResultKind.RUNNING)
     return _evaluate(run, facts, tally, recorded=True)
 
 

@@ -69,6 +69,9 @@ class Tally:
     ``answered_rest_ms`` are the milliseconds that followed in the second of the append, or of the answer, summed over
     the new inputs. ``wrong_before_fault`` counts the wrong rows whose last output came before the first fault, all of
     them where there was none.
+
+    ``running`` is whether results are running totals. A record that a total leaves out shows only in the end, by the
+    last record of its key: that one counts, even in the tail.
     """
 
     phase: Ints
@@ -95,9 +98,10 @@ class Tally:
     answered_rest_ms: Ints
     repeated_keys: int
     unexpected: int
+    running: bool = False
 
     @classmethod
-    def of(cls, table: pa.Table, *, quiet: bool, outputs: int) -> Tally:
+    def of(cls, table: pa.Table, *, quiet: bool, outputs: int, running: bool = False) -> Tally:
         """Decide what only the whole run shows: lost or unfinished, and how many outputs have no key in it."""
         ints: dict[str, Ints] = {
             name: np.asarray(table.column(name).fill_null(0).to_numpy(), dtype=np.int64) for name in _INTS
@@ -118,6 +122,7 @@ class Tally:
                 "repeated_keys": int(ints["repeated_keys"].sum()),
                 # An output of a repeated key was counted for each of its rows.
                 "unexpected": max(outputs - int(ints["outputs"].sum()), 0),
+                "running": running,
             }  # type: ignore[arg-type]  # the names are checked by the constructor
         )
 
@@ -131,8 +136,9 @@ class Tally:
 
     @property
     def expected(self) -> Bools:
-        """Reference rows that count: those anchored before the tail."""
-        return np.isin(self.phase, (WARMUP, MEASURED))
+        """Reference rows that count: those anchored before the tail, and totals that end too low or wrong."""
+        before_tail: Bools = np.isin(self.phase, (WARMUP, MEASURED))
+        return before_tail | np.isin(self.fate, (LOST, WRONG)) if self.running else before_tail
 
     @property
     def timed(self) -> Bools:

@@ -185,7 +185,8 @@ def _tally(table: pa.Table, merged: pa.Table, facts: Facts, *, last: bool) -> Ta
     import pyarrow.compute as pc
 
     marks = merged.filter(pc.equal(merged.column("rows"), 0))
-    return Tally.of(pa.concat_tables([table, marks]), quiet=last and facts.outcome.drain == "quiet", outputs=0)
+    quiet = last and facts.outcome.drain == "quiet"
+    return Tally.of(pa.concat_tables([table, marks]), quiet=quiet, outputs=0, running=True)
 
 
 def _windows(

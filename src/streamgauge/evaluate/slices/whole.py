@@ -55,7 +55,7 @@ class Whole:
             return Tally.empty()
         table = pq.read_table(self.run.slice_(len(self.slices)).carried_path / "tally.parquet")
         outputs = sum(one.outputs - one.repeated for one in self.slices)
-        return Tally.of(table, quiet=self.facts.outcome.drain == "quiet", outputs=outputs)
+        return Tally.of(table, quiet=self.facts.outcome.drain == "quiet", outputs=outputs, running=True)
 
     def results(self) -> dict[str, int]:
         """The counts, with what only the end of the run showed of records that were decided before."""
