@@ -44,6 +44,7 @@ def readers(summary: Summary) -> list[str]:
     return [node.role for node in summary.nodes if node.reads]
 
 
+@pytest.mark.full
 @pytest.mark.engine("flink")
 def test_results_survive_the_loss_of_a_node_that_does_not_read(preloaded: Preloaded) -> None:
     """Checkpoints are rare, so that Flink begins again after the fault however much it has done before: the drain must
