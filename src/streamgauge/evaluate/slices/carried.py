@@ -186,7 +186,7 @@ def _right(code: Ints, n: Ints, emitted_ms: Ints) -> tuple[Ints, Ints, Ints]:
     if not len(places):
         return places, times, places
     first_ms = emitted_ms[order][first]
-    # From the largest n of a key down; each further key lies lower than all before, so that it begins anew.
+    # From the largest n of a key down; each further key lies lower than all before, so that it starts over.
     number = np.unique(places >> _N_BITS, return_inverse=True)[1]
     keys_before = number[-1] - number
     low_ms = int(first_ms.min())
