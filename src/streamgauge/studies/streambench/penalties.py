@@ -158,5 +158,5 @@ def _table(factors: Sequence[Factor], short: str, title: str, unit: str) -> list
         )
         for one in factors
     ]
-    note = f"{short} = {letter} with a failure ÷ ((N nodes + N − 1 nodes) ÷ 2), from VALID runs only; 1 means no penalty."
+    note = f"{short} = {letter} with a failure ÷ ((N nodes + N − 1 nodes) ÷ 2), from VALID runs; 1 means no penalty."
     return [Table(title, head, rows, frozenset({2, 3, 4, 5}), note)]
