@@ -82,7 +82,7 @@ CASES: dict[str, tuple[SlicedRun, Change | None]] = {
 }
 
 
-@pytest.mark.parametrize("drain", ["quiet", "deadline"])
+@pytest.mark.parametrize("drain", ["quiet", pytest.param("deadline", marks=pytest.mark.full)])
 def test_in_slices_as_whole(spark: Any, tmp_path: Path, drain: str) -> None:
     _compare(spark, tmp_path, "everything", drain)
 
@@ -140,6 +140,7 @@ def test_a_run_without_its_last_slice_is_invalid_and_keeps_what_was_evaluated(sp
     assert evaluate(spark, directory).as_json() == summary.as_json()
 
 
+@pytest.mark.full
 def test_nothing_that_was_evaluated_stays(spark: Any, tmp_path: Path) -> None:
     directory, _ = SlicedRun.of().evaluated_in_slices(spark, tmp_path / "run")
     assert not list(directory.path.glob("ledger/*"))

@@ -30,7 +30,8 @@ def run(spark: Any, monkeypatch: pytest.MonkeyPatch) -> Run:
         rows = [(str(first + n).encode(), value.encode()) for n, value in enumerate(values)]
         records = spark.createDataFrame(rows, "key binary, value binary")
         monkeypatch.setattr(streambench, "read", lambda *_: records)
-        frame = programs.find(f"streambench/{name}")(spark, {"parameters": parameters})
+        job = {"parameters": parameters, "options": {"redistribute": False}}
+        frame = programs.find(f"streambench/{name}")(spark, job)
         return [
             tuple(row) for row in frame.select(*(frame[name].cast("string") for name in ("key", "value"))).collect()
         ]
