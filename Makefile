@@ -5,8 +5,8 @@ BIN := $(VENV)/bin
 RUN ?=
 RUNS ?=
 ENGINE ?=
-# A run waits for more than half of its time, so that three go side by side on two cores; with more, most would be INVALID.
-LIVE = $(BIN)/python -m pytest tests/conformance tests/integration -n 3 --dist loadgroup $(if $(ENGINE),--engine $(ENGINE))
+# A run waits half of its time, so two go side by side; more would make each other's numbers INVALID.
+LIVE = $(BIN)/python -m pytest tests/conformance tests/integration -n 2 --dist loadgroup $(if $(ENGINE),--engine $(ENGINE))
 
 .PHONY: demo test test-all lint unit docs images
 

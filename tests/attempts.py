@@ -53,13 +53,13 @@ def until_valid(
 ) -> T:
     """The result of ``run``, called with 0, 1, … until it is not INVALID; the last one if all were.
 
-    The last attempt waits until other workers run nothing, which may take minutes.
+    While a run is repeated, other workers start none.
 
     With a single attempt, the test is about an INVALID run.
     """
     for attempt in range(attempts):
         runs.total += 1
-        with _machine(alone=0 < attempt == attempts - 1):
+        with _machine(alone=attempt > 0):
             returned = run(attempt)
         if attempts == 1 or not is_invalid(returned):
             break

@@ -64,6 +64,7 @@ def check_found(out: Path, done: subprocess.CompletedProcess[str]) -> dict[str, 
     return content
 
 
+@pytest.mark.full
 @pytest.mark.timeout(900)
 def test_a_known_capacity_is_found(shared: Bench, tmp_path: Path) -> None:
     directories: list[Path] = []

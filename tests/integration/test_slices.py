@@ -173,6 +173,7 @@ def _single_word_in(records: range, tail_from: int) -> int:
     return next(n for n in records if len(words[n]) == 1 and last[words[n][0]] >= tail_from)
 
 
+@pytest.mark.full
 def test_an_engine_that_loses_a_record_in_the_second_slice_fails_by_exactly_that(shared: Bench) -> None:
     """Of 200 a second, record 800 is due at 4 s; the tail begins with record 2200."""
     lost = _single_word_in(range(800, 1100), tail_from=2200)
