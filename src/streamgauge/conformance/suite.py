@@ -184,7 +184,7 @@ def observe(
     scenario: str | None = None,
     attempts: int = ATTEMPTS,
 ) -> Observed:
-    """Run a workload, with the load starting before the engine, and record what is visible from outside.
+    """Run a workload, with the load starting before the engine if it has results, and record what is visible.
 
     An INVALID measurement allows no conclusion about the engine, so it is repeated.
     """
@@ -205,7 +205,8 @@ def _observe_once(shared: Bench, engine: Engine, scenario: Scenario, program: tu
         shared.out(f"{engine.name}-{scenario.workload}"),
         transport_address=shared.transport_address,
         program=program,
-        load_first=True,
+        # Without results the generator's limits are fixed: an engine that starts beside it would make it late.
+        load_first=registry.workload(scenario.workload).kind is not ResultKind.NONE,
     )
     run = RunDir.create(request.out)
     name = plans.run_name(request.scenario)
