@@ -58,8 +58,8 @@ def _engines(item: pytest.Item) -> set[str]:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def sooner_started(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Unit tests start no JVM."""
+def fast_starting_jvms(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """For live tests; unit tests start no JVM."""
     if all(item.path.is_relative_to(UNIT) for item in request.session.items):
         yield
         return
