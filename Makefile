@@ -5,6 +5,8 @@ BIN := $(VENV)/bin
 RUN ?=
 RUNS ?=
 ENGINE ?=
+# A third of their time the unit tests wait, so three go side by side on two cores.
+UNIT = $(BIN)/python -m pytest tests/unit -n 3
 # A run waits half of its time, so two go side by side; more would make each other's numbers INVALID.
 LIVE = $(BIN)/python -m pytest tests/conformance tests/integration -n 2 --dist loadgroup $(if $(ENGINE),--engine $(ENGINE))
 
@@ -17,16 +19,16 @@ demo: $(VENV)/.runtime
 # `make test ENGINE=flink`: the unit tests, and of the others only those of that engine.
 test: $(VENV)/.dev lint
 	$(BIN)/streamgauge fetch
-	$(BIN)/python -m pytest tests/unit -n logical -m "not full"
+	$(UNIT) -m "not full"
 	$(LIVE) -m "not full"
 
 test-all: $(VENV)/.dev lint
 	$(BIN)/streamgauge fetch
-	$(BIN)/python -m pytest tests/unit -n logical
+	$(UNIT)
 	$(LIVE)
 
 unit: $(VENV)/.dev
-	$(BIN)/python -m pytest tests/unit -n logical -m "not full"
+	$(UNIT) -m "not full"
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

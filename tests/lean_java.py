@@ -16,11 +16,12 @@ from streamgauge.jvm.java import find_java
 def lean_java(home: Path) -> Iterator[None]:
     """Every JVM that streamgauge starts is one without the optimizing compiler, which would take much of the CPU.
 
-    The results are the same. ``home`` becomes the Java home of that JVM.
+    It also yields to the load worker, which would be late while two engines start side by side. The results are the
+    same. ``home`` becomes the Java home of that JVM.
     """
     java = home / "bin" / "java"
     java.parent.mkdir(parents=True)
-    java.write_text(f'#!/bin/sh\nexec {shlex.quote(str(find_java().path))} -XX:TieredStopAtLevel=1 "$@"\n')
+    java.write_text(f'#!/bin/sh\nexec nice -n 10 {shlex.quote(str(find_java().path))} -XX:TieredStopAtLevel=1 "$@"\n')
     java.chmod(0o700)
     with mock.patch.dict(os.environ, STREAMGAUGE_JAVA=str(java)):
         find_java.cache_clear()

@@ -17,7 +17,7 @@ from streamgauge.contracts import Sender, Transport
 from streamgauge.errors import EnvironmentProblem, invalid
 from streamgauge.jvm.java import find_java
 from streamgauge.model import Positions, ProcessSpec, Stream
-from streamgauge.transports.kafka import broker
+from streamgauge.transports.kafka import broker, plain_reader
 from streamgauge.transports.kafka.topics import SEGMENT_BYTES, TOPIC_SETTINGS, TRIMMED_SETTINGS, offsets_json
 
 if TYPE_CHECKING:
@@ -305,21 +305,16 @@ class Kafka(Transport):
     def served_per_s(self, streams: Sequence[Stream], most_s: float) -> float | None:
         from confluent_kafka import OFFSET_BEGINNING, TopicPartition
 
-        left = sum(sum(partitions.values()) for partitions in self.ends(streams).values())
-        if not left:
+        records = sum(sum(partitions.values()) for partitions in self.ends(streams).values())
+        if not records:
             return None
-        wanted = [TopicPartition(s.address, p, OFFSET_BEGINNING) for s in streams for p in range(s.partitions)]
-        reader = self._reader_of("streamgauge")
-        reader.assign(wanted)
+        # Not a client that others use: while one thread consumes, another one's questions wait, once for a minute.
+        reader = self._new_reader("streamgauge")
+        reader.assign([TopicPartition(s.address, p, OFFSET_BEGINNING) for s in streams for p in range(s.partitions)])
         try:
-            # The first records come with the connection; they are not timed.
-            first = reader.consume(1, timeout=_ANSWER_S)
-            began, read = time.monotonic(), 0
-            while first and read + 1 < left and time.monotonic() - began < most_s:
-                read += len(reader.consume(10_000, timeout=_LIVE_ANSWER_S))
-            return read / (time.monotonic() - began) if read else None
+            return plain_reader.served_per_s(reader, records, most_s)
         finally:
-            reader.unassign()
+            reader.close()
 
     def read(
         self,
@@ -361,13 +356,16 @@ class Kafka(Transport):
         return self._reader_of("streamgauge")
 
     def _reader_of(self, group: str) -> Consumer:
+        if group not in self._readers:
+            self._readers[group] = self._new_reader(group)
+        return self._readers[group]
+
+    def _new_reader(self, group: str) -> Consumer:
         """A client with this group id. It never joins the group."""
         from confluent_kafka import Consumer
 
-        if group not in self._readers:
-            settings = {"group.id": group, "isolation.level": "read_committed", "enable.auto.commit": False}
-            self._readers[group] = Consumer({**self._client_settings(), **settings}, logger=_silent())
-        return self._readers[group]
+        settings = {"group.id": group, "isolation.level": "read_committed", "enable.auto.commit": False}
+        return Consumer({**self._client_settings(), **settings}, logger=_silent())
 
     def _client_settings(self) -> dict[str, Any]:
         return {"bootstrap.servers": self.bootstrap, "log_level": 0}
