@@ -108,13 +108,13 @@ class FaultInjector:
             record.role, record.why_not = self._choose()
             if record.why_not is not None:
                 return
+        elif fault.role in self._restarting:
+            record.why_not = f"{fault.role} was still being started again"
+            return
+        elif not self._supervisor.identities(fault.role):
+            record.why_not = f"{fault.role} was not running"
+            return
         role = record.role
-        if role in self._restarting:
-            record.why_not = f"{role} was still being started again"
-            return
-        if not self._supervisor.identities(role):
-            record.why_not = f"{role} was not running"
-            return
         self._say(f"fault: {fault}{f', which is {role}' if role != fault.role else ''}")
         self._affected.add(role)
         record.acted_ns = time.time_ns()

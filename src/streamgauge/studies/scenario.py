@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterable, Mapping
-from functools import cache
-from importlib import resources
 from typing import Annotated, Any, Literal, Self, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, Field, ValidationError, model_validator
 from pydantic.fields import FieldInfo
 
 from streamgauge import registry
@@ -18,18 +15,15 @@ from streamgauge.model import QUIET_S, LoadPlan, Scenario, Script
 from streamgauge.shapes import Arrivals, ShapeName
 from streamgauge.studies import fields as values_of
 from streamgauge.studies.parsing import parse_text
-from streamgauge.studies.problems import FLAGS, all_problems, mistakes, typed_option, unknown_choice, unknown_setting
+from streamgauge.studies.problems import FLAGS, all_problems, typed_option, unknown_choice, unknown_setting
 from streamgauge.studies.problems import describe as describe_problems
+from streamgauge.studies.scenario_file import Case, Profile, ScenarioFile, Strict, describe, names, parse_file
+
+__all__ = ["PROFILES", "Values", "describe", "names", "parse_file", "profile_values", "resolve"]
 
 PROFILES = ("laptop", "paper")
 
 Model = TypeVar("Model", bound=BaseModel)
-
-
-class Strict(BaseModel):
-    """No unknown keys, no implicit conversion."""
-
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, allow_inf_nan=False)
 
 
 WEEK_S = 7 * 24 * 3600
@@ -139,70 +133,17 @@ SHAPE_NEEDS: Mapping[str, set[str]] = {
 SHAPE_VALUES = sorted(set().union(*SHAPE_NEEDS.values()))
 
 
-class _Profile(BaseModel):
-    """A profile sets some of the values; the others are common to all profiles."""
-
-    model_config = ConfigDict(extra="allow")
-    engines: dict[str, dict[str, Any]] = {}
-
-
-class _File(Strict):
-    title: str
-    source: str
-    choice: str
-    """The name of the choice among the workloads, as in --set stage=…"""
-    workloads: dict[str, str]
-    """The choices, and the workload of each."""
-    common: _Profile
-    paper: _Profile
-    laptop: _Profile
-
-
-def names() -> list[str]:
-    """Every scenario of every study, as ``study/scenario``."""
-    scenarios = []
-    for study in registry.names("studies"):
-        folder = resources.files(registry.study(study))
-        scenarios += [f"{study}/{f.name.removesuffix('.toml')}" for f in folder.iterdir() if f.name.endswith(".toml")]
-    return sorted(scenarios)
-
-
-@cache
-def describe(name: str) -> _File:
-    """The validated scenario file ``study/scenario``."""
-    if name not in names():
-        if name in registry.names("studies"):
-            raise UsageError(
-                f"{name} is a study, not a scenario",
-                expected=f"one of {', '.join(one for one in names() if one.startswith(f'{name}/'))}",
-                hint=f"streamgauge reproduce {name} runs the whole study",
-            )
-        raise registry.unknown("scenario", name, names(), hint="streamgauge list")
-    study, _, scenario = name.partition("/")
-    text = (resources.files(registry.study(study)) / f"{scenario}.toml").read_text(encoding="utf-8")
-    return parse_file(text, where=f"{name}.toml")
-
-
-def parse_file(text: str, where: str) -> _File:
-    """Validate the text of a scenario file. Raises UsageError with all problems at once."""
-    try:
-        return _File.model_validate(tomllib.loads(text))
-    except tomllib.TOMLDecodeError as problem:
-        raise UsageError("the scenario file is not valid TOML", where=where, got=str(problem)) from None
-    except ValidationError as problem:
-        raise UsageError(
-            "the scenario file has mistakes", where=where, got="; ".join(mistakes(problem, _File.model_fields))
-        ) from None
-
-
 def profile_values(name: str, profile: str) -> dict[str, Any]:
     """The values of a scenario in a profile, including defaults."""
     file = describe(name)
     if profile not in PROFILES:
         raise unknown_choice(f"--profile {profile}", profile, PROFILES)
-    chosen: _Profile = getattr(file, profile)
-    defaults = {key: field.default for key, field in Values.model_fields.items() if not field.is_required()}
-    return {**defaults, **(file.common.model_extra or {}), **(chosen.model_extra or {})}
+    chosen: Profile = getattr(file, profile)
+    return {**_defaults(Values), **(file.common.model_extra or {}), **(chosen.model_extra or {})}
+
+
+def _defaults(model: type[BaseModel]) -> dict[str, Any]:
+    return {key: field.default for key, field in model.model_fields.items() if not field.is_required()}
 
 
 def parameter_fields(name: str) -> dict[str, FieldInfo]:
@@ -216,7 +157,7 @@ def setting_names(name: str) -> set[str]:
     return {*Values.model_fields, *parameter_fields(name), describe(name).choice}
 
 
-def _choices_with(file: _File, parameter: str) -> list[str]:
+def _choices_with(file: ScenarioFile, parameter: str) -> list[str]:
     """The choices whose workload has that parameter."""
     return [
         choice
@@ -242,7 +183,7 @@ def resolve(
     """
     file = describe(name)
     values = profile_values(name, profile)
-    profile_engines: _Profile = getattr(file, profile)
+    of_profile: Profile = getattr(file, profile)
     given = dict(changes or {}) if engine is None else {**(changes or {}), "engine": engine}
     typed = {**({} if engine is None else {"engine": f"--engine {engine}"}), **(typed or {})}
     all_parameters = parameter_fields(name)
@@ -271,8 +212,13 @@ def resolve(
     read = {key: values_of.read(text, key, fields.get(key)) for key, text in given.items() if key != file.choice}
     of_scenario = {*Values.model_fields, *all_parameters}
     values |= {key: value for key, value in read.items() if key in of_scenario}
-    defaults = {**file.common.engines.get(system.name, {}), **profile_engines.engines.get(system.name, {})}
-    options = {**defaults, **{key: value for key, value in read.items() if key not in of_scenario}}
+    given_options = {key: value for key, value in read.items() if key not in of_scenario}
+    defaults = {**file.common.engines.get(system.name, {}), **of_profile.engines.get(system.name, {})}
+    if script is None:
+        facts = {**_defaults(system.options), **defaults, **given_options, file.choice: chosen}
+        for profile_of_file in (file.common, of_profile):
+            defaults |= _options_of_cases(profile_of_file.cases.get(system.name, ()), facts, f"{name}.toml")
+    options = {**defaults, **given_options}
     known = {file.choice, *fields}
     problems: list[str] = []
 
@@ -343,6 +289,16 @@ def resolve(
         scaled=_scaled({**dict(checked), **parameters}, profile_values(name, "paper")),
         script=script,
     )
+
+
+def _options_of_cases(cases: Iterable[Case], facts: Mapping[str, Any], where: str) -> dict[str, Any]:
+    options: dict[str, Any] = {}
+    for case in cases:
+        if unknown := case.when.keys() - facts.keys():
+            raise UsageError("the scenario file has a case of an unknown option", where=where, got=", ".join(unknown))
+        if case.applies(facts):
+            options |= case.options
+    return options
 
 
 def _tail_s(

@@ -141,9 +141,9 @@ class Context:
         return SimpleNamespace(getExecutorInfos=lambda: ["driver", *("executor" for _ in range(self.looks - 1))])
 
 
-def await_executors(context: Context, work_dir: Path) -> None:
+def await_executors(context: Context, work_dir: Path, least: int = 1) -> None:
     session: Any = SimpleNamespace(sparkContext=SimpleNamespace(_jsc=context))
-    driver.await_executors(session, "127.0.0.1:1", work_dir, threading.Event())
+    driver.await_executors(session, "127.0.0.1:1", work_dir, threading.Event(), least)
 
 
 def test_ready_when_each_worker_has_an_executor(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -153,6 +153,15 @@ def test_ready_when_each_worker_has_an_executor(monkeypatch: pytest.MonkeyPatch,
     context = Context()
     await_executors(context, tmp_path)
     assert context.looks == 4
+
+
+def test_a_worker_that_has_not_registered_yet_is_waited_for(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(driver, "_LOOK_S", 0.0)
+    answers = iter([2, 2, 2, 2, 2, 3])
+    monkeypatch.setattr(driver, "alive_workers", lambda _: next(answers))
+    context = Context()
+    await_executors(context, tmp_path, least=3)
+    assert context.looks == 6
 
 
 def test_a_cluster_that_gives_up_is_a_failure(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

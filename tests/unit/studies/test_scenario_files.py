@@ -14,6 +14,7 @@ from streamgauge.errors import UsageError
 from streamgauge.model import NS_PER_S, Scenario
 from streamgauge.studies import ospbench
 from streamgauge.studies import scenario as scenarios
+from streamgauge.studies.scenario_file import Case
 
 
 def resolved(name: str, profile: str) -> Scenario:
@@ -102,13 +103,16 @@ def test_stage_latency_has_the_papers_flink() -> None:
 @pytest.mark.parametrize("profile", scenarios.PROFILES)
 @pytest.mark.parametrize("name", scenarios.names())
 def test_every_engine_of_a_table_accepts_its_options(name: str, profile: str) -> None:
-    tables = getattr(scenarios.describe(name), profile).engines
+    tables, cases = (getattr(getattr(scenarios.describe(name), profile), part) for part in ("engines", "cases"))
     assert set(tables) == {"spark", "flink", "kafka-streams"}
     for engine in set(tables) & set(registry.names("engines")):
         described = scenarios.describe(name)
         for chosen in described.workloads:
             scenario = scenarios.resolve(name, profile=profile, engine=engine, changes={described.choice: chosen})
+            replaced = {key for case in cases.get(engine, ()) for key in case.options}
             for key, value in tables[engine].items():
+                if key in replaced:
+                    continue
                 value_set = scenario.engine_options["conf"].get(key) if "." in key else scenario.engine_options[key]
                 assert value_set == (str(value) if "." in key else value)
 
@@ -171,3 +175,42 @@ def test_a_point_and_second_has_317_messages_in_a_burst_and_between_two(name: st
     for chosen in (in_bursts, set(range(30, 80)) - in_bursts):
         rows = [count for second in chosen if second in messages for count in messages[second].values()]
         assert np.mean(rows) == pytest.approx(3.17, abs=0.08)
+
+
+TUNED = {"state_store": "memory", "trigger_ms": 2000, "gc": "Parallel"}
+
+
+def options(**changes: str) -> dict[str, Any]:
+    return dict(scenarios.resolve("ospbench/throughput", engine="spark", changes=changes).engine_options)
+
+
+@pytest.mark.parametrize("stage", ["join", "tumbling", "sliding"])
+def test_a_case_applies_to_a_stage_and_an_implementation(stage: str) -> None:
+    assert {key: options(stage=stage)[key] for key in TUNED} == TUNED
+    customised = options(stage=stage, implementation="customised")
+    assert (customised["state_store"], customised["trigger_ms"]) == ("rocksdb", 0)
+
+
+def test_what_the_user_sets_wins_over_a_case() -> None:
+    assert options(stage="tumbling", trigger_ms="500", state_store="rocksdb")["trigger_ms"] == 500
+    assert options(stage="tumbling", state_store="rocksdb")["state_store"] == "rocksdb"
+
+
+def test_the_later_of_two_cases_counts_and_an_unknown_one_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    file = scenarios.describe("ospbench/throughput")
+    cases = [
+        Case(when={"stage": ["parse"]}, options={"trigger_ms": 1, "heap_mb": 600}),
+        Case(when={"gc": ["G1", "Parallel"], "stage": ["parse"]}, options={"trigger_ms": 2}),
+        Case(when={"stage": ["ingest"]}, options={"trigger_ms": 3}),
+    ]
+
+    def use(*more: Case) -> None:
+        profile = file.laptop.model_copy(update={"cases": {"spark": [*cases, *more]}})
+        changed = file.model_copy(update={"laptop": profile})
+        monkeypatch.setattr(scenarios, "describe", lambda _: changed)
+
+    use()
+    assert {key: options(stage="parse")[key] for key in ("trigger_ms", "heap_mb")} == {"trigger_ms": 2, "heap_mb": 600}
+    use(Case(when={"stagee": ["parse"]}, options={}))
+    with pytest.raises(UsageError, match="stagee"):
+        options(stage="parse")

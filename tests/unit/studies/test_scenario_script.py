@@ -32,6 +32,12 @@ def test_limits_of_the_stage_do_not_apply_to_the_script() -> None:
     assert scenarios.resolve("ospbench/latency", changes=changes, script=SCRIPT).chosen == "tumbling"
 
 
+def test_a_script_gets_no_options_that_suit_a_stage() -> None:
+    """It may need RocksDB, which the stages that come with streamgauge do without."""
+    assert scenarios.resolve("ospbench/throughput").engine_options["state_store"] == "memory"
+    assert scenarios.resolve("ospbench/throughput", script=SCRIPT).engine_options["state_store"] == "rocksdb"
+
+
 def test_a_workload_without_outputs_does_not_support_scripts() -> None:
     with pytest.raises(UsageError, match="streambench/sink has no output"):
         scenarios.resolve("streambench/performance", changes={"program": "sink"}, script=SCRIPT)

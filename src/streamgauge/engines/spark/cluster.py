@@ -34,7 +34,7 @@ _LOST_AFTER_S = 20
 """After this time without a heartbeat, a paused process counts as lost; a killed one is noticed at once."""
 _START_S = 120
 """The longest time until a process must be usable."""
-_STARTING_S, _STARTING_WORKER_S = 3.0, 2.0
+_STARTING_S, _STARTING_WORKER_S = 3.0, 1.0
 """Master and executors; each Worker besides. For estimates."""
 _SIGTERM_CODE = 143
 
@@ -141,7 +141,8 @@ def _worker(job: Job, number: int) -> ProcessSpec:
             *("--work-dir", str(work_dir), address(job)),
         ],
         env=_env(job),
-        ready=Ready("log", "Successfully registered with master", timeout_s=_START_S),
+        # At first, Workers and driver start side by side, and the driver waits for all of them.
+        ready_again=Ready("log", "Successfully registered with master", timeout_s=_START_S),
         stop=Stop("terminate", grace_s=15, exit_codes=(_SIGTERM_CODE,)),
         node=True,
         members=(Member(f"executor-{number}", _EXECUTOR, logs=f"{glob.escape(str(work_dir))}/*/*/std*"),),

@@ -50,8 +50,13 @@ def check_starts(directories: Collection[Path], workers: int) -> None:
         raise EngineFailed(f"executors end as soon as they are started: {last}")
 
 
-def await_executors(spark: SparkSession, master: str, work_dir: Path, asked_to_stop: threading.Event) -> None:
-    """Return when every Worker runs an executor of this session. Raises EngineFailed if none can be started."""
+def await_executors(
+    spark: SparkSession, master: str, work_dir: Path, asked_to_stop: threading.Event, least: int
+) -> None:
+    """Return when at least so many Workers are there, and every one of them runs an executor of this session.
+
+    Raises EngineFailed if none can be started.
+    """
     context = spark.sparkContext._jsc.sc()
     last = ""
     while not asked_to_stop.wait(_LOOK_S):
@@ -59,7 +64,7 @@ def await_executors(spark: SparkSession, master: str, work_dir: Path, asked_to_s
             raise EngineFailed("the cluster cannot run an executor; see the logs of the executors in the run directory")
         executors = len(context.statusTracker().getExecutorInfos()) - 1  # without the driver
         workers = alive_workers(master)
-        if workers and executors >= workers:
+        if workers and executors >= workers >= least:
             return
         check_starts(list(work_dir.glob(f"worker-*/{context.applicationId()}/*")), workers or 1)
         if (state := f"{executors} of {workers} executors registered") != last:
@@ -68,13 +73,17 @@ def await_executors(spark: SparkSession, master: str, work_dir: Path, asked_to_s
 
 
 def run(connection: Path, job: Mapping[str, Any], master: str, jvm_argv: Sequence[str]) -> int:
-    # A driver that is started again must not find the address of the JVM before.
+    # All Workers were started with the first driver. One that is started again takes those that are left.
+    least = 1 if connection.exists() else int(job["options"]["workers"])
+    # It must not find the address of the JVM before, either.
     connection.unlink(missing_ok=True)
     ending = threading.Event()
     jvm = subprocess.Popen(jvm_argv, stdin=subprocess.PIPE, stdout=sys.stderr)
     threading.Thread(target=_watch, args=(jvm, ending), daemon=True).start()
     try:
-        return program.run(connection, job, lambda spark, stop: await_executors(spark, master, connection.parent, stop))
+        return program.run(
+            connection, job, lambda spark, stop: await_executors(spark, master, connection.parent, stop, least)
+        )
     finally:
         ending.set()
         assert jvm.stdin is not None
