@@ -220,6 +220,25 @@ def error_class(group: str) -> type[StreamgaugeError]:
     return EngineFailed if group == "engine" else EnvironmentProblem
 
 
+def await_success(running: Running) -> None:
+    """Wait for a process that is to end with code 0. Raises as ``failure`` does."""
+    timeout_s = running.spec.ready.timeout_s
+    expected = f"exit code 0 within {timeout_s:g} s"
+    if not running.wait(timeout_s):
+        raise failure(running, "did not end", expected)
+    running.await_remaining_output()
+    if running.exit_code != 0:
+        raise failure(running, "failed", expected)
+
+
+def write_private(path: Path, text: str) -> None:
+    """Write a file that only this user can read."""
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    path.unlink(missing_ok=True)
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
+        file.write(text)
+
+
 def _as_event(line: bytes) -> dict[str, Any] | None:
     if not line.lstrip().startswith(b"{"):
         return None

@@ -25,7 +25,7 @@ from streamgauge.model.outcome import EndedProcess
 from streamgauge.notices import Notice, notice
 from streamgauge.processes import guardian, members, proctable, readiness, reaping
 from streamgauge.processes.journal import Journal, journal_dir
-from streamgauge.processes.process import OnEvent, Running, error_class, failure
+from streamgauge.processes.process import OnEvent, Running, await_success, error_class, failure, write_private
 from streamgauge.processes.proctable import Identity
 from streamgauge.processes.signals import signals_as_interrupt, uninterrupted
 
@@ -162,7 +162,7 @@ class Supervisor:
             running = self._launch(spec, on_event)
         try:
             if spec.once:
-                _await_success(running)
+                await_success(running)
             else:
                 ready = readiness.look(running)
                 expected = readiness.describe(spec.ready)
@@ -282,6 +282,12 @@ class Supervisor:
                 return members.choose(running.spec, role, reaping.find([running.identity], {running.token}))
         return set()
 
+    def lives(self, role: str) -> bool:
+        """Whether a process of the role is alive. Cheaper than ``identities``, unless it is one of a member."""
+        if latest := self._latest(role):
+            return any(running.exit_code is None for running in latest)
+        return bool(self.identities(role))
+
     def _of(self, role: str) -> Running:
         """The latest process of that role."""
         for running in reversed(self._running):
@@ -303,7 +309,7 @@ class Supervisor:
         log = self._log_dir / f"{spec.role}.log"
         try:
             for path, text in spec.files.items():
-                _write_private(path, text)
+                write_private(path, text)
             self._journal.intent(spec.role, token)
             running = Running(spec, log, env, token, on_event)
         except OSError as problem:
@@ -387,26 +393,9 @@ class Supervisor:
         return set()
 
 
-def _await_success(running: Running) -> None:
-    timeout_s = running.spec.ready.timeout_s
-    expected = f"exit code 0 within {timeout_s:g} s"
-    if not running.wait(timeout_s):
-        raise failure(running, "did not end", expected)
-    running.await_remaining_output()
-    if running.exit_code != 0:
-        raise failure(running, "failed", expected)
-
-
 def _settle(running: Running) -> None:
     """After reaping: collect the exit code and release the handles."""
     running.wait(_SETTLE_S)
     running.close()
     members.keep_logs(running.spec, running.log.parent)
     running.stopped = True
-
-
-def _write_private(path: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    path.unlink(missing_ok=True)
-    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
-        file.write(text)

@@ -111,7 +111,7 @@ class FaultInjector:
         elif fault.role in self._restarting:
             record.why_not = f"{fault.role} was still being started again"
             return
-        elif not self._supervisor.identities(fault.role):
+        elif not self._supervisor.lives(fault.role):
             record.why_not = f"{fault.role} was not running"
             return
         role = record.role
@@ -138,7 +138,7 @@ class FaultInjector:
             if readers is None:
                 return NON_RECIPIENT, "no node had read anything, so that none could be told from the others"
             for role in received:
-                if role not in readers | self._affected and self._supervisor.identities(role):
+                if role not in readers | self._affected and self._supervisor.lives(role):
                     self._affected.add(role)
                     return role, None
             return NON_RECIPIENT, f"every node that was left had read (of {len(received)}, {len(readers)} read)"
