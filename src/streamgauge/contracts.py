@@ -62,7 +62,8 @@ class Engine(ABC):
         return 0.0
 
     def micro_batches(self, options: Mapping[str, Any]) -> bool:
-        """Whether it works in micro-batches, so that results come in bursts."""
+        """Whether it works in micro-batches: results come in bursts, and input that it reports as consumed has its
+        results in the output, unless they wait for later input."""
         return False
 
     def warnings(self, options: Mapping[str, Any]) -> Sequence[Notice]:

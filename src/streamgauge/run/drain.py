@@ -29,11 +29,16 @@ class QuietDetector:
         self._began: tuple[float, int] | None = None
         self._done = 0
         self._silent_since_s: float | None = None
+        self.results_are_out = False
+        """Whether the engine is known to have published the results of all its input: pauses mean nothing then."""
 
     @property
     def quiet_s(self) -> float:
         """Seconds without progress that count as quiet: at least ``least_s``, 3 triggers, 3 times the longest gap
-        between two outputs of a partition, and the longest that records have waited."""
+        between two outputs of a partition, and the longest that records have waited; the first two alone if all
+        results are out."""
+        if self.results_are_out:
+            return self._least_s
         return max(self._least_s, QUIET_GAPS * self._longest_gap_s, self._longest_wait_s)
 
     def see(self, now_s: float, ends: Mapping[int, int], lag: int | None, done: int | None, *, judged: bool) -> None:

@@ -42,6 +42,13 @@ class Observer:
         by_position = unvalidated or self._kind in (ResultKind.FILTER, ResultKind.NONE)
         self._lag = LagMeter(self._look_at_lag, wanted=with_lag or by_position)
         self._one_to_one = is_one_to_one(self._scenario)
+        # A restarted engine may publish results again that were out before.
+        self._reports_published = (
+            not self._scenario.faults
+            and self._scenario.script is None
+            and self._kind is not ResultKind.FINAL_PER_KEY
+            and engine.micro_batches(self._scenario.engine_options)
+        )
         interval_s = engine.batch_interval_s(self._scenario.engine_options)
         self._quiet = QuietDetector(self._scenario.quiet_s, interval_s, has_output=bool(plan.outputs))
         self._sampled_consumed: int | None = None
@@ -136,6 +143,7 @@ class Observer:
             return False  # nothing else shows when it is done
         # An engine that a fault has ended will not catch up.
         behind = consumed is not None and consumed < self.inputs_of(appended) and engine_lives
+        self._quiet.results_are_out = self._reports_published and (consumed or 0) >= self.inputs_of(appended)
         return self._quiet.is_quiet(time.monotonic(), behind=behind)
 
     def tick(self, phase: str, elapsed_s: float, appended: Mapping[str, int]) -> Tick:

@@ -48,6 +48,15 @@ def test_three_times_the_longest_gap_of_any_partition() -> None:
     assert quiet.quiet_s == 12.0
 
 
+def test_gaps_mean_nothing_once_all_results_are_out() -> None:
+    quiet = QuietDetector(QUIET_S, trigger_s=2.0)
+    fed(quiet, 30, every_s=10)
+    assert quiet.quiet_s == 30.0
+    quiet.results_are_out = True
+    assert quiet.quiet_s == 6.0
+    assert quiet.is_quiet(26.0, behind=False)
+
+
 def test_gaps_of_a_cold_start_do_not_count() -> None:
     quiet = QuietDetector(QUIET_S)
     quiet.see(0, {0: 1}, lag=None, done=None, judged=False)

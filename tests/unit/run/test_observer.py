@@ -45,8 +45,9 @@ def holding(flow: int, speed: int, output: int, committed: int | None = None) ->
 class Watched:
     """An observer of a run of an engine that reports itself what it has consumed."""
 
-    def __init__(self, out: Path, engine: str = "echo", *faults: str) -> None:
-        scenario = replace(scenarios.resolve("ospbench/latency", engine=engine), quiet_s=0.0)
+    def __init__(self, out: Path, engine: str = "echo", *faults: str, **changes: str) -> None:
+        resolved = scenarios.resolve("ospbench/latency", engine=engine, changes=changes)
+        scenario = replace(resolved, quiet_s=0.0)
         scenario = replace(scenario, faults=tuple(parse_fault(fault) for fault in faults))
         plan = draw(Request(scenario, out, transport_address="127.0.0.1:9"), "run", out.parent / "work")
         self.transport = ScriptedTransport()
@@ -179,3 +180,43 @@ def test_an_outage_by_a_fault_is_no_pause_of_the_engine(
         watched.observer.sample(measured_start_ns=0, disturbed=disturbed)
         now_s += 20.0
     assert watched.observer.quiet_s == quiet_s
+
+
+@pytest.mark.parametrize(
+    ("engine", "faults", "changes", "short"),
+    [
+        ("spark", (), {"stage": "parse"}, True),
+        ("spark", ("kill driver for 1s at 5s",), {"stage": "parse"}, False),
+        ("spark", (), {"stage": "parse", "realtime": "true"}, False),
+        ("spark", (), {"stage": "tumbling"}, False),  # its results come with a later batch
+        ("flink", (), {"stage": "parse"}, False),
+    ],
+)
+def test_a_finished_micro_batch_has_published_its_results(
+    engine: str,
+    faults: tuple[str, ...],
+    changes: dict[str, str],
+    short: bool,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """An engine that once paused for 20 s has consumed everything."""
+    watched = Watched(tmp_path / "run", engine, *faults, **changes)
+    now_s = 100.0
+    clock = SimpleNamespace(monotonic=lambda: now_s, time_ns=time.time_ns)
+    monkeypatch.setattr("streamgauge.run.observer.time", clock)
+    appended: Mapping[str, int] | None = None
+    for speed in (5, 6):
+        watched.consume(speed)
+        watched.transport.answers.append(holding(5, speed, 5 + speed))
+        appended = watched.observer.sample(measured_start_ns=0)
+        now_s += 20.0
+    assert appended is not None
+    watched.observer.is_quiet(appended, engine_lives=True)
+    assert watched.observer.quiet_s >= 60.0, "not everything was consumed"
+    watched.consume(11)
+    watched.transport.answers.append(holding(5, 6, 11))
+    appended = watched.observer.sample(measured_start_ns=0)
+    assert appended is not None
+    watched.observer.is_quiet(appended, engine_lives=True)
+    assert (watched.observer.quiet_s == 0.0) is short

@@ -133,16 +133,18 @@ def latency(context: Context) -> list[Panel]:
         for engine, of_engine in series.items()
     )
     plots = [Plot(f"{context.id}-latency", title, bars(context, series, (), "ms", "ms"), f"{words}.")] if series else []
-    tables = [_latency_table(measured)] if measured else []
+    half_of = "the throughput of the same program with preloaded input at scale 4×"
+    tables = [latency_table(measured, ["program"], half_of)] if measured else []
     return [*unusable(measured), Panel(plots=plots, tables=[*tables, *marks_table(context.exhibit.marks)])]
 
 
-def _latency_table(results: Sequence[ExperimentResult]) -> Table:
-    head = ["program", "engine", "rate, records/s", "mean latency, ms", "p50, ms", "p99, ms", "verdict"]
+def latency_table(results: Sequence[ExperimentResult], dimensions: Sequence[str], throughput: str) -> Table:
+    """Of runs that these dimensions tell apart. ``throughput``: what the rate is half of."""
+    head = [*dimensions, "engine", "rate, records/s", "mean latency, ms", "p50, ms", "p99, ms", "verdict"]
     rows = [
         Row(
             [
-                result.dimensions["program"],
+                *(result.dimensions[dimension] for dimension in dimensions),
                 result.engine,
                 number(result.value("rate_per_s.offered")),
                 number(result.value(LATENCY), 1),
@@ -155,8 +157,9 @@ def _latency_table(results: Sequence[ExperimentResult]) -> Table:
         for result in results
     ]
     note = (
-        "The rate is half of the throughput of the same program with preloaded input at scale 4×, or a quarter of what "
-        "the generator can write, whichever is less. Mean latency: from the arrival of each record until its result "
-        "can be read, mean over all records; percentiles are over results."
+        f"The rate is half of {throughput}, or a quarter of what the generator can write, whichever is less. Mean "
+        "latency: from the arrival of each record until its result can be read, mean over all records; percentiles are "
+        "over results."
     )
-    return Table("Latency of each run", head, rows, frozenset({2, 3, 4, 5}), note)
+    first = len(dimensions) + 1
+    return Table("Latency of each run", head, rows, frozenset(range(first, first + 4)), note)

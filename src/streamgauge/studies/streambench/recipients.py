@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from streamgauge.model.summary import NodeFigures
 from streamgauge.report.bars import BarSeries, bars
-from streamgauge.report.exhibit import Context, Panel, Plot, Row, Table, unusable, verdict_words
+from streamgauge.report.exhibit import Context, Panel, Plot, Row, Table, unusable
 from streamgauge.report.published import marks_table
 from streamgauge.report.reproduction import ExperimentResult
 from streamgauge.report.text import NONE, number, rounded
-from streamgauge.studies.streambench.exhibits import PER_S, bar, is_saturated, nodes, saturated_words
+from streamgauge.studies.streambench.exhibits import PER_S, bar, is_saturated, latency_table, nodes, saturated_words
 from streamgauge.studies.streambench.numbers import ALL_TO_HALF, HALF_TO_ONE, LATENCY, THROUGHPUT
 
 _OPACITIES = (0.3, 0.6, 0.95)
@@ -37,7 +37,11 @@ def throughput(context: Context) -> list[Panel]:
 def latency(context: Context) -> list[Panel]:
     """The mean latency of each program by reception ability, at half of the throughput with that ability."""
     measured = [result for result in context.results if result.has_result and result.value(LATENCY) is not None]
-    tables = [_latency_table(measured), _growth_table(context, measured, LATENCY)] if measured else []
+    half_of = "the throughput of the same program with the same ability"
+    by_ability = ["program", "ability"]
+    tables = (
+        [latency_table(measured, by_ability, half_of), _growth_table(context, measured, LATENCY)] if measured else []
+    )
     return [
         *unusable(measured),
         Panel(
@@ -86,31 +90,6 @@ def _throughput_table(results: Sequence[ExperimentResult]) -> Table:
         rows.append(Row(cells, muted=not result.usable))
     note = "Ability: the share of the nodes that receive. All input was in the broker before the engine started."
     return Table("Throughput of each run", head, rows, frozenset({3, 4, 5, 6}), note)
-
-
-def _latency_table(results: Sequence[ExperimentResult]) -> Table:
-    head = ["program", "ability", "engine", "rate, records/s", "mean latency, ms", "p50, ms", "p99, ms", "verdict"]
-    rows = [
-        Row(
-            [
-                result.dimensions["program"],
-                result.dimensions["ability"],
-                result.engine,
-                number(result.value("rate_per_s.offered")),
-                number(result.value(LATENCY), 1),
-                number(result.value("latency.latest.p50"), 1),
-                number(result.value("latency.latest.p99"), 1),
-                verdict_words(result),
-            ],
-            muted=not result.usable,
-        )
-        for result in results
-    ]
-    note = (
-        "The rate is half of the throughput of the same program with the same ability, or a quarter of what the "
-        "generator can write, whichever is less. Mean latency: over all records; percentiles are over results."
-    )
-    return Table("Latency of each run", head, rows, frozenset({3, 4, 5, 6}), note)
 
 
 def _growth_table(context: Context, measured: Sequence[ExperimentResult], metric: str) -> Table:
