@@ -57,6 +57,13 @@ def test_parallelism_is_the_number_of_cores(eight_cores: None, profile: str) -> 
             assert one.row().settings == {option: str(cores)}
 
 
+@pytest.mark.parametrize("profile", ["laptop", "paper"])
+def test_every_node_of_flink_has_a_task_to_lose(profile: str) -> None:
+    options = scenarios.resolve("threat/node-failure", profile=profile, engine="flink").engine_options
+    assert (options["slots"], options["parallelism"]) == (1, 0), "a task in each slot"
+    assert options["conf"]["jobmanager.scheduler"] == "adaptive", "the job must fit on the nodes that are left"
+
+
 def test_a_machine_with_fewer_cores_leaves_a_gap(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reproduction, "usable_cores", lambda: 3)
     plans = planned()
