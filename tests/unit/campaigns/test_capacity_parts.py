@@ -262,7 +262,7 @@ def test_how_long_a_probe_lasts(
 
 @pytest.mark.parametrize(
     ("over", "engine", "ends"),
-    [("heap_mb", "spark", (256, 1024)), ("checkpoint_ms", "flink", (10, 10_000)), ("partitions", "echo", (1, 1000))],
+    [("heap_mb", "spark", (256, 3072)), ("checkpoint_ms", "flink", (10, 10_000)), ("partitions", "echo", (1, 1000))],
 )
 def test_a_search_stays_within_what_the_engine_takes(
     tmp_path: Path, over: str, engine: str, ends: tuple[int, int]
