@@ -129,7 +129,7 @@ NOTICES: Mapping[str, str] = {
     "no-throughput": "its rate is half of the throughput of {experiment}, which is {verdict}",
     "no-time": "its fault comes at half of the time of {experiment}, which is {verdict}",
     "engine-not-in-study": "the study defines this experiment for {engines} only, not for {engine}",
-    "too-few-cores": "it needs {needed} cores; this machine has {cores}",
+    "too-few-cores": "it needs more cores than the {cores} of this machine",
     # Warnings: results
     "unfinished": "{unfinished} of {expected} results were not out when the drain ended; latencies count them as "
     "longer than all others",

@@ -214,7 +214,7 @@ def _plan_experiment(
         why = notice("engine-refuses", what=problem.what, why=problem.got)
         return PlannedExperiment(experiment, engine, settings, chosen, None, why)
     if experiment.cores > (cores := usable_cores()):
-        why = notice("too-few-cores", needed=experiment.cores, cores=cores)
+        why = notice("too-few-cores", cores=cores)
         return PlannedExperiment(experiment, engine, settings, chosen, None, why)
     request = Request(scenario, campaign.out, transport_address=campaign.bootstrap)
     if experiment.purpose == "capacity":

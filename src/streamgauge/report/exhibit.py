@@ -10,7 +10,7 @@ from streamgauge.report.reproduction import ExperimentResult, Reproduction
 from streamgauge.study import Exhibit, Mark, Study
 
 GAPS_MAX = 12
-"""More experiments of one engine with the same gap than that share one line; the page lists all of them elsewhere."""
+"""More experiments of one engine with the same gap are counted, not named; the page lists all of them elsewhere."""
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,7 @@ def unusable(results: Sequence[ExperimentResult]) -> list[Panel]:
 
 
 def gaps(context: Context) -> list[str]:
-    """A line for each experiment that has nothing to show, or for many of one engine with the same reason.
+    """A line for the experiments of one engine that have nothing to show for the same reason.
 
     An overview leaves those of other exhibits to them.
     """
@@ -146,7 +146,7 @@ def gaps(context: Context) -> list[str]:
             not_begun.setdefault(result.engine, []).append(result)
         elif why := _lack(result):
             lacking.setdefault((result.engine, why), []).append(result)
-    lines = [f"{title}: {why}" for (_, why), results in lacking.items() for title in _titles(results)]
+    lines = [f"{', '.join(_titles(results))}: {why}" for (_, why), results in lacking.items()]
     if not_begun:
         titles = [title for results in not_begun.values() for title in _titles(results)]
         lines.append(f"{', '.join(titles)}: not started yet")
