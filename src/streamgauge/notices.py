@@ -159,6 +159,7 @@ NOTICES: Mapping[str, str] = {
     "the loss",
     "partitions-silent": "{silent} of {partitions} output partitions produced no output any more after the fault "
     "{fault!r}",
+    "fault-on-idle-node": "{role} had read no input when the fault {fault!r} acted: it may have had nothing to lose",
     # Warnings: the load
     "generator-nearly-late": "the generator was up to {late_ms:.1f} ms late, worst in second {second} of the load",
     "undelivered-outside": "{count} records outside the measured interval could not be delivered",

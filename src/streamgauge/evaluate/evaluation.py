@@ -100,7 +100,8 @@ def evaluate(
 def _evaluate(run: RunDir, facts: Facts, tally: Tally, *, recorded: bool, whole: Whole | None = None) -> Summary:
     """``whole``: the slices of a run that was evaluated while it went on."""
     invalid = [*_doubts(facts), *recovery.reasons(facts)]
-    warnings = [*recovery.warnings(facts), *_environment_warnings(facts)]
+    warnings = [*recovery.warnings(facts), *nodes.idle_warnings(facts, run.samples(ResourceSample))]
+    warnings += _environment_warnings(facts)
     figures: Figures | None = None
     exactness: dict[str, resolution.Resolution] | None = None
     visible = Visible.read(run, facts)

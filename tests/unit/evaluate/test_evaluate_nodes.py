@@ -14,6 +14,7 @@ from streamgauge.evaluate.facts import Facts
 from streamgauge.evaluate.metrics import nodes
 from streamgauge.model import NS_PER_S
 from streamgauge.model.nodes import reading
+from streamgauge.model.outcome import FaultRecord
 from streamgauge.model.samples import ResourceSample
 
 WORKERS = (
@@ -111,3 +112,40 @@ def test_where_it_was_not_measured() -> None:
     (first, second) = measured([sample(5, "worker-1", 3.0, None), sample(5, "worker-2", 1.0, None)])
     assert (first["received_mb"], first["reads"], second["reads"]) == (3.0, None, None)
     assert measured([sample(5, "engine", 1.0, 1.0)], processes=[{"role": "engine", "group": "engine"}]) == []
+
+
+@pytest.mark.parametrize(
+    ("fault", "role", "warned"),
+    [
+        ("kill worker-2 at 5s", "worker-2", ["worker-2 had read no input when the fault 'kill worker-2 at 5s' acted"]),
+        ("kill worker-1 at 5s", "worker-1", []),
+        ("kill non-recipient at 5s", "worker-2", []),
+        ("kill master at 5s", "master", []),
+    ],
+)
+def test_a_fault_on_a_node_that_had_read_nothing(fault: str, role: str, warned: list[str]) -> None:
+    """Until second 6, worker-1 has read everything; afterwards worker-2 does."""
+    described, _ = facts(measured_s=20.0)
+    record = FaultRecord(
+        fault=fault,
+        number=1,
+        verb="kill",
+        role=role,
+        planned_ns=START_NS + 6 * NS_PER_S,
+        acted_ns=START_NS + 6 * NS_PER_S,
+        ended_ns=START_NS + 6 * NS_PER_S,
+        took_effect=True,
+        why_not=None,
+    )
+    content = manifest().as_json() | {"processes": WORKERS}
+    known = replace(
+        described,
+        manifest=type(described.manifest).model_validate(content),
+        outcome=described.outcome.model_copy(update={"faults": [record]}),
+    )
+    samples = [
+        *(sample(5, role, read, read) for role, read in (("executor-1", 10.0), ("executor-2", 0.1))),
+        *(sample(20, role, read, read) for role, read in (("executor-1", 10.0), ("executor-2", 30.0))),
+    ]
+    assert [text.partition(":")[0] for text in nodes.idle_warnings(known, samples)] == warned
+    assert nodes.idle_warnings(known, []) == [], "not known"

@@ -9,6 +9,7 @@ from streamgauge.model.manifest import ProcessDescription
 from streamgauge.model.nodes import reading
 from streamgauge.model.samples import ResourceSample
 from streamgauge.model.summary import NodeFigures
+from streamgauge.notices import Notice, notice
 
 DECIMALS = 3
 
@@ -30,6 +31,23 @@ def measure(facts: Facts, moments: Moments, samples: Sequence[ResourceSample]) -
         )
         for node in nodes
     ]
+
+
+def idle_warnings(facts: Facts, samples: Sequence[ResourceSample]) -> list[Notice]:
+    """Faults that name a node which had read nothing until then: it may have had nothing to lose."""
+    nodes = [process for process in facts.manifest.processes if process.node]
+    roles = {node.role for node in nodes}
+    warnings = []
+    for record in facts.outcome.faults:
+        # `kill non-recipient` asks for such a node.
+        if record.role not in roles or record.role not in record.fault.split() or record.acted_ns is None:
+            continue
+        received = {node.role: _growth(node, "from_transport_mb", samples, (0, record.acted_ns)) for node in nodes}
+        known = {role: value for role, value in received.items() if value is not None}
+        readers = reading(known) if len(known) == len(nodes) else None
+        if readers is not None and record.role not in readers:
+            warnings.append(notice("fault-on-idle-node", role=record.role, fault=record.fault))
+    return warnings
 
 
 def _working_ns(facts: Facts, moments: Moments) -> tuple[int, int]:
