@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 RUN ?=
 RUNS ?=
 ENGINE ?=
-# A third of their time the unit tests wait, so three go side by side on two cores.
+# Unit tests wait a third of their time, so three run side by side on two cores.
 UNIT = $(BIN)/python -m pytest tests/unit -n 3
 # A run waits half of its time, so two go side by side; more would make each other's numbers INVALID.
 LIVE = $(BIN)/python -m pytest tests/conformance tests/integration -n 2 --dist loadgroup $(if $(ENGINE),--engine $(ENGINE))

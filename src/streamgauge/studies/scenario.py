@@ -295,7 +295,9 @@ def _options_of_cases(cases: Iterable[Case], facts: Mapping[str, Any], where: st
     options: dict[str, Any] = {}
     for case in cases:
         if unknown := case.when.keys() - facts.keys():
-            raise UsageError("the scenario file has a case of an unknown option", where=where, got=", ".join(unknown))
+            raise UsageError(
+                "the scenario file has a case of an unknown option", where=where, got=", ".join(sorted(unknown))
+            )
         if case.applies(facts):
             options |= case.options
     return options

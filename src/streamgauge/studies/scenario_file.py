@@ -22,7 +22,7 @@ class Strict(BaseModel):
 
 
 class Case(Strict):
-    """Options that suit some choices and options better than those of the profile, which they replace."""
+    """Options that replace those of the profile for some workloads or variants."""
 
     when: dict[str, list[Any]]
     """The choice among the workloads, and options of the engine: one of these values each."""

@@ -73,9 +73,9 @@ def await_executors(
 
 
 def run(connection: Path, job: Mapping[str, Any], master: str, jvm_argv: Sequence[str]) -> int:
-    # All Workers were started with the first driver. One that is started again takes those that are left.
+    # The first driver waits for all Workers; one that is started again takes those that are left.
     least = 1 if connection.exists() else int(job["options"]["workers"])
-    # It must not find the address of the JVM before, either.
+    # It must not find the address of the previous JVM.
     connection.unlink(missing_ok=True)
     ending = threading.Event()
     jvm = subprocess.Popen(jvm_argv, stdin=subprocess.PIPE, stdout=sys.stderr)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from streamgauge.evaluate.facts import Facts, Moments
 from streamgauge.model.manifest import ProcessDescription
@@ -20,8 +20,7 @@ def measure(facts: Facts, moments: Moments, samples: Sequence[ResourceSample]) -
     span_ns = _working_ns(facts, moments)
     received = {node.role: _growth(node, "received_mb", samples, span_ns) for node in nodes}
     from_transport = {node.role: _growth(node, "from_transport_mb", samples, span_ns) for node in nodes}
-    known = {role: value for role, value in from_transport.items() if value is not None}
-    readers = reading(known) if len(known) == len(nodes) else None
+    readers = _readers(from_transport)
     return [
         NodeFigures(
             role=node.role,
@@ -42,12 +41,18 @@ def idle_warnings(facts: Facts, samples: Sequence[ResourceSample]) -> list[Notic
         # `kill non-recipient` asks for such a node.
         if record.role not in roles or record.role not in record.fault.split() or record.acted_ns is None:
             continue
-        received = {node.role: _growth(node, "from_transport_mb", samples, (0, record.acted_ns)) for node in nodes}
-        known = {role: value for role, value in received.items() if value is not None}
-        readers = reading(known) if len(known) == len(nodes) else None
+        readers = _readers(
+            {node.role: _growth(node, "from_transport_mb", samples, (0, record.acted_ns)) for node in nodes}
+        )
         if readers is not None and record.role not in readers:
             warnings.append(notice("fault-on-idle-node", role=record.role, fault=record.fault))
     return warnings
+
+
+def _readers(from_transport: Mapping[str, float | None]) -> frozenset[str] | None:
+    """The nodes that read; None unless it is known of all of them."""
+    known = {role: value for role, value in from_transport.items() if value is not None}
+    return reading(known) if len(known) == len(from_transport) else None
 
 
 def _working_ns(facts: Facts, moments: Moments) -> tuple[int, int]:

@@ -308,7 +308,7 @@ class Kafka(Transport):
         records = sum(sum(partitions.values()) for partitions in self.ends(streams).values())
         if not records:
             return None
-        # Not a client that others use: while one thread consumes, another one's questions wait, once for a minute.
+        # With a client of its own: while one thread consumes, requests of another thread wait, once for a minute.
         reader = self._new_reader("streamgauge")
         reader.assign([TopicPartition(s.address, p, OFFSET_BEGINNING) for s in streams for p in range(s.partitions)])
         try:
