@@ -59,8 +59,9 @@ class ProcessSpec:
     gets the environment unchanged; for others see ``streamgauge.environment``. ``members`` are sampled separately, and
     a fault can act on one of them alone. ``part_of`` is a role that several processes have in common: a fault of that
     role acts on all of them, and starts them again in the plan's order. ``ready_again`` replaces ``ready`` after a
-    restart: other processes are usable then that were not at the first start. ``node`` marks a process that, with its
-    members, is one of the nodes over which the system under test spreads its work.
+    restart: other processes are usable then that were not at the first start. ``side_by_side`` marks a process that is
+    not awaited before the next one starts: they are awaited together. ``node`` marks a process that, with its members,
+    is one of the nodes over which the system under test spreads its work.
     """
 
     role: str
@@ -76,6 +77,7 @@ class ProcessSpec:
     members: tuple[Member, ...] = ()
     part_of: str = ""
     ready_again: Ready | None = None
+    side_by_side: bool = False
     node: bool = False
 
     @property

@@ -62,6 +62,7 @@ class Supervisor:
         self._token = secrets.token_hex(16)
         self._tokens: set[str] = set()
         self._running: list[Running] = []
+        self._unawaited: list[Running] = []
         self._owned: list[Path] = []
         self._closed = False
         self._guardian_lost = False
@@ -153,23 +154,23 @@ class Supervisor:
     ) -> Running:
         """Start a process and return when it is usable or, with ``once``, has ended with code 0; or when ``given_up``.
 
-        ``on_event`` is called with role and event, in a separate thread. A start that fails leaves nothing behind and
-        raises with what was awaited and the last lines of the log.
+        With ``side_by_side`` it returns at once: the next start awaits both. ``on_event`` is called with role and
+        event, in a separate thread. A start that fails leaves nothing behind and raises with what was awaited and the
+        last lines of the log.
         """
         if any(running.role == spec.role and not running.stopped for running in self._running):
             raise ValueError(f"role {spec.role!r} is already running")
         with uninterrupted():
             running = self._launch(spec, on_event)
-        try:
-            if spec.once:
-                await_success(running)
-            else:
-                ready = readiness.look(running)
-                expected = readiness.describe(spec.ready)
-                self._await(running, ready, spec.ready.timeout_s, expected, "before it was usable", given_up)
-        except Exception:
-            self._kill([running])
-            raise
+            self._unawaited.append(running)
+        if not spec.side_by_side:
+            awaited, self._unawaited = self._unawaited, []
+            try:
+                for one in awaited:
+                    self._await_usable(one, given_up)
+            except Exception:
+                self._kill(awaited)
+                raise
         return running
 
     def restart(self, role: str, given_up: Callable[[], bool] = lambda: False) -> bool:
@@ -181,11 +182,12 @@ class Supervisor:
         for ended in self._latest(role):
             if given_up():
                 return False
-            self.start(replace(ended.spec, ready=ended.spec.ready_again or ended.spec.ready), ended.on_event, given_up)
+            spec = replace(ended.spec, ready=ended.spec.ready_again or ended.spec.ready, side_by_side=False)
+            self.start(spec, ended.on_event, given_up)
         return not given_up()
 
     def start_all(self, specs: Iterable[ProcessSpec], on_event: OnEvent | None = None) -> list[Running]:
-        """Start them in order, each once the previous one is usable."""
+        """Start them in order, each once the previous one is usable or is to be awaited with it."""
         return [self.start(spec, on_event) for spec in specs]
 
     def processes(self) -> list[Running]:
@@ -323,6 +325,14 @@ class Supervisor:
         with contextlib.suppress(OSError):
             self._journal.started(spec.role, running.identity)
         return running
+
+    def _await_usable(self, running: Running, given_up: Callable[[], bool]) -> None:
+        if running.spec.once:
+            await_success(running)
+        else:
+            ready = running.spec.ready
+            expected = readiness.describe(ready)
+            self._await(running, readiness.look(running), ready.timeout_s, expected, "before it was usable", given_up)
 
     def _await(
         self,

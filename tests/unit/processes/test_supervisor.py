@@ -7,6 +7,7 @@ import signal
 import stat
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -335,6 +336,38 @@ def test_stop_is_quick_when_all_processes_exit(supervisor):
     before = time.monotonic()
     supervisor.stop_all()
     assert time.monotonic() - before < DEADLINE_S / 2
+
+
+def test_side_by_side_each_waits_for_the_other(supervisor, tmp_path):
+    """One after the other, the first would never be usable."""
+    met = "\n".join(
+        (
+            "import pathlib",
+            "here, other = (pathlib.Path({home!r}) / name for name in {names!r})",
+            "here.touch()",
+            "while not other.exists(): time.sleep(0.01)",
+            "say('ready'); time.sleep(600)",
+        )
+    )
+    first = python(met.format(home=str(tmp_path), names=("a", "b")), role="first")
+    second = python(met.format(home=str(tmp_path), names=("b", "a")), role="second")
+    started = supervisor.start_all([replace(first, side_by_side=True), second])
+    assert supervisor.processes() == started
+
+
+def test_side_by_side_the_failure_of_one_ends_both(supervisor):
+    broken = replace(python("say('failed', message='no room')", role="first"), side_by_side=True)
+    with pytest.raises(EngineFailed, match="first failed before it was usable"):
+        supervisor.start_all([broken, python("say('ready'); time.sleep(600)", role="second")])
+    assert supervisor.processes() == []
+
+
+def test_side_by_side_a_restart_awaits_its_own_process(supervisor):
+    alone = replace(python("say('ready'); time.sleep(600)", role="first"), side_by_side=True)
+    supervisor.start_all([alone, python("say('ready'); time.sleep(600)", role="second")])
+    supervisor.kill("first")
+    assert supervisor.restart("first")
+    assert [running.role for running in supervisor.processes()] == ["second", "first"]
 
 
 def test_a_dead_companion_is_noticed_while_waiting(supervisor):

@@ -1,34 +1,82 @@
-"""How fast a broker serves its records, with a reader that keeps to its contract and counts what it was asked for."""
+"""How fast a broker serves its records, by the statistics of a client that are given here."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from streamgauge.transports.kafka import plain_reader
 from streamgauge.transports.kafka.plain_reader import served_per_s
+
+START_US = 1_000_000
 
 
 class Reader:
-    """Has so many records. Being asked for more would mean to wait."""
+    """Reports what it has read after so many milliseconds, one report for each poll."""
 
-    def __init__(self, records: int) -> None:
-        self.left = records
-        self.asked: list[int] = []
+    def __init__(self, reports: list[tuple[int, int]], stats_cb: Callable[[str], None]) -> None:
+        self._reports, self._report = iter(reports), stats_cb
+        self.assigned: list[tuple[str, int]] = []
+        self.polls = 0
+        self.closed = False
 
-    def consume(self, number: int, timeout: float) -> list[object]:
-        self.asked.append(number)
-        given = min(number, self.left)
-        self.left -= given
-        return [object()] * given
+    def assign(self, partitions: list[Any]) -> None:
+        self.assigned = [(one.topic, one.partition) for one in partitions]
 
+    def poll(self, timeout: float) -> None:
+        self.polls += 1
+        if report := next(self._reports, None):
+            after_ms, read = report
+            self._report(json.dumps({"ts": START_US + 1000 * after_ms, "rxmsgs": read}))
 
-def test_it_asks_for_no_more_than_there_are() -> None:
-    reader = Reader(25_001)
-    served = served_per_s(reader, 25_001, 60.0)
-    assert served is not None and served > 0
-    assert reader.asked == [1, 10_000, 10_000, 5_000]
-
-
-def test_the_first_record_alone_shows_no_speed() -> None:
-    assert served_per_s(Reader(1), 1, 60.0) is None
+    def close(self) -> None:
+        self.closed = True
 
 
-def test_a_broker_that_serves_nothing_is_not_read_for_ever() -> None:
-    assert served_per_s(Reader(0), 5, 0.01) is None
+def read(ends: dict[tuple[str, int], int], *reports: tuple[int, int]) -> tuple[float | None, Reader | None]:
+    made: list[Reader] = []
+
+    def new_reader(*, stats_cb: Callable[[str], None], **settings: Any) -> Reader:
+        made.append(Reader(list(reports), stats_cb))
+        return made[-1]
+
+    return served_per_s(new_reader, ends, most_s=0.2, first_s=0.2), made[0] if made else None
+
+
+def test_what_came_after_the_first_records_is_timed_until_the_last_came() -> None:
+    """5,000 come with the connection; 20,000 more within 40 ms; the same number again is no progress."""
+    rate, reader = read({("a", 0): 25_000}, (10, 0), (30, 5_000), (50, 5_000), (60, 15_000), (70, 25_000), (99, 25_000))
+    assert rate == pytest.approx(500_000)
+    assert reader is not None and reader.closed
+    assert reader.polls == 5, "it stops when everything is there"
+
+
+def test_every_partition_is_read() -> None:
+    _, reader = read({("a", 0): 5, ("a", 1): 0, ("b", 0): 5}, (1, 3), (2, 10))
+    assert reader is not None
+    assert reader.assigned == [("a", 0), ("a", 1), ("b", 0)]
+
+
+def test_a_long_topic_is_read_in_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plain_reader, "RECORDS_MOST", 300)
+    rate, reader = read({("a", 0): 10_000}, (0, 100), (100, 300), (200, 900))
+    assert rate == pytest.approx(2000)
+    assert reader is not None and reader.polls == 2
+
+
+def test_a_broker_that_stops_serving_is_not_read_for_ever() -> None:
+    rate, reader = read({("a", 0): 10_000}, (0, 100), (100, 300))
+    assert rate == pytest.approx(2000)
+    assert reader is not None and reader.closed
+
+
+@pytest.mark.parametrize("reports", [(), ((10, 0),), ((10, 500),)], ids=["nothing", "no record", "all at once"])
+def test_there_is_no_rate_without_two_moments(reports: tuple[tuple[int, int], ...]) -> None:
+    assert read({("a", 0): 500}, *reports)[0] is None
+
+
+def test_an_empty_topic_is_not_read() -> None:
+    assert read({("a", 0): 0}) == (None, None)

@@ -141,6 +141,8 @@ class KafkaStreams(Engine):
                 files=job_file(job) if role == roles[0] else {},
                 ready=Ready("event", "ready", timeout_s=90),
                 stop=Stop("terminate", grace_s=15),
+                # Otherwise the first would have worked on a good part of a preloaded input before the last one starts.
+                side_by_side=role != roles[-1],
                 node=True,
             )
             for role in roles

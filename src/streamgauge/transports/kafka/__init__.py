@@ -303,18 +303,9 @@ class Kafka(Transport):
             self._result(future, f"cannot remove records from topic {stream.address}", _ANSWER_S)
 
     def served_per_s(self, streams: Sequence[Stream], most_s: float) -> float | None:
-        from confluent_kafka import OFFSET_BEGINNING, TopicPartition
-
-        records = sum(sum(partitions.values()) for partitions in self.ends(streams).values())
-        if not records:
-            return None
-        # With a client of its own: while one thread consumes, requests of another thread wait, once for a minute.
-        reader = self._new_reader("streamgauge")
-        reader.assign([TopicPartition(s.address, p, OFFSET_BEGINNING) for s in streams for p in range(s.partitions)])
-        try:
-            return plain_reader.served_per_s(reader, records, most_s)
-        finally:
-            reader.close()
+        records = {(s.address, partition): end for s in streams for partition, end in self.ends([s])[s.name].items()}
+        # A client of its own: while one thread consumes, requests of another thread wait, once for a minute.
+        return plain_reader.served_per_s(partial(self._new_reader, "streamgauge"), records, most_s)
 
     def read(
         self,
@@ -360,12 +351,12 @@ class Kafka(Transport):
             self._readers[group] = self._new_reader(group)
         return self._readers[group]
 
-    def _new_reader(self, group: str) -> Consumer:
-        """A client with this group id. It never joins the group."""
+    def _new_reader(self, group: str, **more: Any) -> Consumer:
+        """A client with this group id and these settings. It never joins the group."""
         from confluent_kafka import Consumer
 
         settings = {"group.id": group, "isolation.level": "read_committed", "enable.auto.commit": False}
-        return Consumer({**self._client_settings(), **settings}, logger=_silent())
+        return Consumer({**self._client_settings(), **settings, **more}, logger=_silent())
 
     def _client_settings(self) -> dict[str, Any]:
         return {"bootstrap.servers": self.bootstrap, "log_level": 0}
