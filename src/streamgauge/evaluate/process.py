@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from streamgauge.jvm import spark
+from streamgauge.jvm.java import JIT_OPTIONS
 from streamgauge.model import ProcessSpec, Ready, Stop
 
 JVM_ROLE = "evaluate-jvm"
@@ -77,5 +78,5 @@ def _java_options(records: int | None) -> list[str]:
     options = ["-XX:+UseParallelGC"]
     if records is not None and records < FEW_RECORDS:
         # The optimizing compiler pays only when there is much to do; without it a first evaluation takes 40 % less.
-        options.append("-XX:TieredStopAtLevel=1")
+        options += JIT_OPTIONS["quick"]
     return options

@@ -7,7 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -18,6 +18,8 @@ from streamgauge.errors import EnvironmentProblem
 from streamgauge.install_hint import install_command
 
 OLDEST_MAJOR = 17  # Kafka 4 and Spark 4 need it
+JIT_OPTIONS: Mapping[str, tuple[str, ...]] = {"full": (), "quick": ("-XX:TieredStopAtLevel=1",)}
+"""Quick: without HotSpot's optimising compiler, whose work pays off only after a while."""
 _VARIABLE = "STREAMGAUGE_JAVA"
 _JAVA_HOME_TOOL = Path("/usr/libexec/java_home")
 _PROBE_TIMEOUT_S = 30.0  # a JVM starts in 0.1 s, on an overloaded machine in several

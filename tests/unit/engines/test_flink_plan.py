@@ -66,6 +66,12 @@ def test_options_become_settings(options: dict[str, Any], setting: str, value: s
     assert cluster.settings(job(**options))[setting] == value
 
 
+def test_taskmanagers_without_the_optimising_compiler() -> None:
+    flag = "-XX:TieredStopAtLevel=1"
+    assert [flag in spec.argv for spec in plan(jit="quick")[:3]] == [True, True, True]
+    assert [flag in spec.argv for spec in plan()[:3]] == [True, False, False], "only the JobManager"
+
+
 def test_at_least_once_applies_to_the_sink_only() -> None:
     for delivery in ("at-least-once", "exactly-once"):
         assert cluster.settings(job(delivery=delivery))["execution.checkpointing.mode"] == "EXACTLY_ONCE"

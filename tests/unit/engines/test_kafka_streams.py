@@ -45,6 +45,16 @@ def test_every_instance_has_the_configured_heap() -> None:
         assert {"-Xms300m", "-Xmx300m"} <= set(spec.argv)
 
 
+def test_instances_start_side_by_side_and_are_awaited_with_the_last() -> None:
+    assert [spec.side_by_side for spec in plan(instances=3)] == [True, True, False]
+
+
+def test_without_the_optimising_compiler() -> None:
+    flag = "-XX:TieredStopAtLevel=1"
+    assert all(flag in spec.argv for spec in plan(jit="quick"))
+    assert not any(flag in spec.argv for spec in plan())
+
+
 def test_native_settings_are_collected() -> None:
     options = KafkaStreamsOptions.model_validate(
         {"threads": 2, "producer.batch.size": 204_800, "max.task.idle.ms": "7", "producer.enable.idempotence": True}

@@ -58,6 +58,14 @@ def test_each_worker_gets_one_executor_with_all_it_has() -> None:
     assert driver_spec.argv[driver_spec.argv.index("--master") + 1] == "spark://127.0.0.1:7077"
 
 
+def test_driver_and_executors_without_the_optimising_compiler() -> None:
+    flag = "-XX:TieredStopAtLevel=1"
+    for jit, expected in (("quick", True), ("full", False)):
+        driver_spec = planned(jit=jit)["driver"]
+        assert (flag in settings(driver_spec)["spark.executor.extraJavaOptions"]) is expected
+        assert (flag in driver_spec.argv) is expected
+
+
 def test_user_settings_take_precedence() -> None:
     assert settings(planned(**{"spark.executor.cores": 4})["driver"])["spark.executor.cores"] == "4"
 

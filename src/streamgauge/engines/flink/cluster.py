@@ -18,7 +18,7 @@ from streamgauge.engines.job_file import job_file
 from streamgauge.engines.settings import as_text
 from streamgauge.errors import EnvironmentProblem
 from streamgauge.install_hint import install_command
-from streamgauge.jvm.java import find_java
+from streamgauge.jvm.java import JIT_OPTIONS, find_java
 from streamgauge.model import Job, ProcessSpec, Ready, Stop
 
 PACKAGE = "apache-flink-libraries"
@@ -117,8 +117,8 @@ def job_manager(job: Job, classes: Path) -> ProcessSpec:
             f"-Xms{_JOB_MANAGER_HEAP_MB}m",
             f"-Xmx{_JOB_MANAGER_HEAP_MB}m",
             "-XX:MaxMetaspaceSize=256m",
-            # No record passes through it: C2 compilation would only take CPU from the TaskManagers.
-            "-XX:TieredStopAtLevel=1",
+            # No record passes through it: optimising would only take CPU from the TaskManagers.
+            *JIT_OPTIONS["quick"],
             _ENTRY_POINT,
             "--configDir",
             str(conf_dir),
@@ -144,6 +144,7 @@ def task_manager(job: Job, classes: Path, role: str, *, spare: bool = False) -> 
             f"-Xmx{heap_mb}m",
             f"-XX:MaxDirectMemorySize={direct_mb}m",
             f"-XX:MaxMetaspaceSize={_METASPACE_MB}m",
+            *JIT_OPTIONS[job.options["jit"]],
             _TASK_MANAGER,
             "--configDir",
             str(_conf_dir(job)),

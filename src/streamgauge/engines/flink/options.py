@@ -37,6 +37,11 @@ class FlinkOptions(BaseModel):
         0, description="additional standby TaskManagers, used when another one is lost"
     )
     state_backend: Literal["hashmap", "rocksdb"] = Field("hashmap", description="where tasks keep their state")
+    jit: Literal["full", "quick"] = Field(
+        "full",
+        description="JIT compilation in the JVMs of the TaskManagers; quick = without the optimising compiler, "
+        "for short runs of many JVMs on few cores",
+    )
     heap_mb: Annotated[int, Field(ge=256)] = Field(512, description="heap per TaskManager, MB")
     linger_ms: Annotated[int, Field(ge=0)] = Field(0, description="time the producer waits to fill a batch, ms")
     transaction_timeout_ms: Annotated[int, Field(ge=1000, le=900_000)] = Field(

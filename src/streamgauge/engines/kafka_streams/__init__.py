@@ -14,7 +14,7 @@ from streamgauge.engines.java import classes, compile_java
 from streamgauge.engines.job_file import job_file
 from streamgauge.engines.programs import built_in_only_limit, java_workloads, stateless_limit
 from streamgauge.engines.settings import gather_conf, has_dot
-from streamgauge.jvm.java import find_java
+from streamgauge.jvm.java import JIT_OPTIONS, find_java
 from streamgauge.model import Job, ProcessSpec, Ready, Stop, Traits
 
 OUTSIDE_HEAP_MB = 200
@@ -58,6 +58,11 @@ class KafkaStreamsOptions(BaseModel):
     instances: Annotated[int, Field(ge=1)] = Field(2, description="number of processes that share the partitions")
     threads: Annotated[int, Field(ge=1)] = Field(1, description="stream threads per instance")
     heap_mb: Annotated[int, Field(ge=64)] = Field(512, description="heap per instance, MB")
+    jit: Literal["full", "quick"] = Field(
+        "full",
+        description="JIT compilation in the JVMs of the instances; quick = without the optimising compiler, "
+        "for short runs of many JVMs on few cores",
+    )
     commit_ms: Annotated[int, Field(ge=1, le=300_000)] = Field(1000, description="commit interval, ms")
     linger_ms: Annotated[int, Field(ge=0)] = Field(0, description="time the producer waits to fill a batch, ms")
     cache_mb: Annotated[int, Field(ge=0)] = Field(
@@ -125,6 +130,7 @@ class KafkaStreams(Engine):
             f"-Xms{heap_mb}m",
             f"-Xmx{heap_mb}m",
             "-XX:+UseG1GC",
+            *JIT_OPTIONS[job.options["jit"]],
             # RocksDB unpacks its library here; the directory is removed with the run.
             f"-Djava.io.tmpdir={job.work_dir}",
             *_LOGGING,

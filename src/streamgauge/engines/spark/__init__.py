@@ -16,7 +16,7 @@ from streamgauge.engines.settings import as_text, gather_conf
 from streamgauge.engines.spark import cluster, programs
 from streamgauge.errors import UsageError
 from streamgauge.jvm import spark
-from streamgauge.jvm.java import find_java
+from streamgauge.jvm.java import JIT_OPTIONS, find_java
 from streamgauge.model import Job, ProcessSpec, Ready, Stop, Traits
 from streamgauge.notices import Notice, notice
 
@@ -80,6 +80,11 @@ class SparkOptions(BaseModel):
         100, description="time a task waits for a data-local slot, ms"
     )
     gc: Literal["G1", "Parallel", "Serial"] = Field("G1", description="garbage collector of driver and executors")
+    jit: Literal["full", "quick"] = Field(
+        "full",
+        description="JIT compilation in the JVMs of driver and executors; quick = without the optimising compiler, "
+        "for short runs of many JVMs on few cores",
+    )
     cluster: Literal["local", "standalone"] = Field(
         "local", description="local = one JVM; standalone = a Master and Workers that the run starts"
     )
@@ -206,7 +211,7 @@ class Spark(Engine):
             jars=jars.locations("spark"),
             heap_mb=options["heap_mb"],
             work_dir=job.work_dir,
-            java_options=[f"-XX:+Use{options['gc']}GC"],
+            java_options=[f"-XX:+Use{options['gc']}GC", *JIT_OPTIONS[options["jit"]]],
         )
         jvm_env = spark.jvm_env(connection, job.work_dir, master)
         if standalone:

@@ -16,7 +16,7 @@ from typing import Any
 from streamgauge.engines.job_file import job_file
 from streamgauge.errors import EnvironmentProblem, UsageError
 from streamgauge.jvm import spark
-from streamgauge.jvm.java import find_java
+from streamgauge.jvm.java import JIT_OPTIONS, find_java
 from streamgauge.model import Job, Member, ProcessSpec, Ready, Stop
 
 DEFAULTS: Mapping[str, int] = {"workers": 2, "worker_cores": 1, "worker_memory_mb": 1024}
@@ -86,6 +86,7 @@ def settings(job: Job) -> dict[str, str]:
     options = job.options
     java_options = [
         f"-XX:+Use{options['gc']}GC",
+        *JIT_OPTIONS[options["jit"]],
         f"-Djava.io.tmpdir={job.work_dir}",
         f"-Dlog4j2.configurationFile={spark.LOG_SETTINGS}",
     ]
@@ -164,8 +165,8 @@ def _java(job: Job) -> list[str]:
         str(find_java().path),
         f"-Xmx{_DAEMON_HEAP_MB}m",
         "-XX:+UseSerialGC",
-        # No record passes through them: C2 compilation would only take CPU from the executors.
-        "-XX:TieredStopAtLevel=1",
+        # No record passes through them: optimising would only take CPU from the executors.
+        *JIT_OPTIONS["quick"],
         f"-Djava.io.tmpdir={job.work_dir}",
         f"-Dlog4j2.configurationFile={_log_settings(job).absolute().as_uri()}",
         # Submitting a job runs code, and every user of the machine can reach a loopback port.
