@@ -82,8 +82,8 @@ class Records(NamedTuple):
     """Records of one stream, in order."""
 
     n_seq: Sequence[int]
-    keys: list[bytes]
-    values: list[bytes]
+    keys: Sequence[bytes]
+    values: Sequence[bytes]
     headers: list[list[tuple[str, bytes]]] | None = None
 
 

@@ -9,8 +9,9 @@ from streamgauge import registry
 from streamgauge.codec import Message
 from streamgauge.contracts import Records
 from streamgauge.model import LoadPlan
-from streamgauge.workloads.clicks.data import FIRST_MS, LATE_FROM_MS, Clicks
+from streamgauge.workloads.clicks.data import LATE_FROM_MS, Clicks
 from streamgauge.workloads.clicks.parameters import ClickParameters
+from streamgauge.workloads.event_time import FIRST_MS
 
 LOAD = LoadPlan(rate_per_s=1000, warmup_s=0, measured_s=20, tail_s=0)
 RECORDS = LOAD.records

@@ -8,7 +8,7 @@ WORKLOADS = frozenset({"traffic/ingest", "traffic/parse", "streambench/identity"
 
 GAPS: Mapping[str, str] = {
     **dict.fromkeys(
-        ("traffic/join", "traffic/tumbling", "traffic/sliding", "clicks/windowed"),
+        ("traffic/join", "traffic/tumbling", "traffic/sliding", "clicks/windowed", "games/aggregation", "games/join"),
         "it copies records and keeps no state",
     ),
     **dict.fromkeys(

@@ -102,6 +102,10 @@ class KafkaStreams(Engine):
     traits: ClassVar[Traits] = Traits(
         workloads=_WORKLOADS,
         delivery="at-least-once",
+        gaps=dict.fromkeys(
+            ("games/aggregation", "games/join"),
+            "there is no program for it: the study has no broker, and Kafka Streams cannot do without one",
+        ),
         limits=(stateless_limit(_WORKLOADS), built_in_only_limit(_WORKLOADS, _CUSTOMISED)),
         jar_groups=("java", "kafka-streams"),
         transactional=True,

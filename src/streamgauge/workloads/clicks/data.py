@@ -1,24 +1,17 @@
-"""Clicks: ``n_seq``, event time in milliseconds and page, separated by tabs; the page is the key.
-
-Event time advances with the load plan from a fixed start, so that records are a function of their number.
-"""
+"""Clicks: ``n_seq``, event time in milliseconds and page, separated by tabs; the page is the key."""
 
 from __future__ import annotations
 
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from streamgauge.contracts import Dataset, Records
-from streamgauge.model import NS_PER_MS, LoadPlan
+from streamgauge.model import LoadPlan
 from streamgauge.workloads.chance import mix
 from streamgauge.workloads.clicks import STREAM
+from streamgauge.workloads.event_time import FIRST_MS, planned_ms
 
-FIRST_MS = 1_767_225_600_000
-"""2026-01-01T00:00:00Z"""
-UNSCHEDULED_PER_S = 10_000
-"""Event-time rate of a load without a schedule."""
 LATE_FROM_MS = 2000
 """Before this, no window has ended."""
 
@@ -40,20 +33,14 @@ class Clicks(Dataset):
     def build(self, first: int, count: int) -> dict[str, Records]:
         n_seq = np.arange(first, first + count, dtype=np.int64)
         chance = mix(n_seq.astype(np.uint64) ^ mix(np.array([self._seed]))[0])
-        planned_ms = self._planned_ms(n_seq)
+        due_ms = planned_ms(self._load, n_seq)
         behind_ms = (chance % np.uint64(self._jitter_ms + 1)).astype(np.int64)
         late = (chance >> np.uint64(40)) % np.uint64(100) < self._late_percent
-        late &= planned_ms >= LATE_FROM_MS
-        event_ms = FIRST_MS + planned_ms - np.where(late, self._late_ms, behind_ms)
+        late &= due_ms >= LATE_FROM_MS
+        event_ms = FIRST_MS + due_ms - np.where(late, self._late_ms, behind_ms)
         pages = ((chance >> np.uint64(20)) % np.uint64(self._pages)).tolist()
         keys = [b"page-%d" % page for page in pages]
         values = [
             b"%d\t%d\t%s" % record for record in zip(range(first, first + count), event_ms.tolist(), keys, strict=True)
         ]
         return {STREAM: Records(range(first, first + count), keys, values)}
-
-    def _planned_ms(self, n_seq: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        if not self._load.scheduled:
-            return n_seq * 1000 // UNSCHEDULED_PER_S
-        planned: npt.NDArray[np.int64] = self._load.offsets_ns(n_seq) // NS_PER_MS
-        return planned

@@ -1,0 +1,61 @@
+"""The frames between queues, the collector and their clients: docs/reference/protocol.md, *Queues*.
+
+All numbers are little-endian. A client of a queue first sends the name of a stream, with its length, and gets the width
+of the stream's records, 0 if there is no such stream. Then it sends requests.
+"""
+
+from __future__ import annotations
+
+import socket
+import struct
+from collections.abc import Sequence
+from typing import NamedTuple
+
+LENGTH = struct.Struct("<I")
+REQUEST = struct.Struct("<IIQ")
+"""What is asked, how many records at most, and the offset."""
+ANSWER = struct.Struct("<QII")
+"""To ``FETCH``: the offset of the first record, how many records follow, and ``GONE`` if they are no longer kept."""
+ENDS = struct.Struct("<QQQ")
+"""To ``LOOK``: the first offset that is kept, the first that was never handed over, and the end."""
+
+FETCH, LOOK, ACKNOWLEDGE, LEAVE = 1, 2, 3, 4
+GONE = 1
+
+NAME_BYTES_MAX = 200
+RESULTS_BYTES_MAX = 64 * 1024 * 1024
+
+
+class Ends(NamedTuple):
+    """How far a queue is."""
+
+    begin: int
+    handed: int
+    end: int
+
+
+class Closed(Exception):
+    """The other side has closed the connection, between two frames or within one."""
+
+
+def receive(connection: socket.socket, size: int) -> bytearray:
+    """Exactly so many bytes. Raises Closed."""
+    received = bytearray(size)
+    view, have = memoryview(received), 0
+    while have < size:
+        more = connection.recv_into(view[have:])
+        if not more:
+            raise Closed
+        have += more
+    return received
+
+
+def send(connection: socket.socket, parts: Sequence[bytes | memoryview]) -> None:
+    """All of these bytes, without copying them together."""
+    left = [memoryview(part).cast("B") for part in parts if len(part)]
+    while left:
+        sent = connection.sendmsg(left)
+        while left and sent >= len(left[0]):
+            sent -= len(left.pop(0))
+        if sent:
+            left[0] = left[0][sent:]

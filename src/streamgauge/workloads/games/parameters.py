@@ -1,0 +1,55 @@
+"""Parameters of the purchases and ads."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from streamgauge.workloads.parameters import Parameters
+
+WINDOWS_MOST = 60
+"""Windows that a record may be in."""
+
+
+class GameParameters(Parameters):
+    gem_packs: Annotated[int, Field(ge=1, le=1_000_000)] = Field(default=1000, description="number of gem packs")
+    keys: Literal["normal", "uniform", "zipf", "one"] = Field(
+        default="normal", description="how often each gem pack occurs; one = every record has the same"
+    )
+    window_s: Annotated[int, Field(ge=1, le=3600)] = Field(default=8, description="length of the windows, s")
+    slide_s: Annotated[int, Field(ge=1, le=3600)] = Field(
+        default=4, description="time between the starts of two windows, s; window_s is a multiple of it"
+    )
+    out_of_order_ms: Annotated[int, Field(ge=0, le=60_000)] = Field(
+        default=50, description="maximum out-of-orderness of records within a partition, ms; the data has none"
+    )
+    partition_skew_ms: Annotated[int, Field(ge=0, le=60_000)] = Field(
+        default=450,
+        description="how far one partition may be ahead of another, ms; for engines with one watermark for all "
+        "partitions",
+    )
+
+    @model_validator(mode="after")
+    def _windows_fit(self) -> Self:
+        if self.window_s % self.slide_s:
+            raise ValueError(f"window_s {self.window_s} must be a multiple of slide_s {self.slide_s}")
+        if self.window_s // self.slide_s > WINDOWS_MOST:
+            raise ValueError(
+                f"window_s {self.window_s} and slide_s {self.slide_s}: a record would be in more than {WINDOWS_MOST} "
+                "windows"
+            )
+        return self
+
+
+class AggregationParameters(GameParameters):
+    evaluation: Literal["incremental", "recomputed"] = Field(
+        default="incremental",
+        description="how an engine computes a window: record by record, or from all its records when it has ended",
+    )
+
+
+class JoinParameters(GameParameters):
+    selectivity_percent: Annotated[float, Field(ge=0, le=100)] = Field(
+        default=1.0, description="share of the purchases for which there was an ad shortly before, %"
+    )

@@ -1,0 +1,150 @@
+"""Revenue per gem pack and window, and purchases that followed an ad: the correct answers in PySpark batch.
+
+Event time is in the records. A window begins ``window_s`` before its end; a record at the end of a window
+belongs to the next ones only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from streamgauge.codec import BinaryField, Codec
+from streamgauge.contracts import ReferenceWorkload
+from streamgauge.model import InputStream, LoadPlan, ResultKind
+from streamgauge.workloads.games import ADS, PURCHASES
+from streamgauge.workloads.games.parameters import AggregationParameters, JoinParameters
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+    from pyspark.sql import Column, DataFrame
+
+    from streamgauge.workloads.games.data import Games
+
+_USER, _GEM_PACK, _PRICE = (BinaryField(offset, 4) for offset in (16, 20, 24))
+
+
+class Windowed(ReferenceWorkload):
+    """Base of both: results of a window of event time."""
+
+    kind: ClassVar[ResultKind] = ResultKind.FINAL_PER_KEY
+    codec: ClassVar[Codec] = Codec(n_seq=BinaryField(0), event_ms=BinaryField(8), text=False)
+    late: ClassVar[str] = "event time advances with the load plan, so no record is late"
+    fields: ClassVar[str]
+    """The fields of a result, a JSON object, as Spark writes a schema."""
+
+    def settles_s(self, parameters: Mapping[str, Any]) -> float:
+        disorder_ms = parameters["out_of_order_ms"] + parameters["partition_skew_ms"]
+        return float(parameters["window_s"] + disorder_ms / 1000)
+
+    def decode(self, output: DataFrame, parameters: Mapping[str, Any]) -> DataFrame:
+        from pyspark.sql import functions as f
+
+        result = f.from_json(f.col("value").cast("string"), self.fields).alias("result")
+        return output.select("*", result).select(*output.columns, "result.*")
+
+
+class Aggregation(Windowed):
+    """The sum of the prices of each gem pack in a sliding window."""
+
+    name: ClassVar[str] = "games/aggregation"
+    title: ClassVar[str] = "aggregation: revenue of each gem pack in a sliding window of event time"
+    inputs: ClassVar[tuple[InputStream, ...]] = (InputStream(PURCHASES),)
+    key: ClassVar[tuple[str, ...]] = ("gem_pack", "window_end_ms")
+    parameters: ClassVar[type[BaseModel]] = AggregationParameters
+    fields: ClassVar[str] = "gem_pack int, window_end_ms bigint, revenue bigint"
+
+    def dataset(self, parameters: Mapping[str, Any], seed: int, load: LoadPlan) -> Games:
+        from streamgauge.workloads.games.data import Games
+
+        return Games(seed, load, gem_packs=parameters["gem_packs"], keys=parameters["keys"])
+
+    def reference(self, inputs: Mapping[str, DataFrame], parameters: Mapping[str, Any]) -> DataFrame:
+        from pyspark.sql import functions as f
+
+        purchases = inputs[PURCHASES].withColumns({"gem_pack": _GEM_PACK.column(), "price": _PRICE.column()})
+        return (
+            _in_windows(purchases, parameters)
+            .groupBy("gem_pack", "window_end_ms")
+            .agg(
+                f.sum("price").alias("revenue"),
+                f.count("*").cast("int").alias("inputs"),
+                f.count_if("first").cast("int").alias("new_inputs"),
+                f.min("appended_ms").alias("appended_min_ms"),
+                f.max("appended_ms").alias("appended_max_ms"),
+                f.avg("appended_ms").alias("appended_mean_ms"),
+                f.max("intended_ns").alias("intended_max_ns"),
+                f.bit_or("partition_bit").alias("partitions"),
+            )
+        )
+
+
+class Join(Windowed):
+    """Pairs of a purchase and an ad of the same user and gem pack in a window.
+
+    The inputs of a result are all records of its window, by the study's definition: the window must be complete.
+    """
+
+    name: ClassVar[str] = "games/join"
+    title: ClassVar[str] = "join: purchases and ads of the same user and gem pack in a sliding window of event time"
+    inputs: ClassVar[tuple[InputStream, ...]] = (InputStream(PURCHASES, 0.5), InputStream(ADS, 0.5))
+    key: ClassVar[tuple[str, ...]] = ("window_end_ms", "purchase", "ad")
+    parameters: ClassVar[type[BaseModel]] = JoinParameters
+    fields: ClassVar[str] = "window_end_ms bigint, purchase bigint, ad bigint, user int, gem_pack int, price int"
+
+    def dataset(self, parameters: Mapping[str, Any], seed: int, load: LoadPlan) -> Games:
+        from streamgauge.workloads.games.data import Games
+
+        names = ("gem_packs", "keys", "selectivity_percent")
+        return Games(seed, load, **{name: parameters[name] for name in names})
+
+    def reference(self, inputs: Mapping[str, DataFrame], parameters: Mapping[str, Any]) -> DataFrame:
+        from pyspark.sql import Window
+        from pyspark.sql import functions as f
+
+        same = ("window_end_ms", "user", "gem_pack")
+        stamps = ("window_end_ms", "appended_ms", "intended_ns", "partition_bit")
+        who = {"user": _USER.column().cast("int"), "gem_pack": _GEM_PACK.column().cast("int")}
+        purchases = _in_windows(inputs[PURCHASES].withColumns({**who, "price": _PRICE.column()}), parameters)
+        ads = _in_windows(inputs[ADS].withColumns(who), parameters)
+        pairs = purchases.select(*same, f.col("n_seq").alias("purchase"), f.col("price").cast("int")).join(
+            ads.select(*same, f.col("n_seq").alias("ad")), [*same]
+        )
+        whole = (
+            purchases.select(*stamps)
+            .unionByName(ads.select(*stamps))
+            .groupBy("window_end_ms")
+            .agg(
+                f.min("appended_ms").alias("appended_min_ms"),
+                f.max("appended_ms").alias("appended_max_ms"),
+                f.avg("appended_ms").alias("appended_mean_ms"),
+                f.max("intended_ns").alias("intended_max_ns"),
+                f.bit_or("partition_bit").alias("partitions"),
+            )
+        )
+
+        def is_first_of(side: str, other: str) -> Column:
+            """Whether no earlier row has this record."""
+            of_record = Window.partitionBy(side).orderBy("window_end_ms", other)
+            return (f.row_number().over(of_record) == 1).cast("int")
+
+        return pairs.select(
+            *self.key,
+            "user",
+            "gem_pack",
+            "price",
+            f.lit(2).alias("inputs"),
+            (is_first_of("purchase", "ad") + is_first_of("ad", "purchase")).alias("new_inputs"),
+        ).join(whole, "window_end_ms")
+
+
+def _in_windows(records: DataFrame, parameters: Mapping[str, Any]) -> DataFrame:
+    """A row for each window that a record is in: its end, and whether it is the first with this record."""
+    from pyspark.sql import functions as f
+
+    slide_ms, count = 1000 * parameters["slide_s"], parameters["window_s"] // parameters["slide_s"]
+    first_end_ms = f.expr(f"(event_ms div {slide_ms} + 1) * {slide_ms}")
+    number = f.explode(f.sequence(f.lit(0), f.lit(count - 1))).alias("number")
+    return records.select("*", first_end_ms.alias("first_end_ms"), number).withColumns(
+        {"window_end_ms": f.expr(f"first_end_ms + number * {slide_ms}"), "first": f.expr("number = 0")}
+    )
