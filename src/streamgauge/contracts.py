@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol, Self
 
 from streamgauge.codec import Codec
 from streamgauge.model import InputStream, Job, LoadPlan, Positions, ProcessSpec, ResultKind, Stream, Traits
@@ -106,6 +107,9 @@ class Sender(Protocol):
     def finish(self, timeout_s: float) -> None:
         """Wait up to ``timeout_s`` for outstanding answers; records without one have failed."""
 
+    def serve(self, stop: threading.Event) -> None:
+        """Where readers fetch the records from this process, serve them until told to stop; else return at once."""
+
 
 class Transport(ABC):
     """Carries records to the engine and results back, and timestamps both."""
@@ -120,12 +124,21 @@ class Transport(ABC):
     """Jar groups of the servers that a run starts."""
     ports: ClassVar[int] = 1
     """Number of free ports that these servers need; clients connect to the first."""
+    in_load: ClassVar[bool] = False
+    """Whether the load workers themselves serve the inputs: they start before the engine, each with a port of its own,
+    and serve until the run has ended."""
+    complete_when_stopped: ClassVar[bool] = False
+    """Whether the streams can be read only when all servers have stopped."""
     memory_mb: ClassVar[int] = 0
     """Memory of these servers."""
     own: bool
     """Whether this run starts the servers; otherwise they are the user's."""
     address: str
     """The address of the servers, as a user would give it."""
+    bound_records: int = 0
+    """How many records may wait in it, where it has a bound; set before ``describe``."""
+    widths: Mapping[str, int] = {}
+    """The bytes of a record of each input, where all have the same; set before ``describe``."""
     trims: bool = False
     """Whether the run removes records while it goes on (``trim``), so that their space must be freed; set before
     ``plan``, ``describe`` and ``create``."""
@@ -145,7 +158,8 @@ class Transport(ABC):
     def prepare(cls, yours: str | None, ports: Sequence[int]) -> Self:
         """The user's servers at the address ``yours``, or new ones on these free ports. Starts nothing.
 
-        With two ports more than ``ports``, the server also listens on the first of them, for a proxy at the second.
+        Raises UsageError if it cannot use servers of the user's. With two ports more than it needs, the server also
+        listens on the first of them, for a proxy at the second.
         """
 
     @classmethod
@@ -193,8 +207,13 @@ class Transport(ABC):
     def adopt(self, streams: Sequence[Stream]) -> None:
         """Let ``remove`` remove streams that an earlier process created."""
 
+    def partitions(self, role: Literal["input", "output"], asked: int, generators: int) -> int:
+        """Of a stream, where so many were asked for and so many load workers send."""
+        return asked
+
     @abstractmethod
-    def sender(self, streams: Sequence[Stream], queue_records: int) -> Sender: ...
+    def sender(self, streams: Sequence[Stream], queue_records: int, index: int = 0) -> Sender:
+        """Of the load worker ``index``."""
 
     def served_per_s(self, streams: Sequence[Stream], most_s: float) -> float | None:
         """Records per second that a plain reader gets out of these streams, read for at most so long; None if unknown.
@@ -254,6 +273,8 @@ class Dataset(ABC):
     streams: ClassVar[tuple[str, ...]]
     record_bytes: int
     """Approximate size of key and value of a record; used to plan disk space."""
+    widths: Mapping[str, int] = {}
+    """The bytes of a record's value, by stream, where all records of a stream have the same."""
 
     @abstractmethod
     def build(self, first: int, count: int) -> Mapping[str, Records]:

@@ -4,4 +4,4 @@ from __future__ import annotations
 
 SCENARIO = "ospbench/latency"
 TRANSPORT = "kafka"
-"""The transport of every run."""
+"""The transport of every run that does not choose another."""

@@ -108,6 +108,7 @@ NOTICES: Mapping[str, str] = {
     "settled-late": "the measured interval settled late: try --warmup {advised_s}s",
     "no-rate-offered": "all input was sent before the engine started: no rate was offered",
     # Capacity: probes and searches
+    "gave-out": "the engine did not keep up: {reason}",
     "hopeless-lag": "the lag grew by {per_s:,.0f} records/s (at least {low:,.0f}) to {load_s:.1f} s of load",
     "hopeless-wait": "records wait {wait_s:.1f} s; the limit of the median is {limit_s:g} s",
     "drained-for-guess": "the backlog was drained only to see how fast that goes",

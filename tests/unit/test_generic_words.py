@@ -28,7 +28,7 @@ NAME = re.compile(r"^    name: ClassVar\[str\] = \"(.+)\"", re.MULTILINE)
 TRANSPORT_WORDS = {"kafka", "broker", "topic", "bootstrap"}
 ORDINARY = {
     *("aggregation", "checks", "games", "identity", "ingest", "join", "parse", "projection", "sample", "sink"),
-    *("statistics", "sustainable"),
+    *("queue", "statistics", "sustainable"),
 }
 """Names that are also ordinary words: they count only as a string that is or begins a name (`join`, `checks/…`)."""
 
@@ -104,7 +104,7 @@ RULES = {
 DEFAULTS = {
     "defaults.py": {
         'SCENARIO = "ospbench/latency"': "what `calibrate` and hints use where the user names none",
-        'TRANSPORT = "kafka"': "the one that every run uses",
+        'TRANSPORT = "kafka"': "the one of runs that choose no other",
     },
 }
 ALLOWED = [(file, text) for part in (FORMATS, RULES, DEFAULTS) for file, texts in part.items() for text in texts]

@@ -151,7 +151,7 @@ def run(settings: Settings, commands: Commands, stop: threading.Event) -> None:
     dataset = registry.dataset(settings.workload, settings.parameters, settings.seed, plan)
     transport = registry.transport(settings.transport).attach(settings.described)
     queue_records = min(plan.most_within(QUEUE_S + settings.pause_s), QUEUE_RECORDS_MAX) // settings.of
-    sender = transport.sender(settings.streams, queue_records=queue_records)
+    sender = transport.sender(settings.streams, queue_records, settings.index)
     sender.connect(ANSWER_S)
     share = Share(plan, settings.index, settings.of, block_size(plan.busiest_per_s))
     buffer = RecordBuffer(dataset, share)
@@ -178,6 +178,7 @@ def run(settings: Settings, commands: Commands, stop: threading.Event) -> None:
         errors=ledger.errors,
         last_sent_ns=ledger.last_sent_ns,
     )
+    sender.serve(stop)
 
 
 def _ask_for_priority() -> bool:

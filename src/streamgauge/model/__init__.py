@@ -16,6 +16,7 @@ from streamgauge.model.processes import Ready as Ready
 from streamgauge.model.processes import Stop as Stop
 from streamgauge.model.results import ResultKind as ResultKind
 from streamgauge.model.results import Verdict as Verdict
+from streamgauge.model.scenario import QUEUE_BOUND_S as QUEUE_BOUND_S
 from streamgauge.model.scenario import QUEUE_RECORDS_MAX as QUEUE_RECORDS_MAX
 from streamgauge.model.scenario import QUEUE_S as QUEUE_S
 from streamgauge.model.scenario import QUIET_S as QUIET_S

@@ -7,8 +7,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AliasChoices, ConfigDict, Field
 
+from streamgauge.defaults import TRANSPORT
 from streamgauge.model.calibration import Calibration
-from streamgauge.model.scenario import QUIET_S, Fault, Script
+from streamgauge.model.scenario import QUEUE_BOUND_S, QUIET_S, Fault, Script
 from streamgauge.model.streams import Stream
 from streamgauge.model.traits import Delivery
 from streamgauge.shapes import Arrivals, LoadPlan, ShapeName
@@ -60,6 +61,7 @@ class ScenarioUsed(Stored):
     drain_deadline_s: Number | None = None
     sustained: str | None
     seed: int | None = None
+    transport: str = TRANSPORT
     quiet_s: Number = QUIET_S
     generators: int = 1
     slo: Sequence[str] = ()
@@ -68,6 +70,7 @@ class ScenarioUsed(Stored):
     script: Script | None = Field(None, validation_alias=AliasChoices("script", "job"))
     """Early manifests call it ``job``."""
     faults: Sequence[Fault] = ()
+    queue_s: Number = QUEUE_BOUND_S
     slice_s: Count = 0
     stage: str
     """The chosen workload; the key dates from when every scenario chose a stage."""

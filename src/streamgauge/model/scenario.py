@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from streamgauge.defaults import TRANSPORT
 from streamgauge.model.processes import TRANSPORT_GROUP
 from streamgauge.shapes import LoadPlan
 
@@ -17,6 +18,8 @@ QUEUE_S = 10
 """Up to that limit, the queue holds this many seconds of load for a transport that stalls, plus the longest planned
 pause."""
 
+QUEUE_BOUND_S = 30.0
+"""How much load may wait in a transport that has a bound, unless the scenario says otherwise."""
 QUIET_S = 5.0
 """An engine counts as quiet after publishing nothing for this long (``quiet_s`` of a scenario) and this many
 triggers."""
@@ -97,6 +100,7 @@ class Scenario:
     drain_deadline_s: float
     sustained: str | None
     seed: int
+    transport: str = TRANSPORT
     broker_port: int = 0
     quiet_s: float = QUIET_S
     """The shortest silence after the load that ends the drain."""
@@ -110,5 +114,7 @@ class Scenario:
     script: Script | None = None
     """A user's script that replaces the workload."""
     faults: tuple[Fault, ...] = ()
+    queue_s: float = QUEUE_BOUND_S
+    """How much load may wait in a transport that has a bound."""
     slice_s: int = 0
     """Evaluate slices of this many seconds during the run, and drop their records; 0: evaluate the run whole."""

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from streamgauge.defaults import TRANSPORT
+
 Delivery = Literal["exactly-once", "at-least-once", "at-most-once"]
 
 
@@ -31,6 +33,8 @@ class Traits:
     """Workloads that the engine does not run, with the reason."""
     limits: tuple[Limit, ...] = ()
     """Workloads that it does not run with some options."""
+    transports: frozenset[str] = frozenset({TRANSPORT})
+    """What it can read from and write to."""
     needs_java: bool = True
     jar_groups: tuple[str, ...] = ()
     packages: tuple[str, ...] = ()

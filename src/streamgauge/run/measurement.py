@@ -79,6 +79,8 @@ class Measurement:
         try:
             try:
                 self._start_transport()
+                if self.plan.transport.in_load:
+                    self._prepare_load()
                 if self.scenario.load.shape == "preloaded":
                     self._start_load()
                     self._watch_load()
@@ -158,9 +160,13 @@ class Measurement:
         while not event.wait(1.0):
             self._sample()
 
-    def _start_load(self) -> None:
+    def _prepare_load(self) -> None:
         self._reporter.phase("preparing the load")
         self._supervisor.start_all(self.plan.load, on_event=self._progress.on_load_event)
+
+    def _start_load(self) -> None:
+        if not self.plan.transport.in_load:
+            self._prepare_load()
         start_ns = time.time_ns() + round(LEAD_S * NS_PER_S)
         self._tell_load("start", start_ns)
         self._outcome.load_goes_first = len(self._progress.go_first) == len(self.plan.load)
@@ -211,6 +217,8 @@ class Measurement:
 
         def is_over(appended: Mapping[str, int] | None) -> bool:
             nonlocal sent, changed
+            if reason := self._progress.gave_out:
+                self._outcome.hopeless = notice("gave-out", reason=reason)
             if self._ended_by_referee(appended) or self._load_done() or self._outcome.load_error is not None:
                 return True
             if self._is_given_up():
@@ -384,6 +392,8 @@ class Measurement:
         if self._slices is not None:
             self._evaluate_slices(self._slices)
         elif self._outcome.ends and self._outcome.hopeless is None:
+            if self.plan.transport.complete_when_stopped:
+                self._supervisor.stop_group(TRANSPORT_GROUP)
             self._reporter.phase(f"recording the {self.plan.transport.stream_noun}s")
             self._evaluator.record(self.run, self._reporter.phase, self._reporter.warn)
         self._supervisor.stop_group(TRANSPORT_GROUP)

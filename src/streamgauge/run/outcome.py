@@ -40,6 +40,8 @@ class Progress:
     """By the engine's consumer group, as far as the transport reports it."""
     done: set[str] = field(default_factory=set)
     """Load workers that have sent all they had to."""
+    gave_out: str = ""
+    """Why the system under test does not sustain the load, as a load worker has seen it; empty while it does."""
     go_first: set[str] = field(default_factory=set)
     """Load workers that the system wakes before the engine."""
 
@@ -70,6 +72,8 @@ class Progress:
             self.load[role] = {**self.load.get(role, {}), **event}
         if event["event"] == "done":
             self.done.add(role)
+        if event["event"] == "gave-out":
+            self.gave_out = self.gave_out or str(event.get("message", ""))
         if event["event"] == "ready" and event.get("goes_first"):
             self.go_first.add(role)
 

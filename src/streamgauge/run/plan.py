@@ -14,8 +14,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
-from streamgauge import defaults, jars, registry
-from streamgauge.contracts import Transport
+from streamgauge import jars, registry
+from streamgauge.contracts import Dataset, Transport
 from streamgauge.errors import EnvironmentProblem, UsageError
 from streamgauge.evaluate import process as evaluator
 from streamgauge.jvm.java import find_java
@@ -128,7 +128,7 @@ def needed_jar_groups(scenario: Scenario, own_transport: bool) -> tuple[str, ...
     """The jar groups that the run needs: the evaluator's, and those of engine and transport where they have any."""
     groups = {"spark", *registry.engine(scenario.engine).traits.jar_groups}
     if own_transport:
-        groups.update(registry.transport(defaults.TRANSPORT).jar_groups)
+        groups.update(registry.transport(scenario.transport).jar_groups)
     return tuple(sorted(groups))
 
 
@@ -143,19 +143,22 @@ def draw(request: Request, run: str, work_dir: Path) -> RunPlan:
             expected="a program only with --engine command",
             hint=f"--engine command -- {' '.join(request.program)}",
         )
-    kind = registry.transport(defaults.TRANSPORT)
+    kind = registry.transport(scenario.transport)
     cuts_load, cuts_engine = (faults.has_cut(scenario, of_load=of_load) for of_load in (True, False))
     proxied = (cuts_load or cuts_engine) and not request.transport_address
-    ports = () if request.transport_address else _ports(kind, scenario.broker_port, proxied=proxied)
+    ports = () if request.transport_address else _ports(kind, scenario, proxied=proxied)
     transport = kind.prepare(request.transport_address, ports)
+    workload = registry.workload(scenario.workload)
+    dataset = registry.dataset(scenario.workload, scenario.parameters, scenario.seed, scenario.load)
+    if kind.in_load:
+        _check_for_queues(scenario, dataset)
     transport.trims = scenario.slice_s > 0
+    transport.widths, transport.bound_records = dataset.widths, scenario.load.most_within(math.ceil(scenario.queue_s))
     of_engine, of_load = (
         transport.behind_proxy() if proxied and cut else transport for cut in (cuts_engine, cuts_load)
     )
-    workload = registry.workload(scenario.workload)
-    dataset = registry.dataset(scenario.workload, scenario.parameters, scenario.seed, scenario.load)
-    inputs = tuple(_stream(run, stream.name, scenario, "input") for stream in workload.inputs)
-    outputs = tuple(_stream(run, name, scenario, "output") for name in workload.outputs)
+    inputs = tuple(_stream(run, stream.name, scenario, transport, "input") for stream in workload.inputs)
+    outputs = tuple(_stream(run, name, scenario, transport, "output") for name in workload.outputs)
     job = Job(
         run=run,
         workload=scenario.workload,
@@ -164,7 +167,7 @@ def draw(request: Request, run: str, work_dir: Path) -> RunPlan:
         endpoints=of_engine.endpoints,
         inputs={stream.name: stream.address for stream in inputs},
         outputs={stream.name: stream.address for stream in outputs},
-        partitions=scenario.partitions,
+        partitions=inputs[0].partitions,
         checkpoint_dir=work_dir / "engine" / "checkpoint",
         work_dir=work_dir / "engine",
         options=scenario.engine_options,
@@ -218,6 +221,20 @@ def draw(request: Request, run: str, work_dir: Path) -> RunPlan:
     )
 
 
+def _check_for_queues(scenario: Scenario, dataset: Dataset) -> None:
+    """Raises UsageError where load workers cannot serve this scenario themselves."""
+    if not dataset.widths:
+        raise UsageError(
+            f"{scenario.workload} does not run on transport {scenario.transport}",
+            got="records of different lengths",
+            expected="a workload with records of one length, such as those of the study sustainable",
+            hint="leave out --set transport=…",
+        )
+    if scenario.slice_s or not scenario.load.scheduled:
+        what = "slices" if scenario.slice_s else f"shape {scenario.load.shape}"
+        raise UsageError(f"transport {scenario.transport} does not support {what}", hint="leave out --set transport=…")
+
+
 def _proxy(server_port: int, port: int) -> ProcessSpec:
     """Between the transport's server and those of its clients that a fault cuts off."""
     return ProcessSpec(
@@ -229,8 +246,9 @@ def _proxy(server_port: int, port: int) -> ProcessSpec:
     )
 
 
-def _stream(run: str, name: str, scenario: Scenario, role: Literal["input", "output"]) -> Stream:
-    return Stream(name, f"streamgauge.{run}.{name}", scenario.partitions, role)
+def _stream(run: str, name: str, scenario: Scenario, transport: Transport, role: Literal["input", "output"]) -> Stream:
+    partitions = transport.partitions(role, scenario.partitions, scenario.generators)
+    return Stream(name, f"streamgauge.{run}.{name}", partitions, role)
 
 
 def _script_paths(script: Script, run: RunDir) -> dict[str, str]:
@@ -272,10 +290,11 @@ def check_room(blueprint: RunPlan) -> None:
             )
 
 
-def _ports(transport: type[Transport], wanted: int, *, proxied: bool) -> tuple[int, ...]:
+def _ports(transport: type[Transport], scenario: Scenario, *, proxied: bool) -> tuple[int, ...]:
     """Ports for the transport's servers, the first the wanted one, if it is free; two more for a proxy."""
-    ports = tuple(free_port() for _ in range(transport.ports + (2 if proxied else 0)))
-    if not wanted:
+    count = transport.ports + (scenario.generators if transport.in_load else 0) + (2 if proxied else 0)
+    ports = tuple(free_port() for _ in range(count))
+    if not (wanted := scenario.broker_port):
         return ports
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -10,8 +10,9 @@ from pydantic.fields import FieldInfo
 
 from streamgauge import registry
 from streamgauge.contracts import Engine, Workload
+from streamgauge.defaults import TRANSPORT
 from streamgauge.errors import Unsupported, UsageError
-from streamgauge.model import QUIET_S, LoadPlan, Scenario, Script
+from streamgauge.model import QUEUE_BOUND_S, QUIET_S, LoadPlan, Scenario, Script
 from streamgauge.shapes import Arrivals, ShapeName
 from streamgauge.studies import fields as values_of
 from streamgauge.studies.parsing import parse_text
@@ -87,6 +88,14 @@ class Values(Strict):
     )
     seed: Annotated[int, Field(ge=0)] = Field(
         description="seed of the data and of all random choices", json_schema_extra={"harder": None}
+    )
+    transport: str = Field(
+        default=TRANSPORT, description="what carries records and results, by name", json_schema_extra={"harder": None}
+    )
+    queue_s: Annotated[float, Field(gt=0, le=3600)] = Field(
+        default=QUEUE_BOUND_S,
+        description="for a transport with a bound: seconds of load that may wait; more ends the run as not sustained",
+        json_schema_extra={"harder": None},
     )
     broker_port: Annotated[int, Field(ge=0, le=65535)] = Field(
         description="port of the embedded server; 0 = any free port", json_schema_extra={"harder": None}
@@ -243,7 +252,7 @@ def resolve(
     parameters, options = parameter_model.model_dump(), option_model.model_dump(exclude_none=False)
     study, _, scenario = name.partition("/")
     if script is None:
-        _refuse_unsupported(system, workload.name, options)
+        _refuse_unsupported(system, workload.name, options, checked.transport)
     elif not workload.outputs:
         raise UsageError(f"workload {workload.name} has no output for the results of a script", got=script.path)
     elif not system.traits.takes_script:
@@ -282,6 +291,8 @@ def resolve(
         slice_s=checked.slice_s,
         sustained=None if checked.sustained == "none" else checked.sustained,
         seed=checked.seed,
+        transport=registry.transport(checked.transport).name,
+        queue_s=checked.queue_s,
         broker_port=checked.broker_port,
         generators=checked.generators,
         slo=tuple(slo),
@@ -317,8 +328,14 @@ def _tail_s(
     return max(tail_s, script.settles_s if script else 0.0) + 2 * batch_interval_s
 
 
-def _refuse_unsupported(system: Engine, workload: str, options: Mapping[str, Any]) -> None:
+def _refuse_unsupported(system: Engine, workload: str, options: Mapping[str, Any], transport: str) -> None:
     """Raises Unsupported with the engine's reason."""
+    if transport not in system.traits.transports:
+        raise Unsupported(
+            f"engine {system.name} does not run on transport {transport}",
+            got=f"it reads and writes {', '.join(sorted(system.traits.transports))}",
+            expected=f"another engine, or --set transport={min(system.traits.transports)}",
+        )
     if workload not in system.traits.workloads:
         running = engines_that_run(workload)
         raise Unsupported(

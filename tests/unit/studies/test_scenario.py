@@ -45,6 +45,8 @@ def test_every_value_can_be_set() -> None:
         "burst_every_s": "3",
         "generators": "2",
         "slice_s": "30",
+        "transport": "kafka",
+        "queue_s": "12.5",
     }
     others = {"steps_per_s": "[100, 200]", "to_per_s": "50", "rising_warmup": "true", "records": "5"}
     assert {*changes, *others, "engine"} == set(scenarios.Values.model_fields)
@@ -64,6 +66,7 @@ def test_every_value_can_be_set() -> None:
     )
     assert (resolved.load.burst_s, resolved.load.burst_every_s, resolved.load.seed) == (0.5, 3.0, 9)
     assert (resolved.parameters, resolved.generators, resolved.quiet_s) == ({"keys": "zipf"}, 2, 2.0)
+    assert (resolved.transport, resolved.queue_s) == ("kafka", 12.5)
     for shape, key in (("steps", "steps_per_s"), ("fluctuating", "to_per_s")):
         load = scenarios.resolve("ospbench/latency", changes={"shape": shape, key: others[key]}).load
         assert getattr(load, key) == ((100, 200) if shape == "steps" else 50)

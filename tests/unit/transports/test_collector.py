@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from streamgauge.transports.queue import wire
-from streamgauge.transports.queue.collector import COUNT, BadFrame, Collector, results_of
+from streamgauge.transports.queue.collector import BadFrame, Collector, results_of
 from streamgauge.transports.queue.files import GROUP_ROWS, events_file, handed_file
 from streamgauge.transports.queue.server import LOOPBACK
 
@@ -34,7 +34,7 @@ class Client:
 
     def push(self, frame: bytes) -> int:
         self.socket.sendall(wire.LENGTH.pack(len(frame)) + frame)
-        count: int = COUNT.unpack(wire.receive(self.socket, COUNT.size))[0]
+        count: int = wire.COUNT.unpack(wire.receive(self.socket, wire.COUNT.size))[0]
         return count
 
 

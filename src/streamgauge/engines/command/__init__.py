@@ -37,6 +37,7 @@ class Command(Engine):
         delivery="at-least-once",
         # As declared; the output is watched for transactions either way.
         transactional=True,
+        transports=frozenset(registry.names("transports")),
         needs_java=False,
         needs_program=True,
         only_recipients="streamgauge does not know the nodes of your own program",

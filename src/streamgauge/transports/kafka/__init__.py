@@ -180,7 +180,7 @@ class Kafka(Transport):
     def adopt(self, streams: Sequence[Stream]) -> None:
         self._created = [stream.address for stream in streams]
 
-    def sender(self, streams: Sequence[Stream], queue_records: int) -> Sender:
+    def sender(self, streams: Sequence[Stream], queue_records: int, index: int = 0) -> Sender:
         from streamgauge.transports.kafka.sender import KafkaSender
 
         return KafkaSender(self.bootstrap, {stream.name: stream.address for stream in streams}, queue_records)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -128,6 +129,9 @@ class KafkaSender:
             # Purged records are reported as failed; the short flush delivers these reports.
             self._producer.purge()
             self._producer.flush(1.0)
+
+    def serve(self, stop: threading.Event) -> None:
+        """Readers fetch from the broker."""
 
     def _report_error(self, error: KafkaError) -> None:
         now_s = time.monotonic()

@@ -1,1 +1,230 @@
-"""A transport without a broker: queues in the memory of the generators, and a collector of results."""
+"""A transport without a broker: queues in the memory of the load workers, and a collector of results.
+
+Every load worker is one partition of every input; the output has one partition. Nothing is on disk between them.
+"""
+
+from __future__ import annotations
+
+import socket
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+
+from streamgauge.contracts import Sender, Transport
+from streamgauge.errors import EnvironmentProblem, UsageError
+from streamgauge.model import TRANSPORT_GROUP, Positions, ProcessSpec, Ready, Stop, Stream
+from streamgauge.transports.queue import wire
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+LOOPBACK = "127.0.0.1"
+_ANSWER_S = 5.0
+_NO_SLICES = "records that were read are gone"
+
+
+class Queue(Transport):
+    name: ClassVar[str] = "queue"
+    title: ClassVar[str] = "Queue"
+    server_noun: ClassVar[str] = "collector"
+    stream_noun: ClassVar[str] = "queue"
+    in_load: ClassVar[bool] = True
+    complete_when_stopped: ClassVar[bool] = True
+    memory_mb: ClassVar[int] = 150
+    own = True
+
+    def __init__(self, ports: Sequence[int], directory: Path) -> None:
+        """``ports``: the collector's, then that of each load worker. ``directory``: where the files are."""
+        self._ports = tuple(ports)
+        self._directory = directory
+        self.address = f"{LOOPBACK}:{ports[0]}"
+        self._connections: dict[tuple[int, str], socket.socket] = {}
+
+    @classmethod
+    def client_versions(cls) -> Mapping[str, str]:
+        return {}
+
+    @classmethod
+    def check_address(cls, address: str) -> None:
+        raise UsageError(
+            "the queues are started by each run", got=address, hint="leave out --bootstrap, or --set transport=queue"
+        )
+
+    @classmethod
+    def prepare(cls, yours: str | None, ports: Sequence[int]) -> Self:
+        if yours is not None:
+            cls.check_address(yours)
+        return cls(ports, Path())
+
+    @classmethod
+    def attach(cls, described: Mapping[str, Any]) -> Self:
+        transport = cls(described["ports"], Path(described["directory"]))
+        transport.widths, transport.bound_records = described["widths"], described["bound_records"]
+        return transport
+
+    def describe(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "own": True,
+            "ports": list(self._ports),
+            "directory": str(self._directory),
+            "widths": dict(self.widths),
+            "bound_records": self.bound_records,
+        }
+
+    @property
+    def endpoints(self) -> Mapping[str, str]:
+        return {
+            "queues": ",".join(f"{LOOPBACK}:{port}" for port in self._ports[1:]),
+            "collector": self.address,
+        }
+
+    def client_ports(self) -> frozenset[int]:
+        return frozenset(self._ports)
+
+    def behind_proxy(self) -> Self:
+        raise UsageError(
+            "a connection to a queue cannot be cut",
+            hint="pause or kill a process instead, or --set transport=kafka",
+        )
+
+    def plan(self, work_dir: Path, *, restarts: bool = False) -> Sequence[ProcessSpec]:
+        self._directory = work_dir / "queue"
+        module = "streamgauge.transports.queue.collector"
+        return (
+            ProcessSpec(
+                role="collector",
+                group=TRANSPORT_GROUP,
+                argv=[sys.executable, "-P", "-m", module, str(self._ports[0]), str(self._directory), "output"],
+                # Makes the directory.
+                files={self._directory / "README": "What passed the queues and the collector.\n"},
+                ready=Ready("event", "ready", timeout_s=30),
+                stop=Stop("stdin", grace_s=60),
+            ),
+        )
+
+    def create(self, streams: Sequence[Stream]) -> None:
+        """The load workers have them."""
+
+    def remove(self) -> None:
+        """They end with their processes."""
+
+    def adopt(self, streams: Sequence[Stream]) -> None:
+        """See ``remove``."""
+
+    def partitions(self, role: Literal["input", "output"], asked: int, generators: int) -> int:
+        return generators if role == "input" else 1
+
+    def sender(self, streams: Sequence[Stream], queue_records: int, index: int = 0) -> Sender:
+        from streamgauge.protocol import emit
+        from streamgauge.transports.queue.sender import QueueSender
+
+        def give_out(reason: str) -> None:
+            emit("gave-out", message=reason)
+
+        widths = {stream.name: self.widths[stream.name] for stream in streams}
+        return QueueSender(widths, self._ports[1 + index], self._directory, index, self.bound_records, give_out)
+
+    def positions(self, streams: Sequence[Stream], group: str | None = None) -> Positions:
+        """What was handed over counts as consumed. Empty while a process does not answer."""
+        ends: dict[str, dict[int, int]] = {}
+        handed: dict[str, dict[int, int]] = {}
+        try:
+            for stream in streams:
+                if stream.role == "output":
+                    ends[stream.name] = {0: self._results(stream)}
+                else:
+                    looks = {place: self._look(place, stream) for place in range(stream.partitions)}
+                    ends[stream.name] = {place: look.end for place, look in looks.items()}
+                    handed[stream.name] = {place: look.handed for place, look in looks.items()}
+        except EnvironmentProblem:
+            return Positions({})
+        return Positions({name: sum(of.values()) for name, of in ends.items()}, handed, ends)
+
+    def ends(self, streams: Sequence[Stream]) -> dict[str, dict[int, int]]:
+        """Of the inputs when the load workers have ended."""
+        import pyarrow.parquet as pq
+
+        ends: dict[str, dict[int, int]] = {}
+        for stream in streams:
+            if stream.role == "output":
+                ends[stream.name] = {0: self._results(stream)}
+                continue
+            try:
+                ends[stream.name] = {
+                    place: pq.read_metadata(self._events(stream, place)).num_rows for place in range(stream.partitions)
+                }
+            except OSError as problem:
+                raise EnvironmentProblem(
+                    "a load worker has not written its records", where=self._directory, got=str(problem)
+                ) from None
+        return ends
+
+    def visible_ends(self, stream: Stream) -> Mapping[int, int]:
+        return {0: self._results(stream)}
+
+    def hidden(self, stream: Stream) -> int:
+        return 0
+
+    def offsets_at(self, streams: Sequence[Stream], moment_ms: int) -> Mapping[str, Mapping[int, int]]:
+        raise EnvironmentProblem("a run on queues cannot be evaluated in slices", got=_NO_SLICES)
+
+    def trim(self, stream: Stream, below: Mapping[int, int]) -> None:
+        raise EnvironmentProblem("a run on queues cannot be evaluated in slices", got=_NO_SLICES)
+
+    def read(
+        self,
+        spark: SparkSession,
+        stream: Stream,
+        ends: Mapping[int, int],
+        *,
+        begins: Mapping[int, int] | None = None,
+        headers: bool = False,
+    ) -> DataFrame:
+        from functools import reduce
+
+        from pyspark.sql import functions as f
+
+        def rows(path: Path, partition: int, key: Column) -> DataFrame:
+            return spark.read.parquet(str(path)).select(
+                key.alias("key"), "value", f.lit(partition).alias("partition"), "offset", "appended_ms"
+            )
+
+        if stream.role == "output":
+            frames = [rows(self._directory / f"{stream.name}.parquet", 0, f.col("key"))]
+        else:
+            no_key = f.lit(None).cast("binary")
+            frames = [rows(self._events(stream, place), place, no_key) for place in range(stream.partitions)]
+        below = reduce(
+            lambda one, other: one | other,
+            ((f.col("partition") == place) & (f.col("offset") < end) for place, end in ends.items()),
+        )
+        return reduce(lambda one, other: one.unionByName(other), frames).where(below)
+
+    def _events(self, stream: Stream, place: int) -> Path:
+        return self._directory / f"{stream.name}-{place}.parquet"
+
+    def _look(self, place: int, stream: Stream) -> wire.Ends:
+        answer = self._ask(1 + place, stream.name, wire.REQUEST.pack(wire.LOOK, 0, 0), wire.ENDS.size)
+        return wire.Ends(*wire.ENDS.unpack(answer))
+
+    def _results(self, stream: Stream) -> int:
+        answer = self._ask(0, stream.name, wire.LENGTH.pack(0), wire.COUNT.size)
+        count: int = wire.COUNT.unpack(answer)[0]
+        return count
+
+    def _ask(self, port: int, stream: str, question: bytes, size: int) -> bytes:
+        """Over a connection that is kept. Raises EnvironmentProblem."""
+        key = port, stream
+        try:
+            if key not in self._connections:
+                self._connections[key] = wire.connect((LOOPBACK, self._ports[port]), stream, _ANSWER_S)
+            self._connections[key].sendall(question)
+            return bytes(wire.receive(self._connections[key], size))
+        except (OSError, wire.Closed) as problem:
+            if connection := self._connections.pop(key, None):
+                connection.close()
+            raise EnvironmentProblem(
+                f"the queue of {stream} does not answer", where=f"{LOOPBACK}:{self._ports[port]}", got=str(problem)
+            ) from None

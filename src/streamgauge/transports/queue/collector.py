@@ -13,7 +13,6 @@ from __future__ import annotations
 import contextlib
 import os
 import socket
-import struct
 import sys
 import threading
 import time
@@ -25,10 +24,6 @@ from streamgauge.transports.queue import wire
 from streamgauge.transports.queue.files import results_file
 from streamgauge.transports.queue.server import LOOPBACK
 
-COUNT = struct.Struct("<Q")
-RESULT = struct.Struct("<II")
-"""The lengths of key and value."""
-
 
 class BadFrame(Exception):
     """It does not contain whole results."""
@@ -38,10 +33,10 @@ def results_of(frame: bytes | bytearray) -> list[tuple[bytes, bytes]]:
     """Key and value of each result. Raises BadFrame."""
     results, at, size = [], 0, len(frame)
     while at < size:
-        if at + RESULT.size > size:
+        if at + wire.RESULT.size > size:
             raise BadFrame
-        key_size, value_size = RESULT.unpack_from(frame, at)
-        key_at = at + RESULT.size
+        key_size, value_size = wire.RESULT.unpack_from(frame, at)
+        key_at = at + wire.RESULT.size
         value_at, at = key_at + key_size, key_at + key_size + value_size
         if at > size:
             raise BadFrame
@@ -132,7 +127,7 @@ class Collector:
                 return
             frame = wire.receive(connection, size)
             at_ns = time.time_ns()
-            connection.sendall(COUNT.pack(results.add(results_of(frame), at_ns)))
+            connection.sendall(wire.COUNT.pack(results.add(results_of(frame), at_ns)))
 
 
 def _stop_at_end_of_input(stop: threading.Event) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from streamgauge.contracts import Records
@@ -18,21 +17,12 @@ from streamgauge.transports.queue.server import GONE_S, LOOPBACK, QueueServer
 _LOOK_S = 0.1
 
 
-@dataclass(frozen=True)
-class GaveOut:
-    """Why the system under test does not sustain the load."""
-
-    stream: str
-    overflow: bool
-    """Otherwise its reader has gone."""
-    waiting: int
-
-
 class QueueSender:
-    """Implements contracts.Sender. A queue that overflows takes no more records, and neither does any other.
+    """Implements contracts.Sender.
 
-    ``widths`` are the bytes of a record, by stream; ``bound`` is how many records of all streams may wait. The files
-    are ``STREAM-PARTITION.parquet`` and ``STREAM-PARTITION-handed.parquet`` in ``directory``.
+    ``widths`` are the bytes of a record, by stream. When more than ``bound`` records wait, or a reader does not come
+    back, ``give_out`` is called, once, with the reason: the run is then to be ended. The files are
+    ``STREAM-PARTITION.parquet`` and ``STREAM-PARTITION-handed.parquet`` in ``directory``.
     """
 
     def __init__(
@@ -42,10 +32,10 @@ class QueueSender:
         directory: Path,
         partition: int,
         bound: int,
-        on_give_out: Callable[[GaveOut], None],
+        give_out: Callable[[str], None],
     ) -> None:
-        self._port, self._bound, self._on_give_out = port, bound, on_give_out
-        self._gave_out: GaveOut | None = None
+        self._port, self._bound, self._give_out = port, bound, give_out
+        self._gave_out = False
         self._looked_s = 0.0
         self._server: QueueServer | None = None
         self._events = {
@@ -72,14 +62,10 @@ class QueueSender:
 
     def send(self, slice_: Mapping[str, Records], settled: Callable[[int], None]) -> None:
         """See Sender.send. A record is settled when it is in the queue."""
-        refused = 0
         for stream, records in slice_.items():
             values = records.values
-            if self._gave_out is None:
-                self._put(stream, values.memory if isinstance(values, Packed) else memoryview(b"".join(values)))
-            else:
-                refused += len(values)
-        settled(refused)
+            self._put(stream, values.memory if isinstance(values, Packed) else memoryview(b"".join(values)))
+        settled(0)
 
     def poll(self, timeout_s: float = 0.0) -> None:
         """Wait, and look whether the readers are still there."""
@@ -104,24 +90,18 @@ class QueueSender:
         first, at_ns = queue.ends.end, time.time_ns()
         queue.put(records)
         self._events[stream].add((first, records, at_ns), len(records) // queue.width)
-        if sum(one.waiting for one in self._queues.values()) > self._bound:
-            self._give_out(GaveOut(stream, overflow=True, waiting=queue.waiting))
+        waiting = sum(one.waiting for one in self._queues.values())
+        if waiting > self._bound:
+            self._report(f"the queues overflowed: {waiting:,} records waited, more than {self._bound:,}")
 
     def _look(self) -> None:
         now_s = time.monotonic()
-        if self._gave_out is None and self._server is not None and now_s - self._looked_s >= _LOOK_S:
+        if self._server is not None and now_s - self._looked_s >= _LOOK_S:
             self._looked_s = now_s
             if stream := self._server.dropped():
-                self._give_out(GaveOut(stream, overflow=False, waiting=self._queues[stream].waiting))
+                self._report(f"a reader of {stream} dropped its connection and was gone for {GONE_S:g} s")
 
-    def _give_out(self, reason: GaveOut) -> None:
-        if self._gave_out is None:
-            self._gave_out = reason
-            self._on_give_out(reason)
-
-
-def describe(reason: GaveOut, bound: int) -> str:
-    """In words, for people."""
-    if reason.overflow:
-        return f"the queue of {reason.stream} overflowed: {reason.waiting:,} records waited, more than {bound:,}"
-    return f"the reader of {reason.stream} dropped its connection and was gone for {GONE_S:g} s"
+    def _report(self, reason: str) -> None:
+        if not self._gave_out:
+            self._gave_out = True
+            self._give_out(reason)

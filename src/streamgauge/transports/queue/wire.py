@@ -19,6 +19,11 @@ ANSWER = struct.Struct("<QII")
 ENDS = struct.Struct("<QQQ")
 """To ``LOOK``: the first offset that is kept, the first that was never handed over, and the end."""
 
+COUNT = struct.Struct("<Q")
+"""To a frame of results: how many there are of the stream so far."""
+RESULT = struct.Struct("<II")
+"""The lengths of a result's key and value."""
+
 FETCH, LOOK, ACKNOWLEDGE, LEAVE = 1, 2, 3, 4
 GONE = 1
 
@@ -48,6 +53,21 @@ def receive(connection: socket.socket, size: int) -> bytearray:
             raise Closed
         have += more
     return received
+
+
+def connect(address: tuple[str, int], stream: str, timeout_s: float | None = None) -> socket.socket:
+    """A connection for this stream, whose width (or 1, of a collector) has been read. Raises OSError and Closed."""
+    connection = socket.create_connection(address, timeout_s)
+    try:
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        name = stream.encode()
+        connection.sendall(LENGTH.pack(len(name)) + name)
+        if not LENGTH.unpack(receive(connection, LENGTH.size))[0]:
+            raise ConnectionRefusedError(f"there is no stream {stream!r}")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
 
 
 def send(connection: socket.socket, parts: Sequence[bytes | memoryview]) -> None:

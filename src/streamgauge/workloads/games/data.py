@@ -46,8 +46,10 @@ class Games(Dataset):
         self._load = load
         self._gem_packs = spread(keys, gem_packs)
         self._selectivity = None if selectivity_percent is None else selectivity_percent / 100
-        sizes = [PURCHASE.itemsize] if selectivity_percent is None else [PURCHASE.itemsize, AD.itemsize]
-        self.record_bytes = 8 + sum(sizes) // len(sizes)
+        self.widths = {PURCHASES: PURCHASE.itemsize}
+        if selectivity_percent is not None:
+            self.widths[ADS] = AD.itemsize
+        self.record_bytes = 8 + sum(self.widths.values()) // len(self.widths)
 
     def build(self, first: int, count: int) -> dict[str, Records]:
         n_seq = np.arange(first, first + count, dtype=np.int64)
