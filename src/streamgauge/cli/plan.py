@@ -18,7 +18,7 @@ from streamgauge.cli.request import takes_request
 from streamgauge.cli.stages import Stages, build_stages
 
 if TYPE_CHECKING:
-    from streamgauge.model import Fault, LoadPlan, Scenario
+    from streamgauge.model import Fault, LoadPlan, Scenario, Stream
     from streamgauge.run.plan import Request, RunPlan
 
 FORMAT = 1
@@ -151,8 +151,8 @@ def _print(plan: RunPlan) -> None:
         checked = f"results checked by {', '.join(script.key)}" if script.key else "unvalidated: it has no reference"
         _field("", f"replaced by your own: {script.path}, {checked}")
     _print_load(request)
-    addresses = ", ".join(stream.address for stream in plan.streams)
-    _field(f"{transport.stream_noun}s", f"{addresses} ({scenario.partitions} partitions each)")
+    addresses = ", ".join(f"{stream.address} ({_partitions(stream)})" for stream in plan.streams)
+    _field(f"{transport.stream_noun}s", addresses)
     _field("sustained", scenario.sustained or "not judged")
     for objective in scenario.slo:
         _field("slo", objective)
@@ -271,3 +271,7 @@ def _short(argv: Sequence[str]) -> str:
             words.append(argument)
             skip = argument == "-cp"
     return shlex.join(words).replace("'…'", "…")
+
+
+def _partitions(stream: Stream) -> str:
+    return f"{stream.partitions} {'partition' if stream.partitions == 1 else 'partitions'}"

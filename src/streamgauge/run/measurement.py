@@ -374,10 +374,16 @@ class Measurement:
         self._reporter.phase("stopping the engine")
         if self._outcome.load_start_ns is not None:
             self._outcome.drain_end_ns = time.time_ns()
-            self._supervisor.stop_group("load")
+            if not self.plan.transport.in_load:
+                self._supervisor.stop_group("load")
             try:
                 self._outcome.hidden = self._visibility.hidden()
-                self._outcome.note_ends(self.plan.transport.ends(self.plan.streams))
+                ends = {**self.plan.transport.ends(self.plan.outputs)}
+                if self.plan.transport.in_load:
+                    # The engine first: it would miss the queues.
+                    self._supervisor.stop_group("engine")
+                    self._supervisor.stop_group("load")
+                self._outcome.note_ends({**self.plan.transport.ends(self.plan.inputs), **ends})
             except EnvironmentProblem as problem:
                 # A dead transport: there is nothing to record, and the summary says why.
                 self._outcome.ended = self._outcome.ended or self._supervisor.ended()

@@ -104,7 +104,9 @@ class RunPlan:
 
     @property
     def processes(self) -> tuple[ProcessSpec, ...]:
-        return (*self.servers, *self.engine, *self.load, *self.evaluator)
+        """In the order in which they start."""
+        system = (*self.load, *self.engine) if self.transport.in_load else (*self.engine, *self.load)
+        return (*self.servers, *system, *self.evaluator)
 
     def group_of(self, role: str) -> str:
         """The group of a role of this run."""

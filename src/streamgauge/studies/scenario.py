@@ -251,6 +251,7 @@ def resolve(
         raise all_problems(problems, hint=" and ".join(f"streamgauge list {one}" for one in about))
     parameters, options = parameter_model.model_dump(), option_model.model_dump(exclude_none=False)
     study, _, scenario = name.partition("/")
+    registry.transport(checked.transport)  # refuses an unknown name
     if script is None:
         _refuse_unsupported(system, workload.name, options, checked.transport)
     elif not workload.outputs:
@@ -291,7 +292,7 @@ def resolve(
         slice_s=checked.slice_s,
         sustained=None if checked.sustained == "none" else checked.sustained,
         seed=checked.seed,
-        transport=registry.transport(checked.transport).name,
+        transport=checked.transport,
         queue_s=checked.queue_s,
         broker_port=checked.broker_port,
         generators=checked.generators,

@@ -13,7 +13,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from streamgauge.transports.queue import wire
+from streamgauge import queue_protocol as wire
 from streamgauge.transports.queue.collector import BadFrame, Collector, results_of
 from streamgauge.transports.queue.files import GROUP_ROWS, events_file, handed_file
 from streamgauge.transports.queue.server import LOOPBACK

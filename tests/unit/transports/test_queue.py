@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from streamgauge import queue_protocol as wire
 from streamgauge.transports.queue import server as serving
-from streamgauge.transports.queue import wire
 from streamgauge.transports.queue.events import EventQueue, Gone
 from streamgauge.transports.queue.server import QueueServer
 
@@ -172,8 +172,10 @@ def test_a_client_fetches_looks_and_acknowledges(connect: Connect, queue: EventQ
 def test_a_large_answer_arrives_whole(connect: Connect, queue: EventQueue) -> None:
     for block in range(300):
         queue.put(records(7 + 1000 * block, 1000))
+    for n_seq in range(300_007, 303_000):
+        queue.put(records(n_seq, 1))
     _, found, _ = connect().fetch(0, 10**6)
-    assert found == list(range(300_007))
+    assert found == list(range(303_000))
 
 
 def test_an_unknown_stream_has_no_width(connect: Connect) -> None:

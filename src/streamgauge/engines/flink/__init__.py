@@ -38,6 +38,7 @@ class Flink(Engine):
             built_in_only_limit(_WORKLOADS, _CUSTOMISED),
             redistribution_limit(_WORKLOADS, _REDISTRIBUTED),
         ),
+        transports=frozenset({"kafka", "queue"}),
         jar_groups=("java", "flink"),
         packages=(cluster.PACKAGE,),
         ports=2,

@@ -150,8 +150,8 @@ def await_ready(cluster: Cluster, job: Mapping[str, Any], asked_to_stop: threadi
 
 
 def _partitions(job: Mapping[str, Any]) -> int:
-    """The number of partitions of all inputs."""
-    return len(job["inputs"]) * int(job["partitions"])
+    """The number of partitions of all inputs whose offsets Flink reports: queues know themselves what was read."""
+    return 0 if job["transport"] == "queue" else len(job["inputs"]) * int(job["partitions"])
 
 
 def watch(cluster: Cluster, job: Mapping[str, Any], asked_to_stop: threading.Event) -> None:
@@ -182,7 +182,7 @@ def watch(cluster: Cluster, job: Mapping[str, Any], asked_to_stop: threading.Eve
             with contextlib.suppress(OSError, http.client.HTTPException):
                 if len(readers) < _partitions(job):
                     readers = cluster.readers(flink_job.id)
-                elif (offsets := cluster.offsets(readers)) is not None:
+                elif readers and (offsets := cluster.offsets(readers)) is not None:
                     emit_progress(offsets)
 
 

@@ -145,6 +145,7 @@ class Spark(Engine):
     traits: ClassVar[Traits] = Traits(
         workloads=programs.available(),
         gaps=programs.gaps(),
+        transports=frozenset({"kafka", "queue"}),
         delivery="at-least-once",
         limits=programs.limits(),
         jar_groups=("spark",),

@@ -129,7 +129,9 @@ def run(
         if (refusal := query.exception()) and job.get("script"):
             return fail(script.refused(refusal, job))
         if query.exception() is None:
-            emit("progress", consumed=0)
+            if job["transport"] == "kafka":
+                # Queues know what was read from them.
+                emit("progress", consumed=0)
             emit("ready")
         progress = Progress(query, job["inputs"].values())
         while query.isActive and not asked_to_stop.wait(_LOOK_S):

@@ -36,6 +36,10 @@ def write(results: DataFrame, job: Mapping[str, Any]) -> DataStreamWriter:
     if not job["outputs"]:
         # It computes every row, then discards it.
         return writer.format("noop")
+    if job["transport"] == "queue":
+        from streamgauge.engines.spark import queues
+
+        return queues.write(writer, job)
     return (
         writer.format("kafka")
         .option("kafka.bootstrap.servers", job["endpoints"]["bootstrap"])

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import socket
 import sys
+import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
+from streamgauge import queue_protocol as wire
 from streamgauge.contracts import Sender, Transport
 from streamgauge.errors import EnvironmentProblem, UsageError
 from streamgauge.model import TRANSPORT_GROUP, Positions, ProcessSpec, Ready, Stop, Stream
-from streamgauge.transports.queue import wire
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -40,6 +41,7 @@ class Queue(Transport):
         self._directory = directory
         self.address = f"{LOOPBACK}:{ports[0]}"
         self._connections: dict[tuple[int, str], socket.socket] = {}
+        self._lock = threading.Lock()
 
     @classmethod
     def client_versions(cls) -> Mapping[str, str]:
@@ -127,19 +129,16 @@ class Queue(Transport):
         return QueueSender(widths, self._ports[1 + index], self._directory, index, self.bound_records, give_out)
 
     def positions(self, streams: Sequence[Stream], group: str | None = None) -> Positions:
-        """What was handed over counts as consumed. Empty while a process does not answer."""
+        """What was handed over counts as consumed. Raises EnvironmentProblem."""
         ends: dict[str, dict[int, int]] = {}
         handed: dict[str, dict[int, int]] = {}
-        try:
-            for stream in streams:
-                if stream.role == "output":
-                    ends[stream.name] = {0: self._results(stream)}
-                else:
-                    looks = {place: self._look(place, stream) for place in range(stream.partitions)}
-                    ends[stream.name] = {place: look.end for place, look in looks.items()}
-                    handed[stream.name] = {place: look.handed for place, look in looks.items()}
-        except EnvironmentProblem:
-            return Positions({})
+        for stream in streams:
+            if stream.role == "output":
+                ends[stream.name] = {0: self._results(stream)}
+            else:
+                looks = {place: self._look(place, stream) for place in range(stream.partitions)}
+                ends[stream.name] = {place: look.end for place, look in looks.items()}
+                handed[stream.name] = {place: look.handed for place, look in looks.items()}
         return Positions({name: sum(of.values()) for name, of in ends.items()}, handed, ends)
 
     def ends(self, streams: Sequence[Stream]) -> dict[str, dict[int, int]]:
@@ -217,14 +216,17 @@ class Queue(Transport):
     def _ask(self, port: int, stream: str, question: bytes, size: int) -> bytes:
         """Over a connection that is kept. Raises EnvironmentProblem."""
         key = port, stream
-        try:
-            if key not in self._connections:
-                self._connections[key] = wire.connect((LOOPBACK, self._ports[port]), stream, _ANSWER_S)
-            self._connections[key].sendall(question)
-            return bytes(wire.receive(self._connections[key], size))
-        except (OSError, wire.Closed) as problem:
-            if connection := self._connections.pop(key, None):
-                connection.close()
-            raise EnvironmentProblem(
-                f"the queue of {stream} does not answer", where=f"{LOOPBACK}:{self._ports[port]}", got=str(problem)
-            ) from None
+        with self._lock:
+            try:
+                if key not in self._connections:
+                    self._connections[key] = wire.connect((LOOPBACK, self._ports[port]), stream, _ANSWER_S)
+                self._connections[key].sendall(question)
+                return bytes(wire.receive(self._connections[key], size))
+            except (OSError, wire.Closed) as problem:
+                if connection := self._connections.pop(key, None):
+                    connection.close()
+                raise EnvironmentProblem(
+                    f"the {'queue' if port else 'collector'} of {stream} does not answer",
+                    where=f"{LOOPBACK}:{self._ports[port]}",
+                    got=str(problem) or "the connection was closed",
+                ) from None

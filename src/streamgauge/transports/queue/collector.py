@@ -19,8 +19,8 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from streamgauge import queue_protocol as wire
 from streamgauge.protocol import emit, stop_on_sigterm
-from streamgauge.transports.queue import wire
 from streamgauge.transports.queue.files import results_file
 from streamgauge.transports.queue.server import LOOPBACK
 

@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import NamedTuple
 
-from streamgauge.transports.queue.wire import Ends
+from streamgauge.queue_protocol import Ends
 
 
 class Gone(Exception):

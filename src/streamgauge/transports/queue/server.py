@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import socket
+import sys
 import threading
 import time
 from collections import Counter
 from collections.abc import Mapping
 from typing import Final
 
-from streamgauge.transports.queue import wire
+from streamgauge import queue_protocol as wire
 from streamgauge.transports.queue.events import EventQueue, Gone
 
 LOOPBACK: Final = "127.0.0.1"
@@ -73,8 +74,10 @@ class QueueServer:
                 self._connections.add(connection)
             try:
                 self._converse(connection)
-            except (wire.Closed, OSError, UnicodeDecodeError):
+            except (wire.Closed, ConnectionError, UnicodeDecodeError):
                 pass
+            except OSError as problem:
+                sys.stderr.write(f"a connection was closed: {problem}\n")
             finally:
                 with self._lock:
                     self._connections.discard(connection)

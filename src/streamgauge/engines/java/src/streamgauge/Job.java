@@ -51,8 +51,17 @@ public final class Job implements Serializable {
     return json.required("data").required(name);
   }
 
+  /** Whether there are queues and a collector instead of Kafka. */
+  public boolean usesQueues() {
+    return json.required("transport").asText().equals("queue");
+  }
+
+  public String endpoint(String name) {
+    return json.required("endpoints").required(name).asText();
+  }
+
   public String bootstrap() {
-    return json.required("endpoints").required("bootstrap").asText();
+    return endpoint("bootstrap");
   }
 
   /** The topic of an input stream. */
@@ -73,6 +82,11 @@ public final class Job implements Serializable {
   /** The topic of the only output stream. */
   public String output() {
     return json.required("output").asText();
+  }
+
+  /** The name of the only output stream. */
+  public String outputName() {
+    return json.required("outputs").fieldNames().next();
   }
 
   private List<String> topics(String streams) {

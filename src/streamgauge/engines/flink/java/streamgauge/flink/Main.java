@@ -8,6 +8,7 @@ import org.apache.flink.streaming.api.functions.sink.v2.DiscardingSink;
 import streamgauge.Job;
 import streamgauge.Programs;
 import streamgauge.Protocol;
+import streamgauge.flink.queue.QueueSink;
 
 /** Builds the job described by job.json, its last argument, and submits it to the cluster that runs this class. */
 public final class Main {
@@ -26,7 +27,10 @@ public final class Main {
   }
 
   private static Sink<Tuple2<byte[], byte[]>> sink(Job job) {
-    return job.outputs().isEmpty() ? new DiscardingSink<>() : Topics.sink(job);
+    if (job.outputs().isEmpty()) {
+      return new DiscardingSink<>();
+    }
+    return job.usesQueues() ? new QueueSink(job.endpoint("collector"), job.outputName()) : Topics.sink(job);
   }
 
   private static Throwable rootOf(Throwable problem) {

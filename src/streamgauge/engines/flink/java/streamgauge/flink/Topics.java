@@ -8,6 +8,7 @@ import org.apache.flink.api.common.eventtime.SerializableTimestampAssigner;
 import org.apache.flink.api.common.eventtime.WatermarkStrategy;
 import org.apache.flink.api.common.typeinfo.PrimitiveArrayTypeInfo;
 import org.apache.flink.api.common.typeinfo.TypeInformation;
+import org.apache.flink.api.connector.source.Source;
 import org.apache.flink.api.java.tuple.Tuple2;
 import org.apache.flink.api.java.typeutils.TupleTypeInfo;
 import org.apache.flink.connector.base.DeliveryGuarantee;
@@ -23,8 +24,9 @@ import org.apache.flink.streaming.api.datastream.DataStreamSource;
 import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
 import org.apache.flink.util.Collector;
 import streamgauge.Job;
+import streamgauge.flink.queue.QueueSource;
 
-/** Reads the inputs and publishes the results of every job. A record is its key and value, as bytes. */
+/** Reads the inputs and publishes the results of jobs on Kafka. A record is its key and value, as bytes. */
 public final class Topics {
   public static final TypeInformation<Tuple2<byte[], byte[]>> RECORD = new TupleTypeInfo<>(
       PrimitiveArrayTypeInfo.BYTE_PRIMITIVE_ARRAY_TYPE_INFO, PrimitiveArrayTypeInfo.BYTE_PRIMITIVE_ARRAY_TYPE_INFO);
@@ -55,7 +57,7 @@ public final class Topics {
     return timed(environment, job, input, (record, appendedMs) -> appendedMs - setBackMs, behindMs);
   }
 
-  /** One input whose records carry their event time. */
+  /** One input, also from queues, whose records carry their event time. */
   public static DataStream<Tuple2<byte[], byte[]>> timedBy(StreamExecutionEnvironment environment, Job job,
       String input, SerializableTimestampAssigner<Tuple2<byte[], byte[]>> eventTime) {
     return timed(environment, job, input, eventTime, 0);
@@ -68,8 +70,11 @@ public final class Topics {
         WatermarkStrategy.<Tuple2<byte[], byte[]>>forBoundedOutOfOrderness(behind)
             .withTimestampAssigner(eventTimeMs)
             .withIdleness(Duration.ofMillis(job.number("idle_ms")));
+    Source<Tuple2<byte[], byte[]>, ?, ?> source = job.usesQueues()
+        ? new QueueSource(List.of(job.endpoint("queues").split(",")), input)
+        : source(job, List.of(job.input(input)));
     return environment
-        .fromSource(source(job, List.of(job.input(input))), eventTime, input, RECORD)
+        .fromSource(source, eventTime, input, RECORD)
         // A reader without a partition would hold back the watermark until it counts as idle.
         .setParallelism(Math.min(environment.getParallelism(), job.partitions()));
   }
