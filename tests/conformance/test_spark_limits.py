@@ -19,7 +19,10 @@ from streamgauge.transports.kafka import Kafka
 
 pytestmark = [pytest.mark.engine("spark"), pytest.mark.full]
 
-OUR_REASONS = ("stateless workloads", "only a built-in implementation", "has one implementation")
+OUR_REASONS = (
+    *("stateless workloads", "only a built-in implementation", "has one implementation"),
+    "does not redistribute",
+)
 SPARKS_LIMITS = [limit for limit in Spark.traits.limits if not any(words in limit.reason for words in OUR_REASONS)]
 PARAMETERS: dict[str, Any] = {"out_of_order_ms": 500, "lookbacks_s": [1, 2]}
 """Parameters without a default."""

@@ -32,7 +32,7 @@ def run(shared: Bench, name: str, *program: str, fault: str = "", **changes: str
     return run_scenario(request, NullReporter(), shared.evaluator)
 
 
-@pytest.mark.parametrize("generators", ["1", "2"])
+@pytest.mark.parametrize("generators", ["1", pytest.param("2", marks=pytest.mark.full)])
 def test_the_example_is_right(shared: Bench, generators: str) -> None:
     def once(number: int) -> tuple[RunDir, Summary]:
         return run(shared, f"queue-{generators}-{number}", str(EXAMPLE), generators=generators)
@@ -62,6 +62,30 @@ def test_a_system_that_does_not_keep_up_is_not_sustained(shared: Bench, mistake:
     assert (summary.state, summary.sustained) == ("overloaded", False)
     assert any(reason in warning for warning in [*summary.warnings, summary.state_reason or ""])
     assert exit_code(summary) == 1
+
+
+@pytest.mark.parametrize(
+    ("engine", "scenario"),
+    [
+        pytest.param("spark", "join", marks=pytest.mark.engine("spark")),
+        pytest.param("spark", "aggregation", marks=[pytest.mark.engine("spark"), pytest.mark.full]),
+        pytest.param("flink", "aggregation", marks=pytest.mark.engine("flink")),
+        pytest.param("flink", "join", marks=[pytest.mark.engine("flink"), pytest.mark.full]),
+    ],
+)
+def test_an_engine_is_right_on_queues(shared: Bench, engine: str, scenario: str) -> None:
+    settings = {**SETTINGS, "slide_s": "1", "rising_warmup": "false", "generators": "2", "selectivity_percent": "20"}
+    if scenario == "aggregation":
+        del settings["selectivity_percent"]
+    resolved = scenarios.resolve(f"sustainable/{scenario}", engine=engine, changes=settings)
+
+    def once(number: int) -> Summary:
+        out = shared.out(f"queue-{engine}-{scenario}-{number}")
+        return run_scenario(Request(resolved, out), NullReporter(), shared.evaluator)[1]
+
+    summary = until_valid(once, lambda result: result.verdict == "INVALID")
+    assert (summary.verdict, summary.reasons) == ("VALID", [])
+    assert summary.results["matched"] == summary.results["expected"] > 100
 
 
 def test_a_killed_generator_is_invalid(shared: Bench) -> None:

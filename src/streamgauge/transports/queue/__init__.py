@@ -110,10 +110,14 @@ class Queue(Transport):
         """The load workers have them."""
 
     def remove(self) -> None:
-        """They end with their processes."""
+        """They end with their processes; only connections are left to close."""
+        with self._lock:
+            for connection in self._connections.values():
+                connection.close()
+            self._connections.clear()
 
     def adopt(self, streams: Sequence[Stream]) -> None:
-        """See ``remove``."""
+        """There is nothing to remove."""
 
     def partitions(self, role: Literal["input", "output"], asked: int, generators: int) -> int:
         return generators if role == "input" else 1
