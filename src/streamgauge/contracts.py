@@ -45,6 +45,10 @@ class Engine(ABC):
         """About how long its processes take to start on two cores, for estimates."""
         return STARTING_JVM_S if self.traits.needs_java else 0.0
 
+    def group_members(self, options: Mapping[str, Any]) -> int:
+        """How many processes share the partitions as members of one consumer group; 1 if partitions are assigned."""
+        return 1
+
     def runs_here(self, options: Mapping[str, Any]) -> bool:
         """Whether the processes of its plan do all the work, without processes elsewhere."""
         return True
@@ -135,6 +139,8 @@ class Transport(ABC):
     """Whether this run starts the servers; otherwise they are the user's."""
     address: str
     """The address of the servers, as a user would give it."""
+    group_members: int = 1
+    """Members of the engine's consumer group, which start together; set before ``plan``."""
     bound_records: int = 0
     """How many records may wait in it, where it has a bound; set before ``describe``."""
     widths: Mapping[str, int] = {}

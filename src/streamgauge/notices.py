@@ -129,6 +129,7 @@ NOTICES: Mapping[str, str] = {
     "engine-refuses": "{what}: {why}",
     "no-throughput": "its rate is half of the throughput of {experiment}, which is {verdict}",
     "no-time": "its fault comes at half of the time of {experiment}, which is {verdict}",
+    "engine-gap": "{engine} does not run it: {why}",
     "engine-not-in-study": "the study defines this experiment for {engines} only, not for {engine}",
     "too-few-cores": "it needs more cores than the {cores} of this machine",
     # Warnings: results

@@ -45,6 +45,8 @@ class Experiment:
     half_of: str = ""
     """The experiment with preloaded input whose throughput sets the rate of this one: half of it, or less where the
     generator is not fast enough."""
+    most_per_s: Mapping[str, int] = field(default_factory=dict)
+    """By profile: the highest rate that ``half_of`` may set."""
     half_time_of: str = ""
     """The experiment with preloaded input whose time sets the moment of the faults of this one: half of it. The faults
     are written without a moment, e.g. ``kill worker-1``."""
@@ -52,6 +54,8 @@ class Experiment:
     """Further settings by profile, e.g. ``{"laptop": {"records": "500000"}}``; the same keys for each."""
     engines: Mapping[str, OnEngine] = field(default_factory=dict)
     """What each engine has besides, by its name; if there is any, other engines do not run the experiment."""
+    gaps: Mapping[str, str] = field(default_factory=dict)
+    """Why an engine does not run the experiment, by its name."""
     cores: int = 0
     """Cores that the engine must have; a machine with fewer does not run the experiment."""
 

@@ -196,6 +196,9 @@ def _plan_experiment(
         )
     engines, experiment = experiment.engines, pace.set_in(experiment.on(engine))
     settings = experiment.settings_in(campaign.profile)
+    if engine in experiment.gaps:
+        why = notice("engine-gap", engine=engine, why=experiment.gaps[engine])
+        return PlannedExperiment(experiment, engine, settings, chosen, None, why)
     if engines and engine not in engines:
         why = notice("engine-not-in-study", engine=engine, engines=", ".join(engines))
         return PlannedExperiment(experiment, engine, settings, chosen, None, why)
@@ -265,7 +268,7 @@ def _paced(
 ) -> tuple[PlannedExperiment, ExperimentRow]:
     """With the rate and the moment that follow from other experiments; *not run* where one of them has none."""
     experiment = planned.experiment
-    pace = find_pace(experiment, lambda name: file.row(name, planned.engine))
+    pace = find_pace(experiment, campaign.profile, lambda name: file.row(name, planned.engine))
     if isinstance(pace, Notice):
         row = row.with_changes(state="not run", reason=pace)
     else:

@@ -35,7 +35,7 @@ class Pace:
 UNKNOWN = Pace()
 
 
-def find_pace(experiment: Experiment, row_of: Callable[[str], ExperimentRow]) -> Pace | Notice:
+def find_pace(experiment: Experiment, profile: str, row_of: Callable[[str], ExperimentRow]) -> Pace | Notice:
     """From the rows of the experiments that it needs, by name; or why one of them does not have what is needed."""
     rate_per_s = moment_s = None
     if name := experiment.half_of:
@@ -43,7 +43,8 @@ def find_pace(experiment: Experiment, row_of: Callable[[str], ExperimentRow]) ->
         if throughput is None:
             return notice("no-throughput", experiment=name, verdict=_end(row_of(name)))
         # The generator wrote alone then; beside an engine it is slower.
-        rate = min(throughput / 2, math.inf if generated is None else generated / GENERATOR_SHARE)
+        of_generator = math.inf if generated is None else generated / GENERATOR_SHARE
+        rate = min(throughput / 2, of_generator, experiment.most_per_s.get(profile, math.inf))
         rate_per_s = max(round(rate), 1)
     if name := experiment.half_time_of:
         seconds = _found(row_of(name), "seconds")

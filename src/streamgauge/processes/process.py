@@ -15,6 +15,7 @@ from typing import Any
 
 from streamgauge.errors import EngineFailed, EnvironmentProblem, StreamgaugeError, UsageError
 from streamgauge.model import ProcessSpec
+from streamgauge.model.outcome import EndedProcess
 from streamgauge.processes import proctable
 from streamgauge.processes.proctable import Identity
 
@@ -153,6 +154,16 @@ class Running:
         """After its end: release the handles."""
         self.close_stdin()
         self.await_remaining_output()
+
+    def as_ended(self) -> EndedProcess:
+        """As in ``outcome.json``."""
+        return EndedProcess(
+            role=self.role,
+            group=self.group,
+            exit_code=self.exit_code,
+            message=self.failure,
+            log_tail=self.log_tail(),
+        )
 
     def log_tail(self) -> str:
         """The last lines that this start wrote."""

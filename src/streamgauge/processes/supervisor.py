@@ -207,17 +207,7 @@ class Supervisor:
 
     def ended(self) -> list[EndedProcess]:
         """The processes that exited unexpectedly, as in ``outcome.json``."""
-        return [
-            EndedProcess(
-                role=running.role,
-                group=running.group,
-                exit_code=running.exit_code,
-                message=running.failure,
-                log_tail=running.log_tail(),
-            )
-            for running in self._running
-            if running.failed_by_itself
-        ]
+        return [running.as_ended() for running in self._running if running.failed_by_itself]
 
     def send(self, role: str, line: str) -> None:
         """Write one line to the process's standard input."""

@@ -62,7 +62,7 @@ def _context(reproduction: Reproduction, study: Study) -> dict[str, Any]:
         "started": text.moment(reproduction.started),
         "units": _units(reproduction),
         "has_marks": any(exhibit.marks for exhibit in study.exhibits),
-        "experiments": [_experiment(result, study.latency) for result in reproduction.experiments],
+        "experiments": [_experiments(group, study.latency) for group in _grouped(reproduction.experiments)],
     }
 
 
@@ -107,6 +107,23 @@ def _machine(machine: MachineDescription) -> str:
     return ", ".join(part for part in parts if part)
 
 
+def _grouped(results: Sequence[ExperimentResult]) -> list[list[ExperimentResult]]:
+    """One by one, but those of an engine that follow each other and were not run for the same reason together."""
+    groups: list[list[ExperimentResult]] = []
+    for result in results:
+        last = groups[-1][0] if groups else None
+        alike = last is not None and (last.state, last.engine, last.why) == ("not run", result.engine, result.why)
+        if alike and result.state == "not run":
+            groups[-1].append(result)
+        else:
+            groups.append([result])
+    return groups
+
+
+def _experiments(results: Sequence[ExperimentResult], kind: str) -> dict[str, Any]:
+    return {**_experiment(results[0], kind), "names": [result.name for result in results]}
+
+
 def _experiment(result: ExperimentResult, kind: str) -> dict[str, Any]:
     values = {} if result.summary is None else result.summary.latency(kind)
     capacity = result.capacity
@@ -122,8 +139,14 @@ def _experiment(result: ExperimentResult, kind: str) -> dict[str, Any]:
         "verdict": verdict_words(result),
         "figures": (figures or text.NONE) + unconfirmed,
         "runs": f"p50 of every run: {' / '.join(text.number(value, 1) for value in runs)} ms" if runs else "",
-        "style": result.verdict.lower() if result.verdict in text.VERDICTS else "none",
+        "style": _style(result),
     }
+
+
+def _style(result: ExperimentResult) -> str:
+    if result.verdict not in text.VERDICTS:
+        return "none"
+    return "unsettled" if verdict_words(result) != result.verdict else result.verdict.lower()
 
 
 def _of_repeated(attempt: Attempt, result: ExperimentResult, kind: str) -> str:

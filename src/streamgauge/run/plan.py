@@ -154,6 +154,7 @@ def draw(request: Request, run: str, work_dir: Path) -> RunPlan:
     dataset = registry.dataset(scenario.workload, scenario.parameters, scenario.seed, scenario.load)
     if kind.in_load:
         _check_for_queues(scenario, dataset)
+    transport.group_members = engine.group_members(scenario.engine_options)
     transport.trims = scenario.slice_s > 0
     transport.widths, transport.bound_records = dataset.widths, scenario.load.most_within(math.ceil(scenario.queue_s))
     of_engine, of_load = (

@@ -75,6 +75,12 @@ def test_its_rate_is_half_of_the_throughput_or_what_the_generator_manages(
     assert (row.state, row.settings) == ("done", {"program": "identity", "rate_per_s": str(rate)})
 
 
+def test_its_rate_is_at_most_what_the_experiment_allows(campaign: Callable[..., ReproductionRequest]) -> None:
+    runner = Runner({"records_per_s": 9000.0})
+    reproduce(campaign(only=("latency-distinctcount",), engines=("flink",)), Quiet(), runner)
+    assert runner.rates == {"performance-distinctcount-4x": 0, "latency-distinctcount": 2500}
+
+
 @pytest.mark.parametrize(("processing", "verdict"), [({}, "VALID"), ({"records_per_s": 9000.0}, "FAILED")])
 def test_without_a_throughput_it_is_not_run(
     processing: dict[str, float], verdict: str, campaign: Callable[..., ReproductionRequest]

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -18,6 +19,7 @@ from synthetic_study import THREE, not_run, row, write_reproduction, write_study
 
 from streamgauge import registry, report
 from streamgauge.errors import UsageError
+from streamgauge.report import study as study_page
 from streamgauge.report.reproduction import read_reproduction
 from streamgauge.report.study import render
 from streamgauge.studies.configuration import configuration
@@ -116,6 +118,27 @@ def test_what_has_no_result_leaves_a_gap_with_the_reason(tmp_path: Path) -> None
 def is_gap(title: str, why: str, page: str) -> bool:
     """Whether it is among the experiments that share a line with this reason."""
     return re.search(rf"{re.escape(title)}(, [^:]*)?: not run\. {re.escape(why)}", words(page)) is not None
+
+
+def test_experiments_that_were_not_run_for_the_same_reason_share_a_row() -> None:
+    def result(name: str, why: str, state: str = "not run", engine: str = "flink") -> Any:
+        return SimpleNamespace(name=name, why=why, state=state, engine=engine)
+
+    results = [
+        result("a", "", "done"),
+        result("b", "", "done"),
+        result("c", "no"),
+        result("d", "no"),
+        result("e", "never"),
+        result("f", "never", engine="spark"),
+        result("g", "never", engine="spark"),
+        result("h", "not started yet", "pending"),
+        result("i", "not started yet", "pending"),
+    ]
+    groups = study_page._grouped(results)
+    assert [[one.name for one in group] for group in groups] == [
+        *(["a"], ["b"], ["c", "d"], ["e"], ["f", "g"], ["h"], ["i"])
+    ]
 
 
 def test_an_overview_leaves_gaps_to_the_exhibits_that_it_rests_on(tmp_path: Path) -> None:

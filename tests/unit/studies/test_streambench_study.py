@@ -13,6 +13,7 @@ from streamgauge.campaigns.reproduction import PlannedExperiment, ReproductionRe
 from streamgauge.studies import scenario as scenarios
 from streamgauge.studies import streambench
 from streamgauge.studies.streambench import experiments
+from streamgauge.workloads.seed_records import SEED_RECORDS
 
 NAME = "streambench/performance"
 ENGINES = ("spark", "flink", "kafka-streams")
@@ -127,7 +128,18 @@ def test_kafka_streams_has_no_node_that_works_without_reading() -> None:
     plans = planned(("kafka-streams",))
     gaps = {name for (name, _), one in plans.items() if one.request is None}
     assert gaps == {name for name, _ in plans if name.startswith(("fault-tolerance-", "defaults-"))}
-    assert "for spark, flink only" in plans["fault-tolerance-identity-fewer", "kafka-streams"].reason
+    for name in ("fault-tolerance-identity-fewer", "fault-tolerance-latency-grep-failure"):
+        assert "an instance works only on what it reads itself" in plans[name, "kafka-streams"].reason
+
+
+def test_distinctcount_has_new_values_as_long_as_its_latency_is_measured() -> None:
+    for profile in ("laptop", "paper"):
+        for name in ("latency-distinctcount", "multi-recipient-latency-distinctcount-half"):
+            planned_one = planned(("flink",), profile=profile)[name, "flink"]
+            assert planned_one.request is not None and planned_one.settings["field"] == "2"
+            load = planned_one.request.scenario.load
+            most = planned_one.experiment.most_per_s[profile]
+            assert (load.warmup_s + load.measured_s + load.tail_s) * most < SEED_RECORDS
 
 
 def test_sparks_own_defaults_are_those_of_spark() -> None:

@@ -16,7 +16,7 @@ import pytest
 from streamgauge import queue_protocol as wire
 from streamgauge.transports.queue.collector import BadFrame, Collector, results_of
 from streamgauge.transports.queue.files import GROUP_ROWS, events_file, handed_file
-from streamgauge.transports.queue.server import LOOPBACK
+from streamgauge.transports.queue.listener import LOOPBACK
 
 DEADLINE_S = 20.0
 Result = tuple[bytes, bytes]
@@ -42,12 +42,12 @@ class Client:
 def collector(tmp_path: Path) -> Iterator[Collector]:
     made = Collector(0, tmp_path, ["output"])
     yield made
-    made._listener.close()
+    made.listener.close()
 
 
 @pytest.fixture
 def client(collector: Collector) -> Iterator[Client]:
-    made = Client(collector.port)
+    made = Client(collector.listener.port)
     yield made
     made.socket.close()
 
@@ -70,7 +70,7 @@ def test_results_are_in_the_file_in_the_order_in_which_they_came(
 
 
 def test_an_unknown_stream_is_refused(collector: Collector) -> None:
-    stranger = Client(collector.port, "other")
+    stranger = Client(collector.listener.port, "other")
     assert stranger.known == 0
     assert stranger.socket.recv(1) == b""
     stranger.socket.close()
@@ -82,13 +82,13 @@ def test_a_frame_without_whole_results_is_not_taken(collector: Collector, client
         results_of(frame)
     with pytest.raises(wire.Closed):
         client.push(frame)
-    other = Client(collector.port)
+    other = Client(collector.listener.port)
     assert other.push(b"") == 0
     other.socket.close()
 
 
 def test_several_clients_share_the_offsets(collector: Collector, client: Client, tmp_path: Path) -> None:
-    other = Client(collector.port)
+    other = Client(collector.listener.port)
     for number in range(50):
         (client, other)[number % 2].push(frame_of((b"k", b"%d" % number)))
     other.socket.close()
@@ -107,7 +107,7 @@ def test_the_process_ends_with_its_standard_input(tmp_path: Path) -> None:
 def test_a_taken_port_and_a_directory_that_is_not_there_are_reported(collector: Collector, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "streamgauge.transports.queue.collector"]
     for arguments, message in (
-        ([str(collector.port), str(tmp_path)], b"Address already in use"),
+        ([str(collector.listener.port), str(tmp_path)], b"Address already in use"),
         (["0", str(tmp_path / "none")], b"No such file or directory"),
     ):
         done = subprocess.run([*command, *arguments, "output"], input=b"", stdout=subprocess.PIPE, check=False)

@@ -14,6 +14,7 @@ import pytest
 from streamgauge import queue_protocol as wire
 from streamgauge.transports.queue import server as serving
 from streamgauge.transports.queue.events import EventQueue, Gone
+from streamgauge.transports.queue.listener import LOOPBACK
 from streamgauge.transports.queue.server import QueueServer
 
 WIDTH = 8
@@ -98,7 +99,7 @@ class Client:
     """As docs/reference/protocol.md describes it."""
 
     def __init__(self, port: int, stream: str) -> None:
-        self.socket = socket.create_connection((serving.LOOPBACK, port), timeout=DEADLINE_S)
+        self.socket = socket.create_connection((LOOPBACK, port), timeout=DEADLINE_S)
         self.socket.sendall(wire.LENGTH.pack(len(stream.encode())) + stream.encode())
         [self.width] = wire.LENGTH.unpack(wire.receive(self.socket, 4))
 
@@ -128,7 +129,7 @@ def connect(server: QueueServer) -> Iterator[Connect]:
     clients: list[Client] = []
 
     def connected(stream: str = "purchases") -> Client:
-        clients.append(Client(server.port, stream))
+        clients.append(Client(server.listener.port, stream))
         return clients[-1]
 
     yield connected
@@ -186,7 +187,7 @@ def test_an_unknown_stream_has_no_width(connect: Connect) -> None:
 
 @pytest.mark.parametrize("rubbish", [b"GET / HTTP/1.1\r\n\r\n", wire.LENGTH.pack(2) + b"\xff\xff", b"\x00"])
 def test_rubbish_ends_its_own_connection_only(server: QueueServer, connect: Connect, rubbish: bytes) -> None:
-    with socket.create_connection((serving.LOOPBACK, server.port), timeout=DEADLINE_S) as stranger:
+    with socket.create_connection((LOOPBACK, server.listener.port), timeout=DEADLINE_S) as stranger:
         stranger.sendall(rubbish)
         stranger.shutdown(socket.SHUT_WR)
         with contextlib.suppress(ConnectionResetError):
@@ -233,14 +234,14 @@ class TestLostReaders:
         client = connect()
         client.fetch(0, 100)
         client.socket.close()
-        await_true(lambda: not server._connections)
+        await_true(lambda: not server.listener.connections)
         assert server.dropped() is None
 
     def test_one_that_only_looked(self, server: QueueServer, connect: Connect) -> None:
         client = connect()
         client.look()
         client.socket.close()
-        await_true(lambda: not server._connections)
+        await_true(lambda: not server.listener.connections)
         assert server.dropped() is None
 
 

@@ -16,6 +16,7 @@ from streamgauge.model import Stream
 from streamgauge.packed import Packed
 from streamgauge.transports.queue import Queue
 from streamgauge.transports.queue import server as serving
+from streamgauge.transports.queue.listener import LOOPBACK
 from streamgauge.transports.queue.sender import QueueSender
 
 WIDTH = 4
@@ -29,7 +30,7 @@ class Generator:
         self.sender = QueueSender({"ads": WIDTH}, 0, directory, 0, bound, self.gave_out.append)
         self.sender.connect(1)
         assert self.sender._server is not None
-        self.port = self.sender._server.port
+        self.port = self.sender._server.listener.port
         self._sent = 0
         self.settled: list[int] = []
 
@@ -54,7 +55,7 @@ def generator(tmp_path: Path) -> Iterator[Generator]:
 
 
 def fetched(port: int, offset: int, most: int) -> list[int]:
-    with wire.connect((serving.LOOPBACK, port), "ads", 20) as client:
+    with wire.connect((LOOPBACK, port), "ads", 20) as client:
         client.sendall(wire.REQUEST.pack(wire.FETCH, most, offset))
         _, count, _ = wire.ANSWER.unpack(wire.receive(client, wire.ANSWER.size))
         data = wire.receive(client, count * WIDTH)
@@ -87,7 +88,7 @@ def test_more_than_the_bound_ends_it_once(tmp_path: Path) -> None:
 def test_a_lost_reader_ends_it(generator: Generator, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(serving, "GONE_S", 0.0)
     generator.send(5)
-    client = wire.connect((serving.LOOPBACK, generator.port), "ads", 20)
+    client = wire.connect((LOOPBACK, generator.port), "ads", 20)
     client.sendall(wire.REQUEST.pack(wire.FETCH, 1, 0))
     wire.receive(client, wire.ANSWER.size + WIDTH)
     client.close()

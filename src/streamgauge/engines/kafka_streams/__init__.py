@@ -123,6 +123,9 @@ class KafkaStreams(Engine):
     def memory_mb(self, options: Mapping[str, Any]) -> int:
         return int(options["instances"] * (options["heap_mb"] + OUTSIDE_HEAP_MB))
 
+    def group_members(self, options: Mapping[str, Any]) -> int:
+        return int(options["instances"])
+
     def prepare(self, say: Callable[[str], None]) -> None:
         compile_java(self.name, _SOURCES, _class_path(), say)
 

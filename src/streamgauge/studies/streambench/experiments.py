@@ -25,11 +25,22 @@ _RECIPIENTS = {
 FEWER, FAILURE = "N − 1 nodes", "a node fails"
 """The two cases of the fault tolerance suite besides the failure-free one with all nodes."""
 
-# In each profile, one node fewer than the scenarios have. Kafka Streams has none that never receives (see the exhibit).
+# In each profile, one node fewer than the scenarios have.
 _FEWER_NODES = {
     engine: OnEngine(profiles={profile: {option: str(nodes - 1)} for profile, nodes in NODES.items()})
     for engine, option in (("spark", "workers"), ("flink", "taskmanagers"))
 }
+
+_NO_NODE_TO_FAIL = {
+    "kafka-streams": "an instance works only on what it reads itself, so no node works without receiving"
+}
+
+DISTINCTCOUNT = "distinctcount"
+_ALL_DIFFERENT = "2"
+"""The query time, a field that is different in each of the 100,000 seed records. The default, the user, is not."""
+_NEW_VALUES_PER_S = {"laptop": 2500, "paper": 250}
+"""After one pass over the seed records, *distinctcount* publishes nothing any more, and has no latency: at these rates,
+a run ends before that."""
 
 SPARK_DEFAULTS: Mapping[str, str] = {
     "state_store": "memory",
@@ -79,13 +90,19 @@ def _records(paper: int) -> dict[str, dict[str, str]]:
     return {"paper": {"records": str(paper)}, "laptop": {"records": str(paper // _LAPTOP_PART)}}
 
 
+def _at_a_rate(program: str) -> dict[str, str]:
+    """The settings of a program whose records arrive at a rate."""
+    return {"program": program, **({"field": _ALL_DIFFERENT} if program == DISTINCTCOUNT else {})}
+
+
 def _latency(program: str) -> Experiment:
     return Experiment(
         "streambench/latency",
         latency_name(program),
-        {"program": program},
+        _at_a_rate(program),
         {"program": program},
         half_of=performance_name(program, "4×"),
+        most_per_s=_NEW_VALUES_PER_S if program == DISTINCTCOUNT else {},
     )
 
 
@@ -103,9 +120,10 @@ def _recipients_latency(program: str, ability: str) -> Experiment:
     return Experiment(
         "streambench/multi-recipient-latency",
         recipients_name(program, ability, latency=True),
-        {"program": program},
+        _at_a_rate(program),
         {"program": program, "ability": ability},
         half_of=recipients_name(program, ability),
+        most_per_s=_NEW_VALUES_PER_S if program == DISTINCTCOUNT else {},
         profiles=_partitions(ability),
     )
 
@@ -125,6 +143,7 @@ def _fault(program: str, case: str) -> Experiment:
         half_time_of=recipients_name(program, HALF) if fails else "",
         profiles=_partitions(HALF),
         engines=dict.fromkeys(_FEWER_NODES, OnEngine(faults=("kill non-recipient",))) if fails else _FEWER_NODES,
+        gaps=_NO_NODE_TO_FAIL,
     )
 
 
@@ -134,11 +153,13 @@ def _fault_latency(program: str, case: str) -> Experiment:
     return Experiment(
         "streambench/multi-recipient-latency",
         fault_name(program, case, latency=True),
-        {"program": program},
+        _at_a_rate(program),
         {"program": program, "case": case, "measured": "latency"},
         half_of=recipients_name(program, HALF),
+        most_per_s=_NEW_VALUES_PER_S if program == DISTINCTCOUNT else {},
         profiles=_partitions(HALF),
         engines=dict.fromkeys(_FEWER_NODES, OnEngine(faults=("kill non-recipient at 50%",))) if fails else _FEWER_NODES,
+        gaps=_NO_NODE_TO_FAIL,
     )
 
 
@@ -157,9 +178,10 @@ def _defaults_latency(program: str) -> Experiment:
     return Experiment(
         "streambench/latency",
         defaults_name(program, latency=True),
-        {"program": program},
+        _at_a_rate(program),
         {"program": program, "settings": "Spark's defaults", "measured": "latency"},
         half_of=defaults_name(program),
+        most_per_s=_NEW_VALUES_PER_S if program == DISTINCTCOUNT else {},
         engines={"spark": OnEngine(SPARK_DEFAULTS)},
     )
 

@@ -118,6 +118,7 @@ class Kafka(Transport):
             proxied=self._proxied,
             restarts=restarts,
             segment_bytes=SEGMENT_BYTES if self.trims else None,
+            joined_together=self.group_members > 1,
         )
 
     def check_reachable(self) -> None:

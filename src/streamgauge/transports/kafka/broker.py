@@ -10,6 +10,8 @@ from pathlib import Path
 from streamgauge.model import ProcessSpec, Ready, Stop
 
 HEAP_MB = 512
+_JOINING_MS = 3000
+"""Kafka's own default: how long the first assignment of partitions waits for the next member of a group."""
 
 # The jar group logs through slf4j-simple: to standard error, configured by system properties.
 _LOGGING = (
@@ -30,12 +32,14 @@ def plan(
     proxied: tuple[int, int] | None = None,
     restarts: bool = False,
     segment_bytes: int | None = None,
+    joined_together: bool = False,
 ) -> tuple[ProcessSpec, ...]:
     """Format the log directory, then start the broker on 127.0.0.1:port.
 
     ``proxied``: the port of a second listener, and the port of a proxy in front of it. ``restarts``: whether it will be
     killed and started again. ``segment_bytes``: records are removed during the run, and files of this size are to be
-    deleted soon after.
+    deleted soon after. ``joined_together``: the members of a consumer group start together, and none is to work alone
+    before the others have joined.
     """
     home = work_dir / "broker"
     properties = home / "server.properties"
@@ -65,7 +69,9 @@ def plan(
                 "-c",
                 str(properties),
             ],
-            files={properties: _properties(home, port, controller_port, proxied, restarts, segment_bytes)},
+            files={
+                properties: _properties(home, port, controller_port, proxied, restarts, segment_bytes, joined_together)
+            },
             once=True,
         ),
         ProcessSpec(
@@ -86,6 +92,7 @@ def _properties(
     proxied: tuple[int, int] | None,
     restarts: bool,
     segment_bytes: int | None,
+    joined_together: bool,
 ) -> str:
     settings: dict[str, object] = {
         "process.roles": "broker,controller",
@@ -103,7 +110,7 @@ def _properties(
         "transaction.state.log.replication.factor": 1,
         "transaction.state.log.min.isr": 1,
         "transaction.state.log.num.partitions": 4,
-        "group.initial.rebalance.delay.ms": 0,
+        "group.initial.rebalance.delay.ms": _JOINING_MS if joined_together else 0,
         "group.min.session.timeout.ms": 1000,
         "num.network.threads": 2,
         "num.io.threads": 4,

@@ -16,11 +16,11 @@ from streamgauge import queue_protocol as wire
 from streamgauge.contracts import Sender, Transport
 from streamgauge.errors import EnvironmentProblem, UsageError
 from streamgauge.model import TRANSPORT_GROUP, Positions, ProcessSpec, Ready, Stop, Stream
+from streamgauge.transports.queue.listener import LOOPBACK
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
-LOOPBACK = "127.0.0.1"
 _ANSWER_S = 5.0
 _NO_SLICES = "records that were read are gone"
 

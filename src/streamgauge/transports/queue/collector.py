@@ -10,7 +10,6 @@ asks for that number. The end of standard input or SIGTERM ends the process, wit
 
 from __future__ import annotations
 
-import contextlib
 import os
 import socket
 import sys
@@ -22,7 +21,7 @@ from pathlib import Path
 from streamgauge import queue_protocol as wire
 from streamgauge.protocol import emit, stop_on_sigterm
 from streamgauge.transports.queue.files import results_file
-from streamgauge.transports.queue.server import LOOPBACK
+from streamgauge.transports.queue.listener import LOOPBACK, Listener
 
 
 class BadFrame(Exception):
@@ -66,60 +65,21 @@ class Results:
 
 
 class Collector:
-    """A thread for each connection. Binds at once: raises OSError if the port is taken."""
+    """Binds at once: raises OSError if the port is taken or a file cannot be made."""
 
     def __init__(self, port: int, directory: Path, streams: Sequence[str]) -> None:
-        self._listener = socket.create_server((LOOPBACK, port), backlog=128)
         self._results = {name: Results(directory / f"{name}.parquet") for name in streams}
-        self._connections: set[socket.socket] = set()
-        self._lock = threading.Lock()
         self.problem: OSError | None = None
-        threading.Thread(target=self._accept, daemon=True).start()
-
-    @property
-    def port(self) -> int:
-        port: int = self._listener.getsockname()[1]
-        return port
+        self.listener = Listener(port, self._converse)
 
     def close(self) -> None:
         """Take no more, and complete the files. Raises OSError when they cannot be written."""
-        self._listener.close()
-        with self._lock:
-            connections = list(self._connections)
-        for connection in connections:
-            with contextlib.suppress(OSError):
-                connection.shutdown(socket.SHUT_RDWR)
+        self.listener.close()
         for results in self._results.values():
             results.close()
 
-    def _accept(self) -> None:
-        while True:
-            try:
-                connection, _ = self._listener.accept()
-            except OSError:
-                return
-            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
-
-    def _serve(self, connection: socket.socket) -> None:
-        with connection:
-            with self._lock:
-                self._connections.add(connection)
-            try:
-                self._converse(connection)
-            except (wire.Closed, ConnectionError, UnicodeDecodeError, BadFrame):
-                pass  # the client notices that its results were not taken
-            except OSError as problem:
-                self.problem = problem
-            finally:
-                with self._lock:
-                    self._connections.discard(connection)
-
-    def _converse(self, connection: socket.socket) -> None:
-        size = wire.LENGTH.unpack(wire.receive(connection, wire.LENGTH.size))[0]
-        if size > wire.NAME_BYTES_MAX:
-            return
-        results = self._results.get(wire.receive(connection, size).decode())
+    def _converse(self, stream: str, connection: socket.socket) -> None:
+        results = self._results.get(stream)
         connection.sendall(wire.LENGTH.pack(1 if results else 0))
         while results is not None:
             size = wire.LENGTH.unpack(wire.receive(connection, wire.LENGTH.size))[0]
@@ -127,7 +87,14 @@ class Collector:
                 return
             frame = wire.receive(connection, size)
             at_ns = time.time_ns()
-            connection.sendall(wire.COUNT.pack(results.add(results_of(frame), at_ns)))
+            try:
+                count = results.add(results_of(frame), at_ns)
+            except BadFrame:
+                return  # the client notices that its results were not taken
+            except OSError as problem:
+                self.problem = problem
+                return
+            connection.sendall(wire.COUNT.pack(count))
 
 
 def _stop_at_end_of_input(stop: threading.Event) -> None:

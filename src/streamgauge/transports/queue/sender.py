@@ -12,7 +12,8 @@ from streamgauge.errors import EnvironmentProblem
 from streamgauge.packed import Packed
 from streamgauge.transports.queue.events import EventQueue
 from streamgauge.transports.queue.files import events_file, handed_file
-from streamgauge.transports.queue.server import GONE_S, LOOPBACK, QueueServer
+from streamgauge.transports.queue.listener import LOOPBACK
+from streamgauge.transports.queue.server import GONE_S, QueueServer
 
 _LOOK_S = 0.1
 

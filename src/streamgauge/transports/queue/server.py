@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
 import socket
-import sys
 import threading
 import time
 from collections import Counter
 from collections.abc import Mapping
-from typing import Final
 
 from streamgauge import queue_protocol as wire
 from streamgauge.transports.queue.events import EventQueue, Gone
+from streamgauge.transports.queue.listener import Listener
 
-LOOPBACK: Final = "127.0.0.1"
 FETCH_WAIT_S = 0.1
 """How long a request waits for the first record."""
 FETCH_RECORDS_MAX = 1_000_000
@@ -23,23 +20,15 @@ GONE_S = 5.0
 
 
 class QueueServer:
-    """A thread for each connection, until ``close``. Binds at once: raises OSError if the port is taken."""
+    """Binds at once: raises OSError if the port is taken."""
 
     def __init__(self, queues: Mapping[str, EventQueue], port: int) -> None:
         self._queues = queues
-        self._listener = socket.create_server((LOOPBACK, port), backlog=128)
         self._lock = threading.Lock()
-        self._connections: set[socket.socket] = set()
         self._readers: Counter[str] = Counter()
         self._lost_s: dict[str, float] = {}
         """By stream: since when a reader is gone that did not take its leave."""
-        self._closed = False
-        threading.Thread(target=self._accept, daemon=True).start()
-
-    @property
-    def port(self) -> int:
-        port: int = self._listener.getsockname()[1]
-        return port
+        self.listener = Listener(port, self._converse)
 
     def dropped(self) -> str | None:
         """The first stream whose reader was lost and did not come back in time while records wait for it."""
@@ -49,51 +38,14 @@ class QueueServer:
         return next((stream for stream in late if self._queues[stream].waiting), None)
 
     def close(self) -> None:
-        with self._lock:
-            self._closed = True
-            connections = list(self._connections)
-        self._listener.close()
-        for connection in connections:
-            with contextlib.suppress(OSError):
-                connection.shutdown(socket.SHUT_RDWR)
+        self.listener.close()
 
-    def _accept(self) -> None:
-        while True:
-            try:
-                connection, _ = self._listener.accept()
-            except OSError:
-                return
-            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
-
-    def _serve(self, connection: socket.socket) -> None:
-        with connection:
-            with self._lock:
-                if self._closed:
-                    return
-                self._connections.add(connection)
-            try:
-                self._converse(connection)
-            except (wire.Closed, ConnectionError, UnicodeDecodeError):
-                pass
-            except OSError as problem:
-                sys.stderr.write(f"a connection was closed: {problem}\n")
-            finally:
-                with self._lock:
-                    self._connections.discard(connection)
-
-    def _converse(self, connection: socket.socket) -> None:
-        """Raises Closed, OSError, or UnicodeDecodeError when the conversation cannot go on."""
-        size = wire.LENGTH.unpack(wire.receive(connection, wire.LENGTH.size))[0]
-        if size > wire.NAME_BYTES_MAX:
-            return
-        stream = wire.receive(connection, size).decode()
+    def _converse(self, stream: str, connection: socket.socket) -> None:
         queue = self._queues.get(stream)
         connection.sendall(wire.LENGTH.pack(queue.width if queue else 0))
         if queue is None:
             return
-        reads = False
-        in_order = False
+        reads = in_order = False
         try:
             while True:
                 op, most, offset = wire.REQUEST.unpack(wire.receive(connection, wire.REQUEST.size))
@@ -101,7 +53,7 @@ class QueueServer:
                     if not reads:
                         reads = True
                         self._arrived(stream)
-                    self._fetch(connection, queue, offset, min(most, FETCH_RECORDS_MAX))
+                    _fetch(connection, queue, offset, min(most, FETCH_RECORDS_MAX))
                 elif op == wire.LOOK:
                     connection.sendall(wire.ENDS.pack(*queue.ends))
                 elif op == wire.ACKNOWLEDGE:
@@ -113,14 +65,6 @@ class QueueServer:
             if reads:
                 self._left(stream, in_order=in_order)
 
-    def _fetch(self, connection: socket.socket, queue: EventQueue, offset: int, most: int) -> None:
-        try:
-            count, parts = queue.fetch(offset, most, FETCH_WAIT_S)
-        except Gone:
-            connection.sendall(wire.ANSWER.pack(queue.ends.begin, 0, wire.GONE))
-            return
-        wire.send(connection, [wire.ANSWER.pack(offset, count, 0), *parts])
-
     def _arrived(self, stream: str) -> None:
         with self._lock:
             self._readers[stream] += 1
@@ -129,5 +73,14 @@ class QueueServer:
     def _left(self, stream: str, *, in_order: bool) -> None:
         with self._lock:
             self._readers[stream] -= 1
-            if not self._readers[stream] and not in_order and not self._closed:
+            if not self._readers[stream] and not in_order and not self.listener.closed:
                 self._lost_s[stream] = time.monotonic()
+
+
+def _fetch(connection: socket.socket, queue: EventQueue, offset: int, most: int) -> None:
+    try:
+        count, parts = queue.fetch(offset, most, FETCH_WAIT_S)
+    except Gone:
+        connection.sendall(wire.ANSWER.pack(queue.ends.begin, 0, wire.GONE))
+        return
+    wire.send(connection, [wire.ANSWER.pack(offset, count, 0), *parts])
