@@ -263,10 +263,7 @@ class Supervisor:
         reaping.send_signal(self.identities(role), signal.SIGCONT)
 
     def identities(self, role: str) -> set[Identity]:
-        """All live processes of a role: started ones with their descendants, or those of a member; may be none.
-
-        The one place where a fault finds its victims.
-        """
+        """All live processes of a role: started ones with their descendants, or those of a member; may be none."""
         if latest := self._latest(role):
             return reaping.find([running.identity for running in latest], {running.token for running in latest})
         for running in reversed(self._running):

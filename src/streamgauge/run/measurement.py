@@ -16,6 +16,7 @@ from streamgauge.model.summary import Summary
 from streamgauge.notices import Notice, notice
 from streamgauge.processes import leftovers, ports
 from streamgauge.processes.supervisor import Supervisor
+from streamgauge.run import liveness
 from streamgauge.run.evaluation import Evaluator
 from streamgauge.run.injection import FaultInjector
 from streamgauge.run.manifest import describe
@@ -329,7 +330,7 @@ class Measurement:
         due = time.monotonic()
         appended: Mapping[str, int] = dict.fromkeys((stream.name for stream in self.plan.streams), 0)
         while time.monotonic() < deadline:
-            self._check_processes()
+            liveness.check(self.plan, self._supervisor, self._faults, self._outcome)
             known = self._sample()
             appended = known or appended
             self._show(appended, phase)
@@ -338,24 +339,6 @@ class Measurement:
             due = max(due + 1.0, time.monotonic())
             time.sleep(max(due - time.monotonic(), 0.0))
         return False
-
-    def _check_processes(self) -> None:
-        """A dead engine ends the measurement; a dead load worker makes it invalid; neither loses the record."""
-        try:
-            # The evaluator is started again by those who need it.
-            self._supervisor.check(but="evaluate")
-        except EnvironmentProblem as problem:
-            dead = {process.group for process in self._supervisor.ended()} - {"evaluate"}
-            if dead != {"load"}:
-                raise EngineFailed(problem.what, log_tail=problem.log_tail) from None
-            self._outcome.load_error = self._outcome.load_error or f"{problem.what}: {problem.got}"
-        if failed := self._faults.failed_restart:
-            self._outcome.ended = self._supervisor.ended() or [
-                never_started(failed.role, failed.problem, self.plan.group_of(failed.role), failed.fault)
-            ]
-            raise EngineFailed(failed.problem.what, log_tail=failed.problem.log_tail)
-        if killed := self._faults.killed() & {spec.role for spec in self.plan.load}:
-            self._outcome.load_error = notice("load-killed", roles=", ".join(sorted(killed)))
 
     def _lives(self, group: str) -> bool:
         return any(process.group == group for process in self._supervisor.processes())
