@@ -131,6 +131,8 @@ class Transport(ABC):
     in_load: ClassVar[bool] = False
     """Whether the load workers themselves serve the inputs: they start before the engine, each with a port of its own,
     and serve until the run has ended."""
+    stamps_handing: ClassVar[bool] = False
+    """Whether it knows when it handed each record to the engine first: ``read`` has ``ingested_ms`` of inputs then."""
     complete_when_stopped: ClassVar[bool] = False
     """Whether the streams can be read only when all servers have stopped."""
     memory_mb: ClassVar[int] = 0
@@ -269,7 +271,7 @@ class Transport(ABC):
         headers: bool = False,
     ) -> DataFrame:
         """The records below ``ends``, from ``begins`` on where given: key, value (binary), partition, offset,
-        appended_ms, and headers if requested."""
+        appended_ms, headers if requested, and ingested_ms of inputs if it stamps that."""
 
 
 class Dataset(ABC):
@@ -332,7 +334,8 @@ class ReferenceWorkload(Workload):
         Each input has key, value, partition, offset, appended_ms, n_seq, intended_ns, partition_bit, and event_ms if
         the codec has it. The answer has the key columns, inputs (the number of records in the row), appended_max_ms,
         appended_mean_ms, intended_max_ns. If a record contributes to several rows, the answer also has new_inputs: the
-        number of records that are in no earlier row, so that the backlog counts each record once. With appended_min_ms
+        number of records that are in no earlier row, so that the backlog counts each record once. With ingested_max_ms,
+        there is a processing-time latency; inputs have ingested_ms where the transport stamps it. With appended_min_ms
         and partitions (the partition bits of all inputs, or-ed together), a missing result can be declared lost before
         the output is quiet. All other columns are values, which must be equal. If a range of values is correct, the
         columns ``x_low`` and ``x_high`` replace ``x``; a row that is ``optional`` may be missing.
@@ -385,6 +388,7 @@ ANSWER_STAMPS = (
     "appended_max_ms",
     "appended_mean_ms",
     "intended_max_ns",
+    "ingested_max_ms",
     "partitions",
     "optional",
 )

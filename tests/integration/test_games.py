@@ -67,9 +67,15 @@ def rows(events: tuple[tuple[int, ...], ...], first: int, step: int) -> list[tup
     return built
 
 
-def inputs(spark: Any, *, step: int) -> dict[str, Any]:
+def inputs(spark: Any, *, step: int, handed_after_ms: int | None = None) -> dict[str, Any]:
+    """From queues, if they were handed over so long after they had been appended."""
     streams = {"purchases": rows(PURCHASES, 0, step), "ads": rows(ADS, 1, step)}
-    return {name: spark.createDataFrame(content, _INPUT) for name, content in streams.items()}
+    frames = {name: spark.createDataFrame(content, _INPUT) for name, content in streams.items()}
+    if handed_after_ms is None:
+        return frames
+    return {
+        name: frame.withColumn("ingested_ms", frame.appended_ms + handed_after_ms) for name, frame in frames.items()
+    }
 
 
 def results(spark: Any, workload: Aggregation | Join, values: list[dict[str, int]]) -> Any:
@@ -132,6 +138,25 @@ def test_the_pairs_of_each_window_and_their_time_is_that_of_the_window(spark: An
         for row in found
     } == PAIRS
     assert {row["inputs"] for row in found} == {2}
+
+
+def test_processing_time_counts_from_the_last_record_that_was_handed_over(spark: Any) -> None:
+    """Of a pair: the last of its whole window."""
+    queues = inputs(spark, step=1, handed_after_ms=700)
+    revenue = Aggregation().reference(queues, PARAMETERS).collect()
+    assert all(row["ingested_max_ms"] == row["appended_max_ms"] + 700 for row in revenue)
+    found = {
+        (row["window_end_ms"] - T0_MS, row["purchase"], row["ad"]): row["ingested_max_ms"] - T0_MS
+        for row in Join().reference(inputs(spark, step=2, handed_after_ms=700), PARAMETERS).collect()
+    }
+    assert found == {pair: last_ms + 720 for pair, (_, last_ms) in PAIRS.items()}
+    # All results were published at 20,000.
+    answer = Aggregation().reference(queues, PARAMETERS)
+    judged = match.judge(match.compare(answer, results(spark, Aggregation(), revenues()), Aggregation.key)).collect()
+    latencies = {
+        (row["gem_pack"], row["window_end_ms"] - T0_MS): row["answered_ms"] - row["ingested_max_ms"] for row in judged
+    }
+    assert latencies == {key: 20_000 - last_ms - 720 for key, (_, _, _, last_ms) in REVENUE.items()}
 
 
 def test_right_results_are_accepted(spark: Any) -> None:

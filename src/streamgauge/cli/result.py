@@ -139,6 +139,8 @@ def _latencies(summary: Summary) -> Table:
     for column in table.columns[1:]:
         column.justify, column.no_wrap = "right", True
     for kind, name in LATENCY_NAMES.items():
+        if kind not in summary.latency_ms:
+            continue
         figures = summary.latency(kind)
         table.add_row(name, *(_bounded(figures, column) for column in columns))
     return table

@@ -70,9 +70,9 @@ def inputs_of(spark: SparkSession, run: RunDir, facts: Facts, workload: Workload
     intended_ns = intended(run, facts, facts.moments)
     bits = partition_bits(facts)
     return {
-        stream.name: read_input(spark, run, stream.name, workload.codec).withColumns(
-            {"intended_ns": intended_ns, "partition_bit": bits[stream.name]}
-        )
+        stream.name: read_input(
+            spark, run, stream.name, workload.codec, ingested=facts.transport.stamps_handing
+        ).withColumns({"intended_ns": intended_ns, "partition_bit": bits[stream.name]})
         for stream in workload.inputs
     }
 
@@ -99,6 +99,7 @@ def compare(answer: DataFrame, results: DataFrame, key: Sequence[str]) -> DataFr
     from pyspark.sql import functions as f
 
     kinds = dict(answer.dtypes)
+    ingested = "ingested_max_ms" in kinds
     columns = [name for name in answer.columns if name not in (*key, *ANSWER_STAMPS)]
     ranges = [name.removesuffix("_low") for name in columns if name.removesuffix("_low") + "_high" in columns]
     ends = [f"{name}{end}" for name in ranges for end in ("_low", "_high")]
@@ -121,6 +122,7 @@ def compare(answer: DataFrame, results: DataFrame, key: Sequence[str]) -> DataFr
         "appended_max_ms",
         "appended_mean_ms",
         "intended_max_ns",
+        *([f.col("ingested_max_ms")] if ingested else []),
         f.monotonically_increasing_id().alias("answer_id"),
     )
     right = results.select(
@@ -152,6 +154,7 @@ def compare(answer: DataFrame, results: DataFrame, key: Sequence[str]) -> DataFr
         f.max("appended_max_ms").alias("appended_max_ms"),
         f.max("appended_mean_ms").alias("appended_mean_ms"),
         f.max("intended_max_ns").alias("intended_max_ns"),
+        *([f.max("ingested_max_ms").alias("ingested_max_ms")] if ingested else []),
         f.count("emitted_ms").alias("outputs"),
         f.count_if("is_right").alias("right_outputs"),
         f.min("emitted_ms").alias("first_ms"),
@@ -194,6 +197,8 @@ def count(keys: DataFrame, moments: Moments) -> DataFrame:
     """Groups keys of the same fate, phase, seconds and latencies."""
     from pyspark.sql import functions as f
 
+    ingested = "ingested_max_ms" in keys.columns
+
     def second_of(ms: str) -> Column:
         return f.expr(f"cast(floor(({ms} - {moments.load_start_ms}) / 1000) as int)")
 
@@ -227,6 +232,7 @@ def count(keys: DataFrame, moments: Moments) -> DataFrame:
         (until_ms - anchor_ms).alias("total_ms"),
         (until_ms - f.col("appended_max_ms")).alias("latest_ms"),
         (until_ms - f.col("appended_mean_ms")).alias("average_ms"),
+        *([(until_ms - f.col("ingested_max_ms")).alias("processing_time_ms")] if ingested else []),
     )
     return keys.groupBy(*groups).agg(
         f.count("*").alias("rows"),

@@ -93,6 +93,7 @@ def copy(
         f.col("key").cast(as_text).alias("key"),
         f.col("value").cast(as_text).alias("value"),
         *("partition", "offset", "appended_ms"),
+        *(("ingested_ms",) if stream.role == "input" and facts.transport.stamps_handing else ()),
         *(column.alias(name) for name, column in of_input.items()),
     )
     part = target.with_name(f"{stream.name}.part")

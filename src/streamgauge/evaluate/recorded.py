@@ -46,10 +46,10 @@ def output_batches(run: RunDir, facts: Facts, columns: Sequence[str]) -> Iterato
         first += stream.partitions
 
 
-def read_input(spark: SparkSession, run: RunDir, name: str, codec: Codec) -> DataFrame:
-    """One input: key, value, partition, offset, appended_ms, n_seq; event_ms where the codec has it."""
+def read_input(spark: SparkSession, run: RunDir, name: str, codec: Codec, *, ingested: bool = False) -> DataFrame:
+    """One input: key, value, partition, offset, appended_ms, n_seq; event_ms where the codec has it; ingested_ms."""
     event = ", event_ms bigint" if codec.event_ms is not None else ""
-    schema = f"{_columns(codec)}, n_seq bigint{event}"
+    schema = f"{_columns(codec)}, n_seq bigint{event}{', ingested_ms bigint' if ingested else ''}"
     return spark.read.schema(schema).parquet(literal_path(run.recorded(name)))
 
 

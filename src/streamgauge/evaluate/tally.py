@@ -61,6 +61,7 @@ class Tally:
     """One element per group of equal reference rows.
 
     Latencies of missing rows are those that they had reached at the end of the drain; of wrong ones they mean nothing.
+    ``processing_time_ms`` is NaN where the transport does not know when it handed a record to the engine.
     ``second`` is that of the anchor, ``answered_second`` that of the answer (the first right one, for a wrong row the
     first one), all since the start of the load. ``inputs`` counts the input records behind the rows, ``new_inputs``
     those of them that are behind no earlier row, ``open_at_end`` those of the new ones that were appended but not
@@ -83,6 +84,7 @@ class Tally:
     total_ms: Ints
     latest_ms: Ints
     average_ms: Floats
+    processing_time_ms: Floats
     rows: Ints
     inputs: Ints
     new_inputs: Ints
@@ -119,6 +121,7 @@ class Tally:
                 **ints,
                 "fate": fate,
                 "average_ms": np.asarray(table.column("average_ms").fill_null(0).to_numpy(), dtype=np.float64),
+                "processing_time_ms": _known(table, "processing_time_ms"),
                 "repeated_keys": int(ints["repeated_keys"].sum()),
                 # An output of a repeated key was counted for each of its rows.
                 "unexpected": max(outputs - int(ints["outputs"].sum()), 0),
@@ -132,7 +135,8 @@ class Tally:
         columns: dict[str, Any] = {name: np.zeros(0, np.int64) for name in _INTS}
         for name in ("partitions", "appended_min_ms", "appended_max_ms"):
             del columns[name]
-        return cls(**{**columns, "average_ms": np.zeros(0), "repeated_keys": 0, "unexpected": 0})
+        floats = {name: np.zeros(0) for name in ("average_ms", "processing_time_ms")}
+        return cls(**{**columns, **floats, "repeated_keys": 0, "unexpected": 0})
 
     @property
     def expected(self) -> Bools:
@@ -151,6 +155,13 @@ class Tally:
         """Rows whose latency counts, and is only known to be at least what it had reached at the end."""
         selected: Bools = (self.phase == MEASURED) & np.isin(self.fate, (LOST, UNFINISHED))
         return selected
+
+
+def _known(table: pa.Table, name: str) -> Floats:
+    """A column of floating-point numbers, in which NaN stands for what is not known."""
+    if name not in table.column_names:
+        return np.full(table.num_rows, np.nan)
+    return np.asarray(table.column(name).cast("float64").fill_null(np.nan).to_numpy(), dtype=np.float64)
 
 
 def _passed_ms(sets: Ints, answered_sets: Ints, answered_ms: Ints) -> Ints:

@@ -6,4 +6,5 @@ LATENCY_NAMES = {
     "total": "end-to-end latency",
     "latest": "processing latency",
     "average": "mean-input latency",
+    "processing_time": "processing-time latency",
 }

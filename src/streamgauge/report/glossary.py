@@ -50,6 +50,11 @@ TERMS: dict[str, str] = {
         "From the moment the last input of a result had arrived at the transport until the result can be read: the "
         "system's own share. Its key in the files is `latest`."
     ),
+    "processing-time latency": (
+        "From the moment the last input of a result was handed to the engine until the result can be read; only where "
+        "the transport stamps that moment (queues). The wait in the queue is not part of it, so it stays low when an "
+        "engine falls behind. Its key in the files is `processing_time`."
+    ),
     "profile": "A set of loads, sizes and durations: `paper` has the publication's, `laptop` fits a small machine.",
     "PSI": "Pressure stall information of Linux: the share of time in which a process waited for CPU, memory or I/O.",
     "reference answer": "The right results, computed from the recorded input after the run.",

@@ -26,7 +26,6 @@ RESULTS = {
 }
 
 LATENCIES = {
-    "processing_time": "from when the engine took the last input until the result can be read",
     "arrival": "from the arrival of each record until its result can be read, mean over all records",
 }
 """What a kind of latency means that the glossary does not define."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,7 @@ def row(
     total: int = 0,
     latest: int = 0,
     average: float = 0.0,
+    processing_time: float = math.nan,
     inputs: int = 1,
     new_inputs: int | None = None,
     open_at_end: int = 0,
@@ -50,6 +52,7 @@ def row(
         "total_ms": total,
         "latest_ms": latest,
         "average_ms": average,
+        "processing_time_ms": processing_time,
         "rows": 1,
         "inputs": inputs,
         "new_inputs": new_inputs,

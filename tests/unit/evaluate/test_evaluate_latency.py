@@ -64,6 +64,21 @@ def censored(values: list[float], bounds: list[float]) -> Distribution:
     return Distribution.of(np.array(values, np.float64), ones[0], np.array(bounds, np.float64), ones[1])
 
 
+def test_processing_time_is_known_where_the_transport_stamps_what_it_hands_over() -> None:
+    rows = [row(total=900, latest=800, processing_time=10.0), row(total=1900, latest=1800, processing_time=12.0)]
+    kinds = distributions(tally(*rows))
+    assert kinds["processing_time"].values.tolist() == [10.0, 12.0]
+    assert kinds["total"].values.tolist() == [900.0, 1900.0]
+    assert "processing_time" not in distributions(tally(row(total=900, latest=800)))
+
+
+def test_a_result_of_records_that_were_never_handed_over_has_no_processing_time() -> None:
+    missing = row(fate="lost", total=5000, latest=4900)
+    handed_and_lost = row(fate="lost", total=5000, latest=4900, processing_time=3000.0)
+    kinds = distributions(tally(row(processing_time=10.0), missing, handed_and_lost))
+    assert (kinds["processing_time"].count, kinds["processing_time"].missing, kinds["total"].missing) == (1, 1, 2)
+
+
 def test_missing_results_are_longer_than_all_others() -> None:
     """1,000 results of 1 … 1,000 ms, 100 of which never came: the run ended after each had taken 5 s."""
     figures = censored([float(n) for n in range(1, 901)], [5000.0] * 100).figures()

@@ -125,6 +125,12 @@ def distributions(tally: Tally) -> dict[str, Distribution]:
         kind: Distribution.of(values[timed], tally.rows[timed], values[censored], tally.rows[censored])
         for kind, values in (("total", tally.total_ms), ("latest", tally.latest_ms), ("average", tally.average_ms))
     }
+    if (handed := tally.processing_time_ms[timed]).size and not np.isnan(handed).any():
+        # A record that was never handed over has no such moment, and its result no such latency.
+        never = censored & ~np.isnan(tally.processing_time_ms)
+        by_kind["processing_time"] = Distribution.of(
+            handed, tally.rows[timed], tally.processing_time_ms[never], tally.rows[never]
+        )
     share_ms = (tally.total_ms - tally.latest_ms)[timed]
     return {**by_kind, "generator_share": Distribution.of(share_ms, tally.rows[timed])}
 

@@ -19,7 +19,7 @@ from streamgauge.model import TRANSPORT_GROUP, Positions, ProcessSpec, Ready, St
 from streamgauge.transports.queue.listener import LOOPBACK
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 _ANSWER_S = 5.0
 _NO_SLICES = "records that were read are gone"
@@ -31,6 +31,7 @@ class Queue(Transport):
     server_noun: ClassVar[str] = "collector"
     stream_noun: ClassVar[str] = "queue"
     in_load: ClassVar[bool] = True
+    stamps_handing: ClassVar[bool] = True
     complete_when_stopped: ClassVar[bool] = True
     memory_mb: ClassVar[int] = 150
     own = True
@@ -189,21 +190,31 @@ class Queue(Transport):
 
         from pyspark.sql import functions as f
 
-        def rows(path: Path, partition: int, key: Column) -> DataFrame:
-            return spark.read.parquet(str(path)).select(
-                key.alias("key"), "value", f.lit(partition).alias("partition"), "offset", "appended_ms"
-            )
+        def of_partition(rows: DataFrame, partition: int) -> DataFrame:
+            return rows.withColumn("partition", f.lit(partition))
 
         if stream.role == "output":
-            frames = [rows(self._directory / f"{stream.name}.parquet", 0, f.col("key"))]
+            frames = [of_partition(spark.read.parquet(str(self._directory / f"{stream.name}.parquet")), 0)]
         else:
-            no_key = f.lit(None).cast("binary")
-            frames = [rows(self._events(stream, place), place, no_key) for place in range(stream.partitions)]
+            frames = [
+                of_partition(self._stamped(spark, self._events(stream, place)), place)
+                for place in range(stream.partitions)
+            ]
         below = reduce(
             lambda one, other: one | other,
             ((f.col("partition") == place) & (f.col("offset") < end) for place, end in ends.items()),
         )
         return reduce(lambda one, other: one.unionByName(other), frames).where(below)
+
+    def _stamped(self, spark: SparkSession, events: Path) -> DataFrame:
+        """The records of a queue with the moment at which each was handed over first; null if it never was."""
+        from pyspark.sql import functions as f
+
+        offset = f.explode(f.sequence(f.col("first"), f.col("first") + f.col("count") - 1)).alias("offset")
+        ingested_ms = f.expr("handed_ns div 1000000").alias("ingested_ms")
+        handed = spark.read.parquet(str(events.with_stem(f"{events.stem}-handed"))).select(offset, ingested_ms)
+        records = spark.read.parquet(str(events)).withColumn("key", f.lit(None).cast("binary"))
+        return records.join(handed, "offset", "left")
 
     def _events(self, stream: Stream, place: int) -> Path:
         return self._directory / f"{stream.name}-{place}.parquet"

@@ -75,6 +75,7 @@ class Aggregation(Windowed):
                 f.avg("appended_ms").alias("appended_mean_ms"),
                 f.max("intended_ns").alias("intended_max_ns"),
                 f.bit_or("partition_bit").alias("partitions"),
+                *_ingested(purchases),
             )
         )
 
@@ -103,7 +104,8 @@ class Join(Windowed):
         from pyspark.sql import functions as f
 
         same = ("window_end_ms", "user", "gem_pack")
-        stamps = ("window_end_ms", "appended_ms", "intended_ns", "partition_bit")
+        stamps = ["window_end_ms", "appended_ms", "intended_ns", "partition_bit"]
+        stamps += ["ingested_ms"] if "ingested_ms" in inputs[PURCHASES].columns else []
         who = {"user": _USER.column().cast("int"), "gem_pack": _GEM_PACK.column().cast("int")}
         purchases = _in_windows(inputs[PURCHASES].withColumns({**who, "price": _PRICE.column()}), parameters)
         ads = _in_windows(inputs[ADS].withColumns(who), parameters)
@@ -120,6 +122,7 @@ class Join(Windowed):
                 f.avg("appended_ms").alias("appended_mean_ms"),
                 f.max("intended_ns").alias("intended_max_ns"),
                 f.bit_or("partition_bit").alias("partitions"),
+                *_ingested(inputs[PURCHASES]),
             )
         )
 
@@ -136,6 +139,13 @@ class Join(Windowed):
             f.lit(2).alias("inputs"),
             (is_first_of("purchase", "ad") + is_first_of("ad", "purchase")).alias("new_inputs"),
         ).join(whole, "window_end_ms")
+
+
+def _ingested(records: DataFrame) -> list[Column]:
+    """When the last of them was handed to the engine, where the transport stamps that."""
+    from pyspark.sql import functions as f
+
+    return [f.max("ingested_ms").alias("ingested_max_ms")] if "ingested_ms" in records.columns else []
 
 
 def _in_windows(records: DataFrame, parameters: Mapping[str, Any]) -> DataFrame:
