@@ -34,7 +34,7 @@ import psutil
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from streamgauge import jars
+from streamgauge import jars, registry
 from streamgauge.errors import StreamgaugeError
 from streamgauge.jvm.java import find_java
 from streamgauge.model import NS_PER_MS, NS_PER_S, LoadPlan, Stream
@@ -49,9 +49,9 @@ GOAL_LATE_P99_MS = 10.0
 LIMIT_A_MS = 200.0
 LIMIT_B_MS = 20.0
 
+WORKLOAD = "traffic/ingest"
 PARTITIONS = 2
-UNREACHABLE_PER_S = 5_000_000
-DATASET_PER_S = 300_000
+UNREACHABLE_PER_S = 1_500_000
 PAYLOADS = 200_000
 MEMORY_PER_S = 20_000
 LEAD_S = 0.5
@@ -90,7 +90,7 @@ class Bench:
 
     def speed(self, pairs: int, records: int) -> bool:
         payloads = self._directory / "payloads"
-        sample = Traffic.for_rate(1, DATASET_PER_S).build(0, PAYLOADS)
+        sample = Traffic.for_rate(1, UNREACHABLE_PER_S).build(0, PAYLOADS)
         payloads.write_bytes(b"\n".join([*sample["flow"].values, *sample["speed"].values]))
         print(f"{records:,} records a run, {len(sample['flow'].values[0])} bytes each")
         print(f"{'pair':>4} {'1 worker':>14} {'2 workers':>14} {'ProducerPerformance':>20} {'ratio':>6} {'ratio':>6}")
@@ -110,7 +110,7 @@ class Bench:
 
     def punctuality(self, rate_per_s: int, seconds: float) -> bool:
         plan = LoadPlan(rate_per_s, warmup_s=0.0, measured_s=seconds, tail_s=0.0)
-        start_ns, rows = self._send(plan, dataset_per_s=rate_per_s)
+        start_ns, rows = self._send(plan)
         n_seq = np.arange(plan.records)
         late_ms = (np.repeat(rows["sent_ns"], rows["count"]) - start_ns - n_seq * NS_PER_S // rate_per_s) / NS_PER_MS
         assert late_ms.min() >= 0, "a record left early"
@@ -130,7 +130,7 @@ class Bench:
         """Resident memory of a worker over a long load: the last quarter against the second."""
         plan = LoadPlan(MEMORY_PER_S, warmup_s=0.0, measured_s=60 * minutes, tail_s=0.0)
         seen_mb: list[float] = []
-        self._send(plan, MEMORY_PER_S, watch=lambda pid: seen_mb.append(resident_mb(pid)))
+        self._send(plan, watch=lambda pid: seen_mb.append(resident_mb(pid)))
         seen_mb.pop()  # the process was already exiting
         quarter = len(seen_mb) // 4
         early, late = statistics.median(seen_mb[quarter : 2 * quarter]), statistics.median(seen_mb[3 * quarter :])
@@ -142,7 +142,7 @@ class Bench:
 
     def _ours(self, records: int, workers: int) -> float:
         plan = LoadPlan(UNREACHABLE_PER_S, warmup_s=0.0, measured_s=records / UNREACHABLE_PER_S, tail_s=0.0)
-        _, rows = self._send(plan, DATASET_PER_S, workers)
+        _, rows = self._send(plan, workers)
         return float(plan.records / (rows["acked_ns"].max() - rows["sent_ns"].min()) * NS_PER_S)
 
     def _theirs(self, records: int, payloads: Path) -> float:
@@ -178,15 +178,13 @@ class Bench:
         assert printed, last
         return float(printed[1])
 
-    def _send(
-        self, plan: LoadPlan, dataset_per_s: int, of: int = 1, watch: Callable[[int], None] = lambda pid: None
-    ) -> tuple[int, Ledger]:
+    def _send(self, plan: LoadPlan, of: int = 1, watch: Callable[[int], None] = lambda pid: None) -> tuple[int, Ledger]:
         """Run load workers to completion; returns their start time and their ledgers in the order of the plan.
 
         ``watch`` is called with a worker's pid whenever it reports progress.
         """
         streams = self._fresh_topics(Traffic.streams)
-        workers = [self._start_worker(plan, dataset_per_s, streams, index, of) for index in range(of)]
+        workers = [self._start_worker(plan, streams, index, of) for index in range(of)]
         for worker in workers:
             assert worker.stdout and json.loads(worker.stdout.readline())["event"] == "ready"
         start_ns = time.time_ns() + round(LEAD_S * NS_PER_S)
@@ -207,14 +205,13 @@ class Bench:
         table = pa.concat_tables(pq.read_table(self._ledger(index)) for index in range(of)).sort_by("first")
         return start_ns, {name: table[name].to_numpy() for name in table.column_names}
 
-    def _start_worker(
-        self, plan: LoadPlan, dataset_per_s: int, streams: Sequence[Stream], index: int, of: int
-    ) -> subprocess.Popen[str]:
+    def _start_worker(self, plan: LoadPlan, streams: Sequence[Stream], index: int, of: int) -> subprocess.Popen[str]:
         settings = self._directory / f"settings-{index}.json"
+        parameters = registry.workload(WORKLOAD).parameters().model_dump()
         content = {
             "transport": self._kafka.describe(),
             "streams": [{"name": stream.name, "address": stream.address} for stream in streams],
-            "dataset": {"name": Traffic.name, "seed": 1, "rate_per_s": dataset_per_s},
+            "workload": {"name": WORKLOAD, "parameters": parameters, "seed": 1},
             "plan": asdict(plan),
             "ledger": str(self._ledger(index)),
             "worker": {"index": index, "of": of},
