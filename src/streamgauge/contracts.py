@@ -128,6 +128,8 @@ class Transport(ABC):
     """Jar groups of the servers that a run starts."""
     ports: ClassVar[int] = 1
     """Number of free ports that these servers need; clients connect to the first."""
+    transactional: ClassVar[bool] = False
+    """Whether results can be written in transactions."""
     in_load: ClassVar[bool] = False
     """Whether the load workers themselves serve the inputs: they start before the engine, each with a port of its own,
     and serve until the run has ended."""
@@ -144,7 +146,7 @@ class Transport(ABC):
     group_members: int = 1
     """Members of the engine's consumer group, which start together; set before ``plan``."""
     bound_records: int = 0
-    """How many records may wait in it, where it has a bound; set before ``describe``."""
+    """How many records of each load worker may wait in it, where it has a bound; set before ``describe``."""
     widths: Mapping[str, int] = {}
     """The bytes of a record of each input, where all have the same; set before ``describe``."""
     trims: bool = False

@@ -45,15 +45,18 @@ ADS = (
     (9000, 2, 8),  # its user bought another gem pack
 )
 PAIRS = {
-    # end of the window, numbers of purchase and ad: inputs that are in no earlier row, latest event time of the window
-    (4000, 0, 1): (2, 3999),
-    (4000, 0, 3): (1, 3999),
-    (8000, 0, 1): (0, 7000),
+    # end of the window, numbers of purchase and ad: records of the window that are in no earlier one (with one of its
+    # pairs), latest event time of the window
+    (4000, 0, 1): (4, 3999),
+    (4000, 0, 3): (0, 3999),
+    (8000, 0, 1): (2, 7000),
     (8000, 0, 3): (0, 7000),
-    (8000, 4, 1): (1, 7000),
+    (8000, 4, 1): (0, 7000),
     (8000, 4, 3): (0, 7000),
-    (12_000, 6, 5): (2, 9000),
+    (12_000, 6, 5): (3, 9000),
 }
+IN_WINDOW = {4000: 4, 8000: 6, 12_000: 5}
+"""How many records each of these windows has."""
 
 
 def rows(events: tuple[tuple[int, ...], ...], first: int, step: int) -> list[tuple[Any, ...]]:
@@ -137,11 +140,14 @@ def test_the_pairs_of_each_window_and_their_time_is_that_of_the_window(spark: An
         )
         for row in found
     } == PAIRS
-    assert {row["inputs"] for row in found} == {2}
+    assert {row["window_end_ms"] - T0_MS: row["inputs"] for row in found} == IN_WINDOW
+    assert sum(row["new_inputs"] for row in found) == len(PURCHASES) + len(ADS)
 
 
 def test_processing_time_counts_from_the_last_record_that_was_handed_over(spark: Any) -> None:
     """Of a pair: the last of its whole window."""
+    from pyspark.sql import functions as f
+
     queues = inputs(spark, step=1, handed_after_ms=700)
     revenue = Aggregation().reference(queues, PARAMETERS).collect()
     assert all(row["ingested_max_ms"] == row["appended_max_ms"] + 700 for row in revenue)
@@ -150,6 +156,17 @@ def test_processing_time_counts_from_the_last_record_that_was_handed_over(spark:
         for row in Join().reference(inputs(spark, step=2, handed_after_ms=700), PARAMETERS).collect()
     }
     assert found == {pair: last_ms + 720 for pair, (_, last_ms) in PAIRS.items()}
+    # Unknown as long as one of the records was not handed over.
+    unread = {
+        name: frame.withColumn("ingested_ms", f.when(frame.n_seq != 0, frame.ingested_ms))
+        for name, frame in queues.items()
+    }
+    unknown = [
+        (row["gem_pack"], row["window_end_ms"] - T0_MS)
+        for row in Aggregation().reference(unread, PARAMETERS).collect()
+        if row["ingested_max_ms"] is None
+    ]
+    assert sorted(unknown) == [(7, 4000), (7, 8000)]
     # All results were published at 20,000.
     answer = Aggregation().reference(queues, PARAMETERS)
     judged = match.judge(match.compare(answer, results(spark, Aggregation(), revenues()), Aggregation.key)).collect()

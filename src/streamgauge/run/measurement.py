@@ -7,6 +7,7 @@ import math
 import threading
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 
 from streamgauge import registry
 from streamgauge.errors import EngineFailed, EnvironmentProblem
@@ -21,9 +22,9 @@ from streamgauge.run.evaluation import Evaluator
 from streamgauge.run.injection import FaultInjector
 from streamgauge.run.manifest import describe
 from streamgauge.run.observer import Observer
-from streamgauge.run.outcome import lost_members, never_started, note_cores
+from streamgauge.run.outcome import lost_members, never_started, note_cores, phase_of
 from streamgauge.run.plan import RunPlan
-from streamgauge.run.reporter import LoadObservation, ProbeDecision, Referee, Reporter
+from streamgauge.run.reporter import ProbeDecision, Referee, Reporter
 from streamgauge.run.results import is_missing
 from streamgauge.run.slices import Slicing
 from streamgauge.run.visibility import Visibility
@@ -218,8 +219,7 @@ class Measurement:
 
         def is_over(appended: Mapping[str, int] | None) -> bool:
             nonlocal sent, changed
-            if reason := self._progress.gave_out:
-                self._outcome.hopeless = notice("gave-out", reason=reason)
+            self._look_for_giving_out()
             if self._ended_by_referee(appended) or self._load_done() or self._outcome.load_error is not None:
                 return True
             if self._is_given_up():
@@ -230,7 +230,8 @@ class Measurement:
 
         # Without a schedule the load has no end of its own: it is as long as it goes on.
         deadline = started + load.duration_s + LOAD_OVERRUN_S if load.scheduled else math.inf
-        self._each_second(until=is_over, deadline=deadline, phase=self._phase)
+        self._each_second(until=is_over, deadline=deadline, phase=partial(phase_of, self._outcome, load))
+        self._look_for_giving_out()
         if self._is_given_up():
             return
         if self._load_done() and not load.scheduled:
@@ -241,6 +242,18 @@ class Measurement:
         if not self._load_done() and self._outcome.load_error is None:
             late, stalled = notice("load-overrun", limit_s=LOAD_OVERRUN_S), notice("load-stalled", limit_s=STALLED_S)
             self._outcome.load_error = late if load.scheduled else stalled
+            self._end_load()
+
+    def _look_for_giving_out(self) -> None:
+        """The engine let too much wait, or is gone: no more of it is wanted."""
+        if (reason := self._progress.gave_out) and self._outcome.hopeless is None:
+            self._outcome.hopeless = notice("gave-out", reason=reason)
+
+    def _end_load(self) -> None:
+        """No more records. Queues stay, for as long as there is an engine to read from them."""
+        if self.plan.transport.in_load:
+            self._tell_load("end", time.time_ns())
+        else:
             self._supervisor.stop_group("load")
 
     def _ended_by_referee(self, appended: Mapping[str, int] | None) -> bool:
@@ -255,16 +268,7 @@ class Measurement:
             return False
         measured_s = (now_ns - outcome.measured_start_ns) / NS_PER_S
         decision = self._referee.look(
-            LoadObservation(
-                measured_s=measured_s,
-                offered_per_s=load.rate_per_s,
-                sent=self._progress.sent,
-                appended=self._observer.inputs_of(appended),
-                consumed=self._progress.consumed,
-                output=None if self._visibility.saw_transactions() else self._observer.outputs_of(appended),
-                late_max_ms=self._progress.late_max_ms,
-                lags=self._observer.lags,
-            )
+            self._observer.observation(measured_s, appended, output_known=not self._visibility.saw_transactions())
         )
         if decision is None:
             return False
@@ -280,15 +284,6 @@ class Measurement:
         outcome.load_end_ns = outcome.measured_end_ns + round(load.tail_s * NS_PER_S)
         self._tell_load("end", outcome.load_end_ns)
         return False
-
-    def _phase(self, elapsed_s: float) -> str:
-        outcome = self._outcome
-        assert outcome.load_start_ns is not None and outcome.measured_end_ns is not None
-        if self.scenario.load.shape == "preloaded":
-            return "preloading"
-        if elapsed_s < self.scenario.load.warmup_s:
-            return "warm-up"
-        return "measuring" if elapsed_s < (outcome.measured_end_ns - outcome.load_start_ns) / NS_PER_S else "tail"
 
     def _drain(self) -> None:
         """Wait until no result comes any more, or for the scenario's deadline."""
@@ -309,8 +304,11 @@ class Measurement:
         self._reporter.phase(phase)
         self._observer.begin_drain()
         over = self._each_second(
-            until=lambda appended: has_no_transport() or is_quiet(appended), deadline=deadline, phase=lambda _: phase
+            until=lambda appended: has_no_transport() or is_quiet(appended) or bool(self._progress.gave_out),
+            deadline=deadline,
+            phase=lambda _: phase,
         )
+        self._look_for_giving_out()
         self._outcome.drain = "quiet" if over and not has_no_transport() else "deadline"
         self._outcome.quiet_s = round(self._observer.quiet_s, 3)
 
@@ -357,8 +355,8 @@ class Measurement:
         self._reporter.phase("stopping the engine")
         if self._outcome.load_start_ns is not None:
             self._outcome.drain_end_ns = time.time_ns()
-            if not self.plan.transport.in_load:
-                self._supervisor.stop_group("load")
+            with contextlib.suppress(EnvironmentProblem):
+                self._end_load()
             try:
                 self._outcome.hidden = self._visibility.hidden()
                 ends = {**self.plan.transport.ends(self.plan.outputs)}

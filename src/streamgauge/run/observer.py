@@ -17,7 +17,7 @@ from streamgauge.run.footprint import FOOTPRINT_S, footprint, sample_every_s
 from streamgauge.run.lag import LagMeter, Lags, Look
 from streamgauge.run.outcome import Progress
 from streamgauge.run.plan import RunPlan
-from streamgauge.run.reporter import Tick
+from streamgauge.run.reporter import LoadObservation, Tick
 from streamgauge.run.results import is_one_to_one
 from streamgauge.run.sampling import Sampler, machine_sample
 from streamgauge.rundir import RunDir
@@ -162,6 +162,19 @@ class Observer:
             lag=None if progress.consumed is None else max(self.inputs_of(appended) - progress.consumed, 0),
             late_max_ms=progress.late_max_ms,
             errors=progress.errors,
+        )
+
+    def observation(self, measured_s: float, appended: Mapping[str, int], *, output_known: bool) -> LoadObservation:
+        """What a referee looks at, after so much of the measured interval."""
+        return LoadObservation(
+            measured_s=measured_s,
+            offered_per_s=self._scenario.load.rate_per_s,
+            sent=self.progress.sent,
+            appended=self.inputs_of(appended),
+            consumed=self.progress.consumed,
+            output=self.outputs_of(appended) if output_known else None,
+            late_max_ms=self.progress.late_max_ms,
+            lags=self.lags,
         )
 
     def inputs_of(self, appended: Mapping[str, int]) -> int:

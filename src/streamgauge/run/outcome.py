@@ -13,7 +13,7 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from streamgauge.errors import StreamgaugeError
-from streamgauge.model import TRANSPORT_GROUP
+from streamgauge.model import NS_PER_S, TRANSPORT_GROUP, LoadPlan
 from streamgauge.model.outcome import EndedProcess, Outcome
 from streamgauge.model.samples import BatchSample
 from streamgauge.notices import Notice, notice
@@ -94,6 +94,16 @@ class Progress:
         """Those reported since the last call. More may be reported meanwhile, by another thread."""
         while self.batches:
             yield self.batches.popleft()
+
+
+def phase_of(outcome: Outcome, load: LoadPlan, elapsed_s: float) -> str:
+    """What the load is for at this moment, as the live view says it."""
+    assert outcome.load_start_ns is not None and outcome.measured_end_ns is not None
+    if load.shape == "preloaded":
+        return "preloading"
+    if elapsed_s < load.warmup_s:
+        return "warm-up"
+    return "measuring" if elapsed_s < (outcome.measured_end_ns - outcome.load_start_ns) / NS_PER_S else "tail"
 
 
 def note_cores(

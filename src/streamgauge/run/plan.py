@@ -44,6 +44,8 @@ RECORD_OVERHEAD_BYTES = 40
 SPARE_DISK_MB = 300
 SLICES_HELD = 4
 """Of a run that is evaluated in slices: how many of them exist at a time, in the transport and recorded."""
+SLICE_HEAP_MB = 1024
+"""Of the evaluator of such a run, and half a kilobyte more for each record of a slice."""
 DEFAULT_MASTER, BACKGROUND_MASTER = "local[*]", "local[1]"
 BACKGROUND = (sys.executable, "-P", "-m", "streamgauge.processes.background")
 LOAD_MEMORY_MB = 200
@@ -156,7 +158,9 @@ def draw(request: Request, run: str, work_dir: Path) -> RunPlan:
         _check_for_queues(scenario, dataset)
     transport.group_members = engine.group_members(scenario.engine_options)
     transport.trims = scenario.slice_s > 0
-    transport.widths, transport.bound_records = dataset.widths, scenario.load.most_within(math.ceil(scenario.queue_s))
+    transport.widths = dataset.widths
+    # Each load worker has its share of the load, and so of the bound.
+    transport.bound_records = -(-scenario.load.most_within(math.ceil(scenario.queue_s)) // scenario.generators)
     of_engine, of_load = (
         transport.behind_proxy() if proxied and cut else transport for cut in (cuts_engine, cuts_load)
     )
@@ -182,7 +186,7 @@ def draw(request: Request, run: str, work_dir: Path) -> RunPlan:
     )
     java = find_java()
     held = _records_held(scenario)
-    heap_mb = heap_need_mb(held)
+    heap_mb = SLICE_HEAP_MB + held // (SLICES_HELD * 2000) if scenario.slice_s else heap_need_mb(held)
     engine_mb = engine.memory_mb(scenario.engine_options)
     transport_mb = transport.memory_mb if transport.own else 0
     servers = [*transport.plan(work_dir, restarts=faults.restarts(scenario, faults.PEER))]
@@ -191,6 +195,8 @@ def draw(request: Request, run: str, work_dir: Path) -> RunPlan:
     pause_s = math.ceil(faults.longest_pause_s(scenario, servers))
     load = _load_workers(scenario, inputs, of_load, work_dir, request.out, pause_s)
     faults.check(scenario, [*servers, *system, *load], own_transport=transport.own)
+    if kind.in_load:
+        _check_faults_on_queues(scenario, servers, system)
     queued = min(scenario.load.most_within(QUEUE_S + pause_s), QUEUE_RECORDS_MAX)
     load_mb = scenario.generators * LOAD_MEMORY_MB + queued * QUEUED_RECORD_BYTES // 1_000_000
     measuring_mb, evaluating_mb = engine_mb + load_mb, heap_mb + 600
@@ -214,6 +220,7 @@ def draw(request: Request, run: str, work_dir: Path) -> RunPlan:
             BACKGROUND_MASTER if scenario.slice_s and request.master == DEFAULT_MASTER else request.master,
             heap_mb,
             records=None if scenario.slice_s else held,
+            steady=scenario.slice_s > 0,
             before=BACKGROUND if scenario.slice_s else (),
         ),
         server_ports=ports,
@@ -236,6 +243,25 @@ def _check_for_queues(scenario: Scenario, dataset: Dataset) -> None:
     if scenario.slice_s or not scenario.load.scheduled:
         what = "slices" if scenario.slice_s else f"shape {scenario.load.shape}"
         raise UsageError(f"transport {scenario.transport} does not support {what}", hint="leave out --set transport=…")
+
+
+def _check_faults_on_queues(scenario: Scenario, servers: Sequence[ProcessSpec], system: Sequence[ProcessSpec]) -> None:
+    """Raises UsageError for faults after which the transport could not go on, or would end the run itself."""
+    of_servers = {role for spec in servers for role in spec.roles}
+    of_system = {role for spec in system for role in spec.roles}
+    for fault in scenario.faults:
+        if fault.role in of_servers:
+            why = "what it has received is only in its memory"
+        elif fault.verb == "kill" and fault.for_s and fault.role in of_system:
+            why = "a reader that is gone for so long ends the run as not sustained"
+        else:
+            continue
+        raise UsageError(
+            f"transport {scenario.transport} does not support the fault {str(fault)!r}",
+            got=why,
+            expected="a pause, or a kill without `for`, of a process of the engine",
+            hint="leave out --set transport=…",
+        )
 
 
 def _proxy(server_port: int, port: int) -> ProcessSpec:

@@ -251,7 +251,13 @@ def resolve(
         raise all_problems(problems, hint=" and ".join(f"streamgauge list {one}" for one in about))
     parameters, options = parameter_model.model_dump(), option_model.model_dump(exclude_none=False)
     study, _, scenario = name.partition("/")
-    registry.transport(checked.transport)  # refuses an unknown name
+    in_load = registry.transport(checked.transport).in_load
+    if script is not None and in_load:
+        raise UsageError(
+            f"a script does not run on transport {checked.transport}",
+            got=script.path,
+            hint="leave out --set transport=…",
+        )
     if script is None:
         _refuse_unsupported(system, workload.name, options, checked.transport)
     elif not workload.outputs:
@@ -336,6 +342,12 @@ def _refuse_unsupported(system: Engine, workload: str, options: Mapping[str, Any
             f"engine {system.name} does not run on transport {transport}",
             got=f"it reads and writes {', '.join(sorted(system.traits.transports))}",
             expected=f"another engine, or --set transport={min(system.traits.transports)}",
+        )
+    if options.get("delivery") == "exactly-once" and not registry.transport(transport).transactional:
+        raise Unsupported(
+            f"delivery=exactly-once does not work on transport {transport}",
+            got="results cannot be written in transactions",
+            expected="--set delivery=at-least-once",
         )
     if workload not in system.traits.workloads:
         running = engines_that_run(workload)

@@ -125,6 +125,14 @@ def test_the_records_of_a_queue_with_their_offsets_and_moments(tmp_path: Path) -
     assert rows["appended_ms"] == [5] * 3 + [6] * GROUP_ROWS + [8]
 
 
+def test_what_cannot_be_written_is_reported_and_leaves_no_file(tmp_path: Path) -> None:
+    file = handed_file(tmp_path / "handed.parquet")
+    file.add((2**64, 1, 1), 1)
+    with pytest.raises(OSError, match=r"too big|int"):
+        file.close()
+    assert not (tmp_path / "handed.parquet").exists()
+
+
 def test_what_was_handed_over_when(tmp_path: Path) -> None:
     file = handed_file(tmp_path / "handed.parquet")
     file.add((0, 4, 100), 1)

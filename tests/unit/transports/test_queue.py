@@ -8,6 +8,7 @@ import struct
 import threading
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
@@ -82,6 +83,17 @@ def test_what_was_not_handed_over_cannot_be_acknowledged() -> None:
     queue = filled(5)
     queue.acknowledge(5)
     assert queue.ends == wire.Ends(0, 0, 5)
+
+
+@pytest.mark.parametrize("offset", [9, 100, 2**64 - 1])
+def test_a_reader_beyond_the_end_changes_nothing(offset: int) -> None:
+    queue = filled(8)
+    queue.fetch(0, 3, 0)
+    with pytest.raises(Gone):
+        queue.fetch(offset, 5, 0)
+    assert (queue.waiting, queue.ends) == (5, wire.Ends(0, 3, 8))
+    assert queue.fetch(8, 5, 0) == (0, []), "the end itself is where the next record will be"
+    assert queue.ends.handed == 3
 
 
 def test_a_fetch_waits_for_the_first_record() -> None:
@@ -188,11 +200,30 @@ def test_an_unknown_stream_has_no_width(connect: Connect) -> None:
 @pytest.mark.parametrize("rubbish", [b"GET / HTTP/1.1\r\n\r\n", wire.LENGTH.pack(2) + b"\xff\xff", b"\x00"])
 def test_rubbish_ends_its_own_connection_only(server: QueueServer, connect: Connect, rubbish: bytes) -> None:
     with socket.create_connection((LOOPBACK, server.listener.port), timeout=DEADLINE_S) as stranger:
-        stranger.sendall(rubbish)
-        stranger.shutdown(socket.SHUT_WR)
-        with contextlib.suppress(ConnectionResetError):
+        # The server may have closed the connection before all of it was sent.
+        with contextlib.suppress(OSError):
+            stranger.sendall(rubbish)
+            stranger.shutdown(socket.SHUT_WR)
             while stranger.recv(100):
                 pass
+    assert connect().look().end == 7
+
+
+def test_too_many_connections_end_when_some_are_closed(server: QueueServer, connect: Connect) -> None:
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    used = len(list(Path("/proc/self/fd").iterdir())) if Path("/proc/self/fd").exists() else 64
+    resource.setrlimit(resource.RLIMIT_NOFILE, (used + 8, hard))
+    crowd: list[socket.socket] = []
+    try:
+        with contextlib.suppress(OSError):
+            while len(crowd) < 100:
+                crowd.append(socket.create_connection((LOOPBACK, server.listener.port), timeout=1))
+    finally:
+        for one in crowd:
+            one.close()
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
     assert connect().look().end == 7
 
 

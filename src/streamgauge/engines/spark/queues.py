@@ -87,7 +87,8 @@ class Reader(DataSourceStreamReader):  # type: ignore[misc]
         self._stream = options["stream"]
         self._layout = [(name, kind) for name, kind in json.loads(options["layout"])]
         self._names = list(names)
-        self._most = int(options["most"]) // len(self._queues)
+        most = int(options["most"])
+        self._most = max(most // len(self._queues), 1) if most else 0
         self._planning: dict[int, socket.socket] = {}
 
     def __getstate__(self) -> dict[str, Any]:

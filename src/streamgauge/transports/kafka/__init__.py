@@ -41,6 +41,7 @@ class Kafka(Transport):
     server_noun: ClassVar[str] = "broker"
     stream_noun: ClassVar[str] = "topic"
     jar_groups: ClassVar[tuple[str, ...]] = ("kafka",)
+    transactional: ClassVar[bool] = True
     ports: ClassVar[int] = 2
     """Broker and controller."""
     memory_mb: ClassVar[int] = 800

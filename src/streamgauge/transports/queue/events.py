@@ -12,7 +12,7 @@ from streamgauge.queue_protocol import Ends
 
 
 class Gone(Exception):
-    """The records at this offset were acknowledged, and are no longer kept."""
+    """There is nothing at this offset: it was acknowledged and is no longer kept, or it is beyond the end."""
 
 
 class _Block(NamedTuple):
@@ -62,14 +62,14 @@ class EventQueue:
     def fetch(self, offset: int, most: int, wait_s: float) -> tuple[int, list[memoryview]]:
         """How many records from ``offset`` on, at most ``most``, and their bytes; waits up to ``wait_s`` for the first.
 
-        Raises Gone.
+        Raises Gone, also for an offset beyond the end.
         """
         with self._changed:
             self._changed.wait_for(lambda: self._end > offset, wait_s)
-            if offset < self._begin:
+            if offset < self._begin or offset > self._end:
                 raise Gone
             parts, found = self._parts(offset, most)
-            if offset + found > self._handed:
+            if found and offset + found > self._handed:
                 new = max(self._handed, offset)
                 self._on_handed(new, offset + found - new, self._now_ns())
                 self._handed = offset + found

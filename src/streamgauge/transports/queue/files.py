@@ -57,8 +57,9 @@ class TableFile:
             if items:
                 self._writer.write_table(self._build(items))
             self._writer.close()
-        except OSError as problem:
-            self._problem = problem
+        except Exception as problem:
+            # Of whatever kind: nothing may be added any more, and the file must not look complete.
+            self._problem = problem if isinstance(problem, OSError) else OSError(str(problem))
 
 
 def events_file(path: Path, width: int) -> TableFile:

@@ -6,12 +6,14 @@ import contextlib
 import socket
 import sys
 import threading
+import time
 from collections.abc import Callable
 from typing import Final
 
 from streamgauge import queue_protocol as wire
 
 LOOPBACK: Final = "127.0.0.1"
+_AGAIN_S = 0.05
 
 
 class Listener:
@@ -52,8 +54,15 @@ class Listener:
             try:
                 connection, _ = self._socket.accept()
             except OSError:
-                return
-            threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
+                if self.closed:
+                    return
+                # Too many open files, for example: some will be closed again.
+                time.sleep(_AGAIN_S)
+                continue
+            try:
+                threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
+            except RuntimeError:
+                connection.close()
 
     def _serve(self, connection: socket.socket) -> None:
         with connection:

@@ -104,7 +104,7 @@ class Join(Windowed):
         from pyspark.sql import functions as f
 
         same = ("window_end_ms", "user", "gem_pack")
-        stamps = ["window_end_ms", "appended_ms", "intended_ns", "partition_bit"]
+        stamps = ["window_end_ms", "first", "appended_ms", "intended_ns", "partition_bit"]
         stamps += ["ingested_ms"] if "ingested_ms" in inputs[PURCHASES].columns else []
         who = {"user": _USER.column().cast("int"), "gem_pack": _GEM_PACK.column().cast("int")}
         purchases = _in_windows(inputs[PURCHASES].withColumns({**who, "price": _PRICE.column()}), parameters)
@@ -123,29 +123,28 @@ class Join(Windowed):
                 f.max("intended_ns").alias("intended_max_ns"),
                 f.bit_or("partition_bit").alias("partitions"),
                 *_ingested(inputs[PURCHASES]),
+                f.count("*").cast("int").alias("inputs"),
+                f.count_if("first").cast("int").alias("first_inputs"),
             )
         )
-
-        def is_first_of(side: str, other: str) -> Column:
-            """Whether no earlier row has this record."""
-            of_record = Window.partitionBy(side).orderBy("window_end_ms", other)
-            return (f.row_number().over(of_record) == 1).cast("int")
-
-        return pairs.select(
-            *self.key,
-            "user",
-            "gem_pack",
-            "price",
-            f.lit(2).alias("inputs"),
-            (is_first_of("purchase", "ad") + is_first_of("ad", "purchase")).alias("new_inputs"),
-        ).join(whole, "window_end_ms")
+        # The records that no earlier window has count once, with one pair of the window.
+        is_one = f.row_number().over(Window.partitionBy("window_end_ms").orderBy("purchase", "ad")) == 1
+        return (
+            pairs.select(*self.key, "user", "gem_pack", "price")
+            .join(whole, "window_end_ms")
+            .withColumn("new_inputs", f.when(is_one, f.col("first_inputs")).otherwise(0))
+            .drop("first_inputs")
+        )
 
 
 def _ingested(records: DataFrame) -> list[Column]:
     """When the last of them was handed to the engine, where the transport stamps that."""
     from pyspark.sql import functions as f
 
-    return [f.max("ingested_ms").alias("ingested_max_ms")] if "ingested_ms" in records.columns else []
+    if "ingested_ms" not in records.columns:
+        return []
+    # Unknown as long as one of them was not handed over.
+    return [f.when(f.count("ingested_ms") == f.count("*"), f.max("ingested_ms")).alias("ingested_max_ms")]
 
 
 def _in_windows(records: DataFrame, parameters: Mapping[str, Any]) -> DataFrame:
