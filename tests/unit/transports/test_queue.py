@@ -199,13 +199,15 @@ def test_an_unknown_stream_has_no_width(connect: Connect) -> None:
 
 @pytest.mark.parametrize("rubbish", [b"GET / HTTP/1.1\r\n\r\n", wire.LENGTH.pack(2) + b"\xff\xff", b"\x00"])
 def test_rubbish_ends_its_own_connection_only(server: QueueServer, connect: Connect, rubbish: bytes) -> None:
-    with socket.create_connection((LOOPBACK, server.listener.port), timeout=DEADLINE_S) as stranger:
-        # The server may have closed the connection before all of it was sent.
-        with contextlib.suppress(OSError):
-            stranger.sendall(rubbish)
-            stranger.shutdown(socket.SHUT_WR)
-            while stranger.recv(100):
-                pass
+    # The server may close the connection before all of it was sent.
+    with (
+        contextlib.suppress(OSError),
+        socket.create_connection((LOOPBACK, server.listener.port), timeout=DEADLINE_S) as stranger,
+    ):
+        stranger.sendall(rubbish)
+        stranger.shutdown(socket.SHUT_WR)
+        while stranger.recv(100):
+            pass
     assert connect().look().end == 7
 
 
