@@ -12,7 +12,12 @@ import pytest
 
 from streamgauge.engines.flink.program import Cluster, Failed, await_ready, root_of, watch
 
-JOB = {"inputs": {"flow": "a.flow", "speed": "a.speed"}, "partitions": 2, "options": {"taskmanagers": 2}}
+JOB = {
+    "transport": "kafka",
+    "inputs": {"flow": "a.flow", "speed": "a.speed"},
+    "partitions": 2,
+    "options": {"taskmanagers": 2},
+}
 
 
 class Answers:
@@ -166,6 +171,13 @@ def test_an_interruption_is_reported_once(usable: Answers, capsys: pytest.Captur
     watch(Cluster(usable.address), JOB, NoPause(6))
     messages = [json.loads(line)["message"] for line in capsys.readouterr().out.splitlines()]
     assert messages == ["the job was interrupted: first", "the job was interrupted: third"]
+
+
+def test_queues_know_themselves_what_was_read(usable: Answers, capsys: pytest.CaptureFixture[str]) -> None:
+    job = {**JOB, "transport": "queue"}
+    assert await_ready(Cluster(usable.address), job, Counting())
+    watch(Cluster(usable.address), job, NoPause(5))
+    assert "progress" not in capsys.readouterr().out
 
 
 def test_reports_the_records_read_from_all_partitions(usable: Answers, capsys: pytest.CaptureFixture[str]) -> None:
