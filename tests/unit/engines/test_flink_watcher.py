@@ -175,7 +175,7 @@ def test_an_interruption_is_reported_once(usable: Answers, capsys: pytest.Captur
 
 def test_queues_know_themselves_what_was_read(usable: Answers, capsys: pytest.CaptureFixture[str]) -> None:
     job = {**JOB, "transport": "queue"}
-    assert await_ready(Cluster(usable.address), job, Counting())
+    assert await_ready(Cluster(usable.address), job, threading.Event())
     watch(Cluster(usable.address), job, NoPause(5))
     assert "progress" not in capsys.readouterr().out
 
