@@ -1,6 +1,6 @@
 """Throughput of a generator with its queue, compared with the same generator in front of Kafka.
 
-    python bench/queue.py [--pairs 3] [--records 5000000]
+    python bench/queue_throughput.py [--pairs 3] [--records 5000000]
 
 One load worker gets more load than it can send: purchases of the study *sustainable*. In turn, it sends them to a Kafka
 broker, and serves them from its queue to a client that discards them. Kafka: until the last record is acknowledged;
@@ -76,7 +76,8 @@ class Worker:
     def end(self) -> dict[str, np.ndarray]:
         """Its ledger, once it is done."""
         self._await("done")
-        self._process.terminate()
+        assert self._process.stdin is not None
+        self._process.stdin.close()
         assert self._process.wait() == 0
         table = pq.read_table(self.ledger)
         return {name: table[name].to_numpy() for name in table.column_names}
