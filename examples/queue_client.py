@@ -1,6 +1,6 @@
 """Your own system under test on queues instead of Kafka: the revenue of each gem pack and window, in plain Python.
 
-streamgauge run sustainable/aggregation --set transport=queue --engine command -- python examples/queue_client.py
+streamgauge run sustainable/aggregation --engine command -- python examples/queue_client.py
 """
 
 import json

@@ -170,7 +170,9 @@ def scenario_for(
     name = scenario or scenarios_of(workload)[0]
     described = scenarios.describe(name)
     chosen = next(chosen for chosen, of_choice in described.workloads.items() if of_choice == workload)
-    resolved = scenarios.resolve(name, engine=engine.name, changes={described.choice: chosen, **(changes or {})})
+    # All runs of a suite share one server.
+    settings = {described.choice: chosen, "transport": defaults.TRANSPORT, **(changes or {})}
+    resolved = scenarios.resolve(name, engine=engine.name, changes=settings)
     load = LONGER_LOAD if registry.workload(workload).settles_s(resolved.parameters) > LONG_TO_SETTLE_S else LOAD
     return replace(resolved, load=replace(load, tail_s=max(load.tail_s, resolved.load.tail_s)), sustained=None)
 

@@ -51,7 +51,7 @@ class Queue(Transport):
     @classmethod
     def check_address(cls, address: str) -> None:
         raise UsageError(
-            "the queues are started by each run", got=address, hint="leave out --bootstrap, or --set transport=queue"
+            "the queues are started by each run", got=address, hint="leave out --bootstrap, or --set transport=kafka"
         )
 
     @classmethod
