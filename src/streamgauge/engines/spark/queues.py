@@ -33,19 +33,16 @@ _ANSWER_S = 30.0
 _FETCH_RECORDS = 100_000
 _FRAME_BYTES = 1_000_000
 
-_KINDS = {"<i8": "bigint", "<i4": "int"}
-
 Layout = Sequence[tuple[str, str]]
 """Name and numpy type of each field of a record."""
 
 
-def read(spark: SparkSession, job: Mapping[str, Any], stream: str, layout: Layout, names: Sequence[str]) -> DataFrame:
-    """These fields of the records of a stream."""
-    kinds = dict(layout)
+def read(spark: SparkSession, job: Mapping[str, Any], stream: str, layout: Layout, schema: str) -> DataFrame:
+    """The fields in the schema of the records of a stream."""
     spark.dataSource.register(QueueSource)
     return (
         spark.readStream.format(FORMAT)
-        .schema(", ".join(f"{name} {_KINDS[kinds[name]]}" for name in names))
+        .schema(schema)
         .option("queues", job["endpoints"]["queues"])
         .option("stream", stream)
         .option("layout", json.dumps(layout))

@@ -102,12 +102,12 @@ def _end_ms() -> Column:
 def _records(spark: SparkSession, job: Mapping[str, Any], stream: str, *names: str) -> DataFrame:
     """These fields of the records of a stream."""
     layout = [(name, f"<{kind}") for name, kind in _FIELDS.items() if stream == "purchases" or name != "price"]
+    kinds = {"i8": "bigint", "i4": "int"}
+    schema = ", ".join(f"{name} {kinds[_FIELDS[name]]}" for name in names)
     if job["transport"] == "queue":
         from streamgauge.engines.spark import queues
 
-        return queues.read(spark, job, stream, layout, names)
-    kinds = {"i8": "bigint", "i4": "int"}
-    schema = ", ".join(f"{name} {kinds[_FIELDS[name]]}" for name in names)
+        return queues.read(spark, job, stream, layout, schema)
     return read(spark, job, stream).select("value").mapInArrow(_columns(layout, names), schema)
 
 
