@@ -127,8 +127,8 @@ NOTICES: Mapping[str, str] = {
     # Studies
     "engine-lacks-option": "engine {engine} has no option {options}",
     "engine-refuses": "{what}: {why}",
-    "no-throughput": "its rate is half of the throughput of {experiment}, which is {verdict}",
-    "no-time": "its fault comes at half of the time of {experiment}, which is {verdict}",
+    "no-rate": "its rate follows from what {experiment} found, which is {ended}",
+    "no-time": "its fault comes at half of the time of {experiment}, which is {ended}",
     "engine-gap": "{engine} does not run it: {why}",
     "engine-not-in-study": "the study defines this experiment for {engines} only, not for {engine}",
     "too-few-cores": "it needs more cores than the {cores} of this machine",

@@ -14,6 +14,10 @@ if TYPE_CHECKING:
 
 Purpose = Literal["run", "capacity"]
 
+HALF: Mapping[str, float] = {"rate_per_s": 0.5}
+RESOLUTION = 0.1
+"""Of a search, where the study has none of its own."""
+
 
 @dataclass(frozen=True)
 class OnEngine:
@@ -42,11 +46,13 @@ class Experiment:
     purpose: Purpose = "run"
     axis: SearchAxis = RATE_AXIS
     """What a capacity search varies, and in which direction it becomes harder."""
-    half_of: str = ""
-    """The experiment with preloaded input whose throughput sets the rate of this one: half of it, or less where the
-    generator is not fast enough."""
+    rate_of: str = ""
+    """The experiment that sets the rate of this one: by its throughput with preloaded input, or by the rate that its
+    search found. A search begins there."""
+    shares: Mapping[str, float] = field(default_factory=lambda: dict(HALF))
+    """What of that rate is set, by the name of the value; less where the generator was not fast enough."""
     most_per_s: Mapping[str, int] = field(default_factory=dict)
-    """By profile: the highest rate that ``half_of`` may set."""
+    """By profile: the highest rate that ``rate_of`` may set."""
     half_time_of: str = ""
     """The experiment with preloaded input whose time sets the moment of the faults of this one: half of it. The faults
     are written without a moment, e.g. ``kill worker-1``."""
@@ -79,7 +85,7 @@ class Experiment:
         """The values and options that it sets itself."""
         of_profiles = _keys(self.profiles)
         of_engines = [key for own in self.engines.values() for key in (*own.settings, *_keys(own.profiles))]
-        paced = ["rate_per_s"] if self.half_of else []
+        paced = list(self.shares) if self.rate_of else []
         return tuple(dict.fromkeys([*self.settings, *of_profiles, *of_engines, *paced]))
 
     def settings_in(self, profile: str) -> dict[str, str]:
@@ -88,7 +94,7 @@ class Experiment:
     @property
     def after(self) -> dict[str, str]:
         """The experiments whose results it needs, and what of each."""
-        needed = {self.half_of: "throughput", self.half_time_of: "time"}
+        needed = {self.rate_of: "throughput", self.half_time_of: "time"}
         return {name: what for name, what in needed.items() if name}
 
 
@@ -160,6 +166,8 @@ class Study:
     """The engine for each system of the paper; some systems have none."""
     runs: Mapping[str, int] = field(default_factory=dict)
     """Runs per experiment by profile, if more than one; a capacity search is made once."""
+    resolution: Mapping[str, float] = field(default_factory=dict)
+    """Of its searches, by profile."""
     fixed: tuple[str, ...] = ()
     """Settings that a reproduction must not change, besides those of its experiments."""
 

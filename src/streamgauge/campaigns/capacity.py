@@ -65,6 +65,8 @@ class CapacitySearch:
     axis: SearchAxis = RATE_AXIS
     shift: float = 0.0
     """By how many resolutions the first guess is raised, below 1: see capacity_set.py."""
+    drains: bool = True
+    """Whether the speed at which a backlog drains is the first guess; else the scenario's own value is."""
 
     def __post_init__(self) -> None:
         """Raises UsageError for a search that cannot mean anything."""
@@ -186,7 +188,7 @@ def _searched(file: CapacityFile) -> list[Probe]:
 
 def _first_guess(search: CapacitySearch, reporter: Reporter) -> int:
     """The rate at which a backlog drains; the scenario's own rate when that cannot be seen."""
-    if not search.axis.is_rate:
+    if not search.axis.is_rate or not search.drains:
         return search.start
     scenario = search.request.scenario
     load = scenario.load

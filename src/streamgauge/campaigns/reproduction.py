@@ -21,7 +21,7 @@ from streamgauge.campaigns.repetition import median_run, summarize
 from streamgauge.campaigns.reproduction_estimate import run_s, search_s
 from streamgauge.campaigns.reproduction_file import ReproductionFile
 from streamgauge.campaigns.reproduction_pace import UNKNOWN, Pace, find_pace
-from streamgauge.campaigns.reproduction_runner import RESOLUTION, AttemptResult, LocalRunner
+from streamgauge.campaigns.reproduction_runner import AttemptResult, LocalRunner
 from streamgauge.errors import EXIT_OK, EngineFailed, InvalidMeasurement, Unsupported, UsageError
 from streamgauge.identity import Ignored
 from streamgauge.machine.description import usable_cores
@@ -38,7 +38,7 @@ from streamgauge.run.reporter import Reporter
 from streamgauge.rundir import RunDir
 from streamgauge.studies import scenario as scenarios
 from streamgauge.studies.parsing import typed_setting
-from streamgauge.study import Experiment, Purpose, Study
+from streamgauge.study import RESOLUTION, Experiment, Purpose, Study
 
 ATTEMPTS = 2
 """An INVALID run or search is repeated once."""
@@ -97,10 +97,20 @@ class PlannedExperiment:
     reason: Notice = NOTHING
     """Why the engine does not run it."""
     runs: int = 1
+    resolution: float = RESOLUTION
+    """Of a search."""
 
     @property
     def name(self) -> str:
         return f"{self.experiment.name}-{self.engine}"
+
+    def search_in(self, directory: Path) -> CapacitySearch:
+        """Of one that the engine runs. It begins where another experiment ended, if that is known."""
+        assert self.request is not None
+        drains = self.experiment.axis.name not in self.settings
+        return CapacitySearch(
+            replace(self.request, out=directory), self.resolution, self.experiment.axis, drains=drains
+        )
 
     @property
     def estimate_s(self) -> float:
@@ -220,9 +230,12 @@ def _plan_experiment(
         why = notice("too-few-cores", cores=cores)
         return PlannedExperiment(experiment, engine, settings, chosen, None, why)
     request = Request(scenario, campaign.out, transport_address=campaign.bootstrap)
+    resolution = campaign.described().resolution.get(campaign.profile, RESOLUTION)
+    runs = campaign.runs_of(experiment.purpose)
+    planned = PlannedExperiment(experiment, engine, settings, chosen, request, runs=runs, resolution=resolution)
     if experiment.purpose == "capacity":
-        CapacitySearch(request, RESOLUTION, experiment.axis)
-    return PlannedExperiment(experiment, engine, settings, chosen, request, runs=campaign.runs_of(experiment.purpose))
+        planned.search_in(campaign.out)
+    return planned
 
 
 def reproduce(
@@ -269,6 +282,8 @@ def _paced(
     """With the rate and the moment that follow from other experiments; *not run* where one of them has none."""
     experiment = planned.experiment
     pace = find_pace(experiment, campaign.profile, lambda name: file.row(name, planned.engine))
+    if isinstance(pace, Notice) and experiment.purpose == "capacity":
+        return planned, row  # it begins anywhere
     if isinstance(pace, Notice):
         row = row.with_changes(state="not run", reason=pace)
     else:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 
 from streamgauge.model.campaign import ExperimentRow
 from streamgauge.notices import Notice, notice
@@ -17,19 +17,19 @@ MOMENT_MIN_S = 0.1
 
 @dataclass(frozen=True)
 class Pace:
-    """None for what does not follow from another experiment, or is not known yet."""
+    """Empty or None for what does not follow from another experiment, or is not known yet."""
 
-    rate_per_s: int | None = None
+    rates: Mapping[str, int] = field(default_factory=dict)
+    """By the names of the values that they set."""
     moment_s: float | None = None
 
     def set_in(self, experiment: Experiment) -> Experiment:
-        """The experiment with this rate, and with faults at this moment."""
-        settings, faults = dict(experiment.settings), experiment.faults
-        if self.rate_per_s is not None:
-            settings["rate_per_s"] = str(self.rate_per_s)
+        """The experiment with these rates, and with faults at this moment."""
+        faults = experiment.faults
         if self.moment_s is not None:
             faults = tuple(f"{fault} at {self.moment_s:g}s" for fault in faults)
-        return replace(experiment, settings=settings, faults=faults)
+        rates = {name: str(rate) for name, rate in self.rates.items()}
+        return replace(experiment, settings={**experiment.settings, **rates}, faults=faults)
 
 
 UNKNOWN = Pace()
@@ -37,26 +37,34 @@ UNKNOWN = Pace()
 
 def find_pace(experiment: Experiment, profile: str, row_of: Callable[[str], ExperimentRow]) -> Pace | Notice:
     """From the rows of the experiments that it needs, by name; or why one of them does not have what is needed."""
-    rate_per_s = moment_s = None
-    if name := experiment.half_of:
-        throughput, generated = (_found(row_of(name), figure) for figure in ("records_per_s", "generated_per_s"))
+    rates: dict[str, int] = {}
+    moment_s = None
+    if name := experiment.rate_of:
+        found = row_of(name)
+        throughput = _searched(found) if found.purpose == "capacity" else _found(found, "records_per_s")
         if throughput is None:
-            return notice("no-throughput", experiment=name, verdict=_end(row_of(name)))
+            return notice("no-rate", experiment=name, ended=_end(found))
         # The generator wrote alone then; beside an engine it is slower.
+        generated = _found(found, "generated_per_s")
         of_generator = math.inf if generated is None else generated / GENERATOR_SHARE
-        rate = min(throughput / 2, of_generator, experiment.most_per_s.get(profile, math.inf))
-        rate_per_s = max(round(rate), 1)
+        most = min(of_generator, experiment.most_per_s.get(profile, math.inf))
+        rates = {value: max(round(min(throughput * share, most)), 1) for value, share in experiment.shares.items()}
     if name := experiment.half_time_of:
         seconds = _found(row_of(name), "seconds")
         if seconds is None:
-            return notice("no-time", experiment=name, verdict=_end(row_of(name)))
+            return notice("no-time", experiment=name, ended=_end(row_of(name)))
         moment_s = max(round(seconds / 2, 1), MOMENT_MIN_S)
-    return Pace(rate_per_s, moment_s)
+    return Pace(rates, moment_s)
 
 
 def _found(row: ExperimentRow, figure: str) -> float | None:
     return row.summary.processing.get(figure) if row.summary is not None and row.verdict == "VALID" else None
 
 
+def _searched(row: ExperimentRow) -> float | None:
+    """The highest rate that was sustained."""
+    return row.capacity.interval[0] if row.capacity is not None and row.verdict == "VALID" else None
+
+
 def _end(row: ExperimentRow) -> str:
-    return row.verdict or row.state
+    return "VALID, but has no result" if row.verdict == "VALID" else row.verdict or row.state

@@ -25,9 +25,6 @@ from streamgauge.run.runner import run_scenario
 if TYPE_CHECKING:
     from streamgauge.campaigns.reproduction import PlannedExperiment
 
-RESOLUTION = 0.1
-"""Of every search."""
-
 
 @dataclass(frozen=True)
 class AttemptResult:
@@ -68,7 +65,7 @@ class LocalRunner:
         if planned.experiment.purpose == "capacity":
             # A search keeps an evaluator of its own; two would take the memory of the system under test.
             self._release()
-            return _search(CapacitySearch(request, RESOLUTION, planned.experiment.axis), reporter)
+            return _search(planned.search_in(directory), reporter)
         _, summary = run_scenario(request, reporter, self._keep(request.master))
         return AttemptResult(Verdict(summary.verdict), summary.reasons, summary=summary)
 

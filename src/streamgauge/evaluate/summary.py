@@ -6,12 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from streamgauge.evaluate.facts import Facts, Moments
 from streamgauge.evaluate.metrics import burst, heatmap, latency, throughput
 from streamgauge.evaluate.metrics.arrival import Shortfall
 from streamgauge.evaluate.metrics.clock import Bound
 from streamgauge.evaluate.metrics.generator import Generator
-from streamgauge.evaluate.metrics.latency import EMPTY, KINDS, Distribution
+from streamgauge.evaluate.metrics.latency import EMPTY, KINDS, PROCESSING_TIME, Distribution
 from streamgauge.evaluate.metrics.throughput import Stamps
 from streamgauge.evaluate.metrics.trend import Series
 from streamgauge.evaluate.tally import MATCHED, Floats, Ints, Tally
@@ -255,10 +257,11 @@ def write_measures(run: RunDir, facts: Facts, figures: Figures, moments: Moments
             "late_max_ms": pa.array(figures.generator.late_max_per_second, pa.float64()),
             **{name: pa.array(column, pa.float64()) for name, column in by_second.items()},
             "backlog": figures.backlog,
+            **_at_the_queues(figures.stamps),
             "window_s": pa.array([shown.window_s] * moments.seconds, pa.int32()),
         }
     )
-    kinds = [kind for kind in KINDS if kind not in figures.unknown_kinds]
+    kinds = [kind for kind in _kinds(figures) if kind not in figures.unknown_kinds]
     distinct = [figures.latencies[kind] for kind in kinds]
     samples = pa.table(
         {
@@ -278,6 +281,7 @@ def write_measures(run: RunDir, facts: Facts, figures: Figures, moments: Moments
 
 def _over_time(figures: Figures, moments: Moments) -> OverTime:
     tally, kinds = figures.tally, ("total", "latest")
+    over_seconds = [kind for kind in _kinds(figures) if kind != "average"]
     from_s, to_s = (
         (moment_ns - moments.load_start_ns) // NS_PER_S
         for moment_ns in (moments.measured_start_ns, moments.measured_end_ns)
@@ -285,13 +289,26 @@ def _over_time(figures: Figures, moments: Moments) -> OverTime:
     window_s = latency.window_s(tally, from_s, to_s)
     known = figures.kind not in figures.unknown_kinds
     return OverTime(
-        latencies={kind: latency.per_second(tally, kind, moments.seconds) for kind in kinds},
+        latencies={kind: latency.per_second(tally, kind, moments.seconds) for kind in over_seconds},
         p99_window={
             kind: latency.p99_by_window(tally, kind, moments.seconds, from_s, to_s, window_s) for kind in kinds
         },
         window_s=window_s,
         heatmap={figures.kind: heatmap.per_second(tally, figures.kind, moments.seconds if known else 0)},
     )
+
+
+def _kinds(figures: Figures) -> list[str]:
+    """Latencies between two moments, as far as they were measured."""
+    return [*KINDS, *([PROCESSING_TIME] if PROCESSING_TIME in figures.latencies else [])]
+
+
+def _at_the_queues(stamps: Stamps) -> dict[str, Any]:
+    """What was handed over in each second, and the mean number of records that were waiting for that."""
+    if stamps.ingested_per_second is None or stamps.ingested_level is None:
+        return {}
+    waiting = np.round(stamps.appended_level - stamps.ingested_level, DECIMALS)
+    return {"ingested": stamps.ingested_per_second, "queued": waiting}
 
 
 def _phase(second: int, moments: Moments) -> str:

@@ -40,6 +40,7 @@ def all_figures(source: Source, baseline: Source | None = None) -> dict[str, Fig
         "heatmap": latencies.heatmap(source),
         "distribution": latencies.distribution(source, baseline),
         "backlog": backlog(source),
+        "queue": queue(source),
         **durability_figures(source),
         **engine_figures(source),
         "lateness": lateness(source),
@@ -60,6 +61,7 @@ def rates(source: Source) -> Figure | None:
         "offered": {"color": "--offered", "width": 6},
         "sent": {"color": "--s1"},
         "appended": {"color": "--s3", "dash": "dot", "width": 2.4},
+        "ingested": {"color": "--s4"},
         "output": {"color": "--s2"},
     }
     if source.preloaded:
@@ -155,6 +157,15 @@ def backlog(source: Source) -> Figure | None:
         )
     shown = [traces[0], *_lag(source)]
     return over_time(source, [*_lag(source), *traces], main_axis(source, "records", shown))
+
+
+def queue(source: Source) -> Figure | None:
+    """Records that waited in the queues of a transport without a broker."""
+    values = source.seconds.get("queued")
+    if values is None or not _any(values):
+        return None
+    traces = [line("in the queues", _middles(source), values, "--s1", "records")]
+    return over_time(source, traces, main_axis(source, "records", traces))
 
 
 def _lag(source: Source) -> list[Figure]:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     import numpy as np
 
 KINDS = ("total", "latest", "average")
+OVER_SECONDS = ("total", "latest", "processing_time")
 ALIKE_MS, ALIKE_SHARE = 2.0, 0.02
 """Two kinds of latency are the same when they are at most this far apart, whichever is more."""
 ALIKE_AT = (0.1, 0.5, 0.9, 0.99)
@@ -72,10 +73,7 @@ def over_seconds(source: Source, baseline: Source | None = None) -> dict[str, Fi
     """
     if source.preloaded:
         return {}
-    together = [group for group in alike(source) if {"total", "latest"} <= set(group)]
-    kinds = ["total"] if together else ["total", "latest"]
-    traces = {kind: _percentiles(source, kind) for kind in kinds}
-    drawn = {kind: lines for kind, lines in traces.items() if lines}
+    drawn = {kinds[0]: _percentiles(source, kinds[0]) for kinds in kinds_over_seconds(source)}
     every = [trace for lines in drawn.values() for trace in lines]
     if not every:
         return {}
@@ -85,6 +83,15 @@ def over_seconds(source: Source, baseline: Source | None = None) -> dict[str, Fi
         axis = main_axis(source, f"{latency_name(kind)} (ms)", every, may_be_log=True)
         figures[f"latency-{kind}"] = over_time(source, [*_behind(source, baseline, kind), *lines], axis)
     return figures
+
+
+def kinds_over_seconds(source: Source) -> list[list[str]]:
+    """The kinds of latency that are drawn over time, those together that are practically the same."""
+    known = [kind for kind in OVER_SECONDS if _percentiles(source, kind)]
+    groups = [[kind for kind in group if kind in known] for group in alike(source)]
+    # A run without a distribution may still have seconds.
+    groups += [[kind] for kind in known if kind not in source.latency]
+    return sorted((group for group in groups if group), key=lambda group: OVER_SECONDS.index(group[0]))
 
 
 def _percentiles(source: Source, kind: str) -> list[Figure]:

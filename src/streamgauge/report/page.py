@@ -12,7 +12,7 @@ from streamgauge.report.batches import batch_rows
 from streamgauge.report.bursts import burst_moments, burst_rows
 from streamgauge.report.durability import durability_rows
 from streamgauge.report.figures import all_figures
-from streamgauge.report.latencies import alike, joined_names, latency_name
+from streamgauge.report.latencies import joined_names, kinds_over_seconds, latency_name
 from streamgauge.report.layout import Head, build, write_whole
 from streamgauge.report.recovery import fault_results, fault_rows
 from streamgauge.report.source import Source, read
@@ -99,7 +99,7 @@ def context(source: Source) -> dict[str, Any]:
         "latencies": latency_rows(source),
         "names": LATENCY_NAMES,
         "heatmap_name": latency_name(str(source.heatmap[0]["kind"])) if source.heatmap else "",
-        "latency_title": _latency_title(source),
+        "latency_figures": {f"latency-{kinds[0]}": joined_names(kinds) for kinds in kinds_over_seconds(source)},
         "negative_latencies": negative_latencies(source),
         "when_visible": when_visible(source),
         "generator": generator_rows(source),
@@ -122,12 +122,6 @@ def context(source: Source) -> dict[str, Any]:
         "repetitions": summary.repetitions,
         "attempts": attempt_rows(source),
     }
-
-
-def _latency_title(source: Source) -> str:
-    """Of the one figure over time: which kinds it shows."""
-    together = [group for group in alike(source) if {"total", "latest"} <= set(group)]
-    return joined_names(["total", "latest"]) if together else LATENCY_NAMES["total"]
 
 
 def _meaning_of_state(source: Source) -> str:

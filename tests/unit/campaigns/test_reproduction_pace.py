@@ -90,7 +90,8 @@ def test_without_a_throughput_it_is_not_run(
     assert list(runner.rates) == [NAMES[0]]
     (row,) = (row for row in content.experiments if row.name == NAMES[1])
     assert row.state == "not run"
-    assert row.reason == f"its rate is half of the throughput of {NAMES[0]}, which is {verdict}"
+    ended = "VALID, but has no result" if verdict == "VALID" else verdict
+    assert row.reason == f"its rate follows from what {NAMES[0]} found, which is {ended}"
 
 
 def test_the_profile_decides_the_scale(campaign: Callable[..., ReproductionRequest]) -> None:
@@ -104,7 +105,7 @@ def test_the_profile_decides_the_scale(campaign: Callable[..., ReproductionReque
 
 def test_an_experiment_must_come_after_the_one_it_needs() -> None:
     first = Experiment("streambench/performance", "first")
-    second = Experiment("streambench/latency", "second", half_of="first")
+    second = Experiment("streambench/latency", "second", rate_of="first")
     Study("", "", "total", (Exhibit("", "", lambda _: [], (first, second)),))
     with pytest.raises(ValueError, match="second needs the throughput of first, which is not run before it"):
         Study("", "", "total", (Exhibit("", "", lambda _: [], (second, first)),))

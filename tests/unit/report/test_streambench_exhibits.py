@@ -24,7 +24,7 @@ PER_S = {"1×": 40_000.0, "2×": 50_000.0, "4×": 60_000.0, "10×": 55_000.0}
 def row(out: Path, experiment: Experiment, engine: str, verdict: str = "VALID") -> dict[str, Any]:
     directory = f"runs/{experiment.name}-{engine}"
     (out / "runs").mkdir(parents=True, exist_ok=True)
-    if experiment.half_of:
+    if experiment.rate_of:
         run = write_valid(out / directory)
         content = read_json(run.summary_path)
         change(run.summary_path, latency_ms={**content["latency_ms"], "arrival": {"mean": 321.5}})

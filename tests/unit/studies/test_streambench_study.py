@@ -78,7 +78,7 @@ def test_one_half_or_all_of_the_nodes_receive(
                 assert options(one)[NODES[engine]] == nodes
                 assert one.request.scenario.load.shape == ("constant" if latency else "preloaded")
                 assert options(one).get("redistribute", engine == "kafka-streams")
-                assert one.experiment.half_of == (experiments.recipients_name(program, ability) if latency else "")
+                assert one.experiment.rate_of == (experiments.recipients_name(program, ability) if latency else "")
 
 
 def test_a_node_has_one_slot_in_the_laptop_profile() -> None:
@@ -116,7 +116,7 @@ def test_a_node_fewer_and_a_node_that_fails(engine: str, profile: str, nodes: in
         assert {one.request.scenario.partitions for one in (all_nodes, fewer, failure) if one.request} == {2}
         throughput = experiments.recipients_name(program, "0.5")
         if latency:
-            assert {one.experiment.half_of for one in (all_nodes, fewer, failure)} == {throughput}, "one rate"
+            assert {one.experiment.rate_of for one in (all_nodes, fewer, failure)} == {throughput}, "one rate"
             assert failure.row().faults == ["kill non-recipient at 50%"]
         else:
             assert failure.experiment.half_time_of == throughput
@@ -153,7 +153,7 @@ def test_sparks_own_defaults_are_those_of_spark() -> None:
     throughput = plans["defaults-wordcount", "spark"].request
     assert throughput is not None
     assert throughput.scenario.load.records == 2_000_000
-    assert plans["defaults-latency-grep", "spark"].experiment.half_of == "defaults-grep"
+    assert plans["defaults-latency-grep", "spark"].experiment.rate_of == "defaults-grep"
 
 
 def test_one_engine_takes_less_than_150_minutes() -> None:

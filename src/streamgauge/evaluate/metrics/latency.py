@@ -16,6 +16,8 @@ PERCENTILES_PERMILLE: Mapping[str, int] = {"p50": 500, "p90": 900, "p99": 990, "
 SAMPLES_ABOVE = 10
 """A percentile is shown when at least this many samples lie above it."""
 KINDS = ("total", "latest", "average")
+PROCESSING_TIME = "processing_time"
+"""A kind that only some transports know."""
 WINDOWS_S = (1, 2, 3, 5, 10, 15, 30, 60)
 
 
@@ -128,7 +130,7 @@ def distributions(tally: Tally) -> dict[str, Distribution]:
     if (handed := tally.processing_time_ms[timed]).size and not np.isnan(handed).any():
         # A record that was never handed over has no such moment, and its result no such latency.
         never = censored & ~np.isnan(tally.processing_time_ms)
-        by_kind["processing_time"] = Distribution.of(
+        by_kind[PROCESSING_TIME] = Distribution.of(
             handed, tally.rows[timed], tally.processing_time_ms[never], tally.rows[never]
         )
     share_ms = (tally.total_ms - tally.latest_ms)[timed]
@@ -161,8 +163,9 @@ def percentiles_ms(tally: Tally, kind: str, place: Ints, places: int, *, permill
 
 def at_each(tally: Tally, kind: str, known: Bools, missing: Bools, place: Ints, places: int) -> Iterator[Distribution]:
     """The distribution of these rows at each place."""
-    values = tally.latest_ms if kind == "latest" else tally.total_ms
-    chosen = known | missing
+    by_kind = {"latest": tally.latest_ms, PROCESSING_TIME: tally.processing_time_ms}
+    values = by_kind.get(kind, tally.total_ms)
+    chosen = (known | missing) & ~np.isnan(values)
     order = np.argsort(place[chosen], kind="stable")
     where, value, rows = (column[chosen][order] for column in (place, values, tally.rows))
     unknown = missing[chosen][order]

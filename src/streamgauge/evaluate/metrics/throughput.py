@@ -41,6 +41,10 @@ class Stamps:
     """When something came out of each partition, rising, each moment once; empty for a run without faults."""
     never_visible: int = 0
     """Rows of a transactional output that were recorded, but not seen to become visible."""
+    ingested_per_second: Ints | None = None
+    """Input records handed to the engine for the first time; None where the transport does not stamp that."""
+    ingested_level: Floats | None = None
+    """Input records that had been handed over, on average over each second."""
 
     @property
     def first_and_last_ms(self) -> tuple[int | None, int | None]:
@@ -64,12 +68,13 @@ def read_stamps(run: RunDir, facts: Facts, moments: Moments, probes: Ints, visib
     """Count the recorded stamps by second, and look up when the records ``probes`` (n_seq) were appended."""
     import pyarrow.compute as pc
 
-    appended, output = np.zeros((2, moments.seconds), np.int64)
+    appended, output, ingested = np.zeros((3, moments.seconds), np.int64)
     place = np.full(max(facts.plan.records, 1), -1, np.int32)
     known = (probes >= 0) & (probes < len(place))
     place[probes[known]] = np.flatnonzero(known)
     probe_ms = np.full(len(probes), -1, np.int64)
-    appended_rest_ms = np.zeros(moments.seconds, np.int64)
+    appended_rest_ms, ingested_rest_ms = np.zeros((2, moments.seconds), np.int64)
+    stamps_handing = facts.transport.stamps_handing
     appended_measured, output_measured, backlog_appended, never_visible = 0, 0, 0, 0
     first_output_ms, last_output_ms = None, None
     start_ms, end_ms = moments.measured_start_ns // NS_PER_MS, moments.observed_end_ns // NS_PER_MS
@@ -77,9 +82,12 @@ def read_stamps(run: RunDir, facts: Facts, moments: Moments, probes: Ints, visib
     output_moments_ms = [np.zeros(0, np.int64) for _ in range(partitions if facts.faults else 0)]
     backlog_ms = (facts.outcome.engine_start_ns or 0) // NS_PER_MS
     for stream in facts.inputs:
-        for batch in batches(run, stream, ["n_seq", "appended_ms"]):
+        for batch in batches(run, stream, ["n_seq", "appended_ms", *(["ingested_ms"] if stamps_handing else [])]):
             n_seq, stamp_ms = batch.column(0).fill_null(-1).to_numpy(), batch.column(1).to_numpy()
             count_by_second(appended, stamp_ms, moments, appended_rest_ms)
+            if stamps_handing:
+                # Null: it never left its queue.
+                count_by_second(ingested, batch.column(2).drop_null().to_numpy(), moments, ingested_rest_ms)
             appended_measured += int(((stamp_ms >= start_ms) & (stamp_ms < end_ms)).sum())
             mine = (n_seq >= 0) & (n_seq < len(place))
             places = place[n_seq[mine]]
@@ -99,18 +107,23 @@ def read_stamps(run: RunDir, facts: Facts, moments: Moments, probes: Ints, visib
         for partition, known_ms in enumerate(output_moments_ms):
             mine = batch.filter(pc.equal(batch.column("partition"), partition))
             output_moments_ms[partition] = np.union1d(known_ms, output_stamps_ms(mine, visible))
+    every_second = np.arange(moments.seconds)
     return Stamps(
         appended_per_second=appended,
         output_per_second=output,
         output_measured=output_measured,
         probe_appended_ms=probe_ms,
-        appended_level=mean_level(np.arange(moments.seconds), appended, appended_rest_ms, moments.seconds),
+        appended_level=mean_level(every_second, appended, appended_rest_ms, moments.seconds),
         appended_measured=appended_measured,
         first_output_ms=first_output_ms,
         last_output_ms=last_output_ms,
         backlog_appended=backlog_appended,
         output_moments_ms=output_moments_ms,
         never_visible=never_visible,
+        ingested_per_second=ingested if stamps_handing else None,
+        ingested_level=mean_level(every_second, ingested, ingested_rest_ms, moments.seconds)
+        if stamps_handing
+        else None,
     )
 
 

@@ -101,7 +101,7 @@ def _latency(program: str) -> Experiment:
         latency_name(program),
         _at_a_rate(program),
         {"program": program},
-        half_of=performance_name(program, "4×"),
+        rate_of=performance_name(program, "4×"),
         most_per_s=_NEW_VALUES_PER_S if program == DISTINCTCOUNT else {},
     )
 
@@ -122,7 +122,7 @@ def _recipients_latency(program: str, ability: str) -> Experiment:
         recipients_name(program, ability, latency=True),
         _at_a_rate(program),
         {"program": program, "ability": ability},
-        half_of=recipients_name(program, ability),
+        rate_of=recipients_name(program, ability),
         most_per_s=_NEW_VALUES_PER_S if program == DISTINCTCOUNT else {},
         profiles=_partitions(ability),
     )
@@ -155,7 +155,7 @@ def _fault_latency(program: str, case: str) -> Experiment:
         fault_name(program, case, latency=True),
         _at_a_rate(program),
         {"program": program, "case": case, "measured": "latency"},
-        half_of=recipients_name(program, HALF),
+        rate_of=recipients_name(program, HALF),
         most_per_s=_NEW_VALUES_PER_S if program == DISTINCTCOUNT else {},
         profiles=_partitions(HALF),
         engines=dict.fromkeys(_FEWER_NODES, OnEngine(faults=("kill non-recipient at 50%",))) if fails else _FEWER_NODES,
@@ -180,7 +180,7 @@ def _defaults_latency(program: str) -> Experiment:
         defaults_name(program, latency=True),
         _at_a_rate(program),
         {"program": program, "settings": "Spark's defaults", "measured": "latency"},
-        half_of=defaults_name(program),
+        rate_of=defaults_name(program),
         most_per_s=_NEW_VALUES_PER_S if program == DISTINCTCOUNT else {},
         engines={"spark": OnEngine(SPARK_DEFAULTS)},
     )
