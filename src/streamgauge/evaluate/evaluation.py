@@ -293,6 +293,9 @@ def _measure(
         backlog_measured=backlog_measured,
         waiting_measured=throughput.in_seconds_of_load(backlog_measured, facts, moments),
         medians_measured=medians_measured,
+        queued_measured=NO_SERIES
+        if stamps.queued_level is None
+        else throughput.in_seconds_of_load(Series.of(stamps.queued_level, moments.measured_seconds()), facts, moments),
         clock_step_ms=clock.largest_step_ms(run.samples(ClockSample), moments),
         transport_bound=bound,
         working_ns=working_ns,

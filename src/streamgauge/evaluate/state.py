@@ -57,6 +57,7 @@ def _evidence(facts: Facts, moments: Moments, figures: Figures) -> sustained.Evi
         medians=figures.medians_measured,
         backlog=figures.backlog_measured,
         waiting=figures.waiting_measured,
+        queued=figures.queued_measured,
         missing_share=(counts["lost"] + counts["unfinished"]) / max(counts["expected"], 1),
         fifths_ms=latency.medians_of_parts_ms(figures.tally, figures.kind, 5),
         drained_s=lag.drained_s(figures.tally, moments),

@@ -15,7 +15,7 @@ from streamgauge.evaluate.metrics.clock import Bound
 from streamgauge.evaluate.metrics.generator import Generator
 from streamgauge.evaluate.metrics.latency import EMPTY, KINDS, PROCESSING_TIME, Distribution
 from streamgauge.evaluate.metrics.throughput import Stamps
-from streamgauge.evaluate.metrics.trend import Series
+from streamgauge.evaluate.metrics.trend import NO_SERIES, Series
 from streamgauge.evaluate.tally import MATCHED, Floats, Ints, Tally
 from streamgauge.evaluate.verdict import Decision
 from streamgauge.model import NS_PER_S
@@ -78,6 +78,8 @@ class Figures:
     burst: burst.Bursts | None
     over_time: OverTime | None = None
     """Where the tally has no seconds."""
+    queued_measured: Series = NO_SERIES
+    """Of each second of the measured interval: seconds of load in the queues of the transport, if it has any."""
 
     @property
     def kind(self) -> str:
@@ -305,10 +307,9 @@ def _kinds(figures: Figures) -> list[str]:
 
 def _at_the_queues(stamps: Stamps) -> dict[str, Any]:
     """What was handed over in each second, and the mean number of records that were waiting for that."""
-    if stamps.ingested_per_second is None or stamps.ingested_level is None:
+    if (queued := stamps.queued_level) is None:
         return {}
-    waiting = np.round(stamps.appended_level - stamps.ingested_level, DECIMALS)
-    return {"ingested": stamps.ingested_per_second, "queued": waiting}
+    return {"ingested": stamps.ingested_per_second, "queued": np.round(queued, DECIMALS)}
 
 
 def _phase(second: int, moments: Moments) -> str:

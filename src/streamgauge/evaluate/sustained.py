@@ -34,6 +34,8 @@ class Evidence:
     """In records: the mean of each second of the measured interval."""
     waiting: Series = NO_SERIES
     """The same in seconds of load: the backlog over the rate that was offered in that second."""
+    queued: Series = NO_SERIES
+    """Seconds of load that waited in queues of the transport; empty where it has none."""
     missing_share: float = 0.0
     """Of the expected results: lost, or not out when the drain ended."""
     fifths_ms: Sequence[float | None] = ()
@@ -123,15 +125,20 @@ def ospbench(evidence: Evidence) -> Finding:
 
 
 def sustainable(evidence: Evidence) -> Finding:
-    """Neither the latency nor the backlog rises continuously: see ``_rises``."""
+    """Neither the latency nor the backlog nor a queue rises continuously: see ``_rises``.
+
+    Windows give few results. Where a queue is seen at rest, it is enough if the others do not rise by their estimate.
+    """
     judged = (
         ("latency", _ms_per_s, evidence.medians, LATENCY_RISE_MS_PER_S),
         ("backlog", _percent, evidence.waiting, SLOPE_SHARE),
+        ("queue", _percent, evidence.queued, SLOPE_SHARE),
     )
+    queue_rests = _rises(evidence.queued, SLOPE_SHARE)[0] is False
     rising, doubtful = [], []
     for what, shown, series, limit in judged:
         rises, whole = _rises(series, limit)
-        if whole is None or rises is False:
+        if whole is None or rises is False or (rises is None and queue_rests and whole.per_s < limit):
             continue
         growth, low, high = (shown(value) for value in (whole.per_s, whole.low, whole.high))
         values = {"series": what, "growth": growth, "low": low, "high": high, "limit": shown(limit)}
@@ -141,7 +148,7 @@ def sustainable(evidence: Evidence) -> Finding:
             doubtful.append(notice("may-have-risen", **values))
     if rising:
         return Finding(False, notice("overloaded", findings=joined(rising)))
-    if min(len(evidence.medians), len(evidence.waiting)) < LEAST_SECONDS:
+    if not queue_rests and min(len(evidence.medians), len(evidence.waiting)) < LEAST_SECONDS:
         return _too_short(LEAST_SECONDS)
     if doubtful:
         return Finding(None, notice("undecided", findings=joined(doubtful)))

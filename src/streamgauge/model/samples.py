@@ -75,6 +75,8 @@ class BatchSample(Sample):
     kind = "batches"
 
     batch: Count
+    began_ms: Moment | None = None
+    """By the engine's clock; early runs do not have it."""
     duration_ms: Annotated[float, at_least_zero(most=1e12)]
     rows: Count
 

@@ -87,7 +87,7 @@ class Progress:
                 self.reported_offsets = _OFFSETS.validate_python(event.get("offsets"))
         if event["event"] == "batch":
             with contextlib.suppress(ValidationError):
-                fields = {name: event.get(name) for name in ("batch", "duration_ms", "rows")}
+                fields = {name: event.get(name) for name in ("batch", "began_ms", "duration_ms", "rows")}
                 self.batches.append(BatchSample.model_validate({"t_ns": time.time_ns(), **fields}))
 
     def take_batches(self) -> Iterator[BatchSample]:

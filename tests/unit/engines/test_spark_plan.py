@@ -242,18 +242,19 @@ def test_each_report_of_a_query_is_passed_on_once(capsys: pytest.CaptureFixture[
         progress.emit()
         return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
 
-    def batch(number: int) -> dict[str, Any]:
-        return {"event": "batch", "batch": number, "duration_ms": 5, "rows": 10}
+    def batch(number: int, second: int) -> dict[str, Any]:
+        began_ms = 1_767_225_600_000 + 1000 * second  # in 2026
+        return {"event": "batch", "batch": number, "began_ms": began_ms, "duration_ms": 5, "rows": 10}
 
     def consumed_by(second: int) -> dict[str, Any]:
         return {"event": "progress", "consumed": 10 * second, "offsets": {"flow": {"0": 10 * second}}}
 
-    assert passed_on() == [batch(0), batch(1), consumed_by(2)]
+    assert passed_on() == [batch(0, 1), batch(1, 2), consumed_by(2)]
     assert passed_on() == []
     reports.append(report(3, 2, 0))
     assert passed_on() == [consumed_by(3)], "a report without a batch"
     reports[:] = [report(4, 2, 10, addBatch=3)]
-    assert passed_on() == [batch(2), consumed_by(4)], "older ones are gone"
+    assert passed_on() == [batch(2, 4), consumed_by(4)], "older ones are gone"
 
 
 @pytest.mark.parametrize(

@@ -124,6 +124,35 @@ NOT_APPLIED = (
 GOOD = Evidence(100.0, fifths_ms=(100.0, 110.0, 109.0, 120.0, 130.0), drained_s=9.9)
 
 
+def windowed(rise_ms_per_s: float = 0.0) -> Evidence:
+    """30 s of windows every 4 s: few latencies, and a backlog only when a window has ended."""
+    seconds = range(30)
+    medians = [300.0 + (6 + rise_ms_per_s) * s + 80 * (-1) ** (s // 4) if s % 4 == 3 else None for s in seconds]
+    waiting = np.where(np.arange(30) % 4 == 0, 0.3, 0.02)
+    return Evidence(median_ms=300.0, medians=Series.of(medians, seconds), waiting=Series.of(waiting, seconds))
+
+
+def queue(rise_share: float) -> Series:
+    return Series.of(0.05 + rise_share * np.arange(30) + np.random.default_rng(4).normal(0, 0.002, 30), range(30))
+
+
+def test_a_queue_at_rest_decides_where_windows_give_few_results() -> None:
+    seldom = windowed()
+    assert sustained.apply("sustainable", seldom).held is None, "by latency and backlog alone"
+    assert sustained.apply("sustainable", dataclasses.replace(seldom, queued=queue(0.0))) == Finding(True)
+
+
+def test_a_queue_that_grows_is_overload_whatever_the_latency() -> None:
+    found = sustained.apply("sustainable", dataclasses.replace(windowed(), queued=queue(0.05)))
+    assert (found.held, "queue" in found.why) == (False, True)
+
+
+def test_a_queue_at_rest_does_not_hide_results_that_come_later_and_later() -> None:
+    """An engine that takes all records and keeps them in its own memory."""
+    found = sustained.apply("sustainable", dataclasses.replace(windowed(rise_ms_per_s=50), queued=queue(0.0)))
+    assert found.held is not True
+
+
 def test_ospbench_holds() -> None:
     assert sustained.apply("ospbench", GOOD) == Finding(True, notes=NOT_APPLIED)
     own_cores = dataclasses.replace(GOOD, shared_cores=False, cpu_share=0.79)

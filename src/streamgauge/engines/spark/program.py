@@ -8,6 +8,7 @@ import sys
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -65,8 +66,13 @@ class Progress:
         for report in reversed(fresh):
             # A query without new data reports too, without a batch.
             if "addBatch" in report["durationMs"]:
-                duration_ms = report["durationMs"]["triggerExecution"]
-                emit("batch", batch=report["batchId"], duration_ms=duration_ms, rows=report["numInputRows"])
+                emit(
+                    "batch",
+                    batch=report["batchId"],
+                    began_ms=round(1000 * datetime.fromisoformat(report["timestamp"]).timestamp()),
+                    duration_ms=report["durationMs"]["triggerExecution"],
+                    rows=report["numInputRows"],
+                )
         if fresh:
             self._last = fresh[0]["timestamp"]
             if offsets := consumed(fresh[0], self._topics):

@@ -47,6 +47,11 @@ class Stamps:
     """Input records that had been handed over, on average over each second."""
 
     @property
+    def queued_level(self) -> Floats | None:
+        """Input records that waited to be handed over, on average over each second."""
+        return None if self.ingested_level is None else self.appended_level - self.ingested_level
+
+    @property
     def first_and_last_ms(self) -> tuple[int | None, int | None]:
         """When the first result came out, and the last."""
         return self.first_output_ms, self.last_output_ms
