@@ -27,6 +27,8 @@ class OnEngine:
     faults: tuple[str, ...] = ()
     profiles: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """Further settings by profile."""
+    shares: Mapping[str, float] = field(default_factory=dict)
+    """Further values that follow from ``rate_of``."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +75,8 @@ class Experiment:
             for profile in (*self.profiles, *own.profiles)
         }
         settings, faults = {**self.settings, **own.settings}, (*self.faults, *own.faults)
-        return replace(self, settings=settings, faults=faults, profiles=profiles, engines={})
+        shares = {**self.shares, **own.shares}
+        return replace(self, settings=settings, faults=faults, profiles=profiles, shares=shares, engines={})
 
     @property
     def needs(self) -> tuple[str, ...]:
@@ -85,7 +88,7 @@ class Experiment:
         """The values and options that it sets itself."""
         of_profiles = _keys(self.profiles)
         of_engines = [key for own in self.engines.values() for key in (*own.settings, *_keys(own.profiles))]
-        paced = list(self.shares) if self.rate_of else []
+        paced = [*self.shares, *(key for own in self.engines.values() for key in own.shares)] if self.rate_of else []
         return tuple(dict.fromkeys([*self.settings, *of_profiles, *of_engines, *paced]))
 
     def settings_in(self, profile: str) -> dict[str, str]:

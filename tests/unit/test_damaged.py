@@ -18,8 +18,8 @@ from written_runs import write_run
 from streamgauge.campaigns.capacity import CapacitySearch
 from streamgauge.campaigns.capacity_file import CapacityFile
 from streamgauge.campaigns.repetition import write_set
-from streamgauge.campaigns.reproduction import ReproductionRequest
 from streamgauge.campaigns.reproduction_file import ReproductionFile
+from streamgauge.campaigns.reproduction_plan import ReproductionRequest
 from streamgauge.campaigns.search import Answer
 from streamgauge.cli.main import app
 from streamgauge.errors import UsageError

@@ -39,7 +39,7 @@ FORMATS = {
     "campaigns/capacity_comparison.py": {
         '"bootstrap": "the transport is compared by what its probes ran on",': "the same setting, read",
     },
-    "campaigns/reproduction.py": {
+    "campaigns/reproduction_plan.py": {
         "bootstrap: str | None = None": "the fields of a request are the settings in reproduction.json",
         "transport_address=campaign.bootstrap": "the same field, read",
     },

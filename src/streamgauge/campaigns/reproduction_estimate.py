@@ -11,8 +11,8 @@ STARTING_S = 8.0
 EVALUATING_S = 15.0
 EVALUATED_PER_S = 100_000
 """Records that are recorded and matched in a second."""
-PROBES = 8
-"""Of a usual search."""
+PROBES = {0.1: 8, 0.25: 5}
+"""Of a usual search, by its resolution."""
 
 
 def run_s(scenario: Scenario) -> float:
@@ -20,12 +20,13 @@ def run_s(scenario: Scenario) -> float:
     return _around_s(scenario) + load.duration_s + load.records / EVALUATED_PER_S
 
 
-def search_s(scenario: Scenario) -> float:
+def search_s(scenario: Scenario, resolution: float) -> float:
     """Most probes are undecided after their shortest length; the confirming one has its full length."""
     load = scenario.load
     around_s = _around_s(scenario) + load.warmup_s + load.tail_s
     probe_s = 2 * min(load.measured_s, PROBE_S)
-    return PROBES * (around_s + probe_s) + around_s + max(load.measured_s, probe_s)
+    probes = next((count for finest, count in PROBES.items() if resolution <= finest), min(PROBES.values()))
+    return probes * (around_s + probe_s) + around_s + max(load.measured_s, probe_s)
 
 
 def _around_s(scenario: Scenario) -> float:

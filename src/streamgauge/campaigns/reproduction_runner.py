@@ -23,7 +23,7 @@ from streamgauge.run.reporter import Reporter
 from streamgauge.run.runner import run_scenario
 
 if TYPE_CHECKING:
-    from streamgauge.campaigns.reproduction import PlannedExperiment
+    from streamgauge.campaigns.reproduction_plan import PlannedExperiment
 
 
 @dataclass(frozen=True)

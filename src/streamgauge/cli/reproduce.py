@@ -20,7 +20,7 @@ WIDE = 200
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from streamgauge.campaigns.reproduction import PlannedExperiment
+    from streamgauge.campaigns.reproduction_plan import PlannedExperiment
     from streamgauge.model.campaign import ExperimentRow, Reproduction
 
 
@@ -91,6 +91,7 @@ def reproduce(
     Pass the same --out to resume an interrupted reproduction.
     """
     from streamgauge.campaigns import reproduction
+    from streamgauge.campaigns.reproduction_plan import ReproductionRequest, plan
     from streamgauge.cli.live import LiveView
     from streamgauge.errors import Interrupted
     from streamgauge.model.campaign import REPRODUCTION_NAME
@@ -105,7 +106,7 @@ def reproduce(
     changes = {key: setting.text for key, setting in parsing.gather(given).items()}
     if transport_address is not None:
         check_transport_address(transport_address)
-    campaign = reproduction.ReproductionRequest(
+    campaign = ReproductionRequest(
         study=study,
         out=out or _fresh_directory(study),
         engines=tuple(engines or ("spark",)),
@@ -116,7 +117,7 @@ def reproduce(
         runs=runs,
     )
     if dry_run:
-        _print_plan(reproduction.plan(campaign), reproduction.done_before(campaign))
+        _print_plan(plan(campaign), reproduction.done_before(campaign))
         return
 
     class View(LiveView):
@@ -227,7 +228,7 @@ def _print_plan(plans: Sequence[PlannedExperiment], done: Mapping[str, str]) -> 
 
 
 def _print_outcome(content: Reproduction, only: Sequence[str], *, to_stderr: bool) -> None:
-    from streamgauge.campaigns.reproduction import is_chosen
+    from streamgauge.campaigns.reproduction_plan import is_chosen
 
     table = _table("experiment", "engine", "verdict", "")
     pending = [row for row in content.experiments if row.state == "pending"]

@@ -35,7 +35,7 @@ class Evidence:
     waiting: Series = NO_SERIES
     """The same in seconds of load: the backlog over the rate that was offered in that second."""
     queued: Series = NO_SERIES
-    """Seconds of load that waited in queues of the transport; empty where it has none."""
+    """Seconds of load that the transport had not handed to the engine; empty where it does not stamp that."""
     missing_share: float = 0.0
     """Of the expected results: lost, or not out when the drain ended."""
     fifths_ms: Sequence[float | None] = ()
@@ -125,20 +125,21 @@ def ospbench(evidence: Evidence) -> Finding:
 
 
 def sustainable(evidence: Evidence) -> Finding:
-    """Neither the latency nor the backlog nor a queue rises continuously: see ``_rises``.
+    """Neither the latency nor the backlog nor the unread input rises continuously: see ``_rises``.
 
-    Windows give few results. Where a queue is seen at rest, it is enough if the others do not rise by their estimate.
+    Windows give few results. Where the unread input is seen at rest, it is enough if the others do not rise by their
+    best estimate.
     """
     judged = (
         ("latency", _ms_per_s, evidence.medians, LATENCY_RISE_MS_PER_S),
         ("backlog", _percent, evidence.waiting, SLOPE_SHARE),
-        ("queue", _percent, evidence.queued, SLOPE_SHARE),
+        ("unread input", _percent, evidence.queued, SLOPE_SHARE),
     )
-    queue_rests = _rises(evidence.queued, SLOPE_SHARE)[0] is False
+    unread_rests = _rises(evidence.queued, SLOPE_SHARE)[0] is False
     rising, doubtful = [], []
     for what, shown, series, limit in judged:
         rises, whole = _rises(series, limit)
-        if whole is None or rises is False or (rises is None and queue_rests and whole.per_s < limit):
+        if whole is None or rises is False or (rises is None and unread_rests and whole.per_s < limit):
             continue
         growth, low, high = (shown(value) for value in (whole.per_s, whole.low, whole.high))
         values = {"series": what, "growth": growth, "low": low, "high": high, "limit": shown(limit)}
@@ -148,7 +149,7 @@ def sustainable(evidence: Evidence) -> Finding:
             doubtful.append(notice("may-have-risen", **values))
     if rising:
         return Finding(False, notice("overloaded", findings=joined(rising)))
-    if not queue_rests and min(len(evidence.medians), len(evidence.waiting)) < LEAST_SECONDS:
+    if not unread_rests and min(len(evidence.medians), len(evidence.waiting)) < LEAST_SECONDS:
         return _too_short(LEAST_SECONDS)
     if doubtful:
         return Finding(None, notice("undecided", findings=joined(doubtful)))

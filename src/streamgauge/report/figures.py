@@ -40,7 +40,7 @@ def all_figures(source: Source, baseline: Source | None = None) -> dict[str, Fig
         "heatmap": latencies.heatmap(source),
         "distribution": latencies.distribution(source, baseline),
         "backlog": backlog(source),
-        "queue": queue(source),
+        "unread": unread(source),
         **durability_figures(source),
         **engine_figures(source),
         "lateness": lateness(source),
@@ -159,12 +159,12 @@ def backlog(source: Source) -> Figure | None:
     return over_time(source, [*_lag(source), *traces], main_axis(source, "records", shown))
 
 
-def queue(source: Source) -> Figure | None:
-    """Records that waited in the queues of a transport without a broker."""
+def unread(source: Source) -> Figure | None:
+    """Records that the transport had not handed to the engine yet, where it stamps that."""
     values = source.seconds.get("queued")
     if values is None or not _any(values):
         return None
-    traces = [line("in the queues", _middles(source), values, "--s1", "records")]
+    traces = [line("unread", _middles(source), values, "--s1", "records")]
     return over_time(source, traces, main_axis(source, "records", traces))
 
 

@@ -74,11 +74,12 @@ def sweep(context: Context, marks: Sequence[Mark]) -> list[Panel]:
             drawn, words = _levels(context, known, name, title), _level_words(known, name, title, digits)
             plots.append(Plot(f"{context.id}-{name}", title, drawn, words, 17.0, wide=False))
     together = [Panel(plots=plots, tables=[_capacity_table(searches)])] if searches else []
-    own = [_panel(search) for search in searches]
+    own = [search_panel(search) for search in searches]
     return [*together, *own, Panel(tables=marks_table(context.exhibit.marks))]
 
 
-def _panel(search: Search) -> Panel:
+def search_panel(search: Search) -> Panel:
+    """One search with its probes."""
     result = search.result
     return Panel(
         title=f"{result.title}: {headline(search.capacity)[1]}",

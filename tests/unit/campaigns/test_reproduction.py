@@ -15,16 +15,8 @@ from streamgauge import report
 from streamgauge.campaigns import reproduction_runner
 from streamgauge.campaigns.capacity import CapacitySearch
 from streamgauge.campaigns.capacity_file import CapacityFile
-from streamgauge.campaigns.reproduction import (
-    AttemptResult,
-    LocalRunner,
-    PlannedExperiment,
-    ReproductionRequest,
-    done_before,
-    exit_code,
-    plan,
-    reproduce,
-)
+from streamgauge.campaigns.reproduction import AttemptResult, LocalRunner, done_before, exit_code, reproduce
+from streamgauge.campaigns.reproduction_plan import PlannedExperiment, ReproductionRequest, plan
 from streamgauge.campaigns.search import Answer
 from streamgauge.errors import EngineFailed, Interrupted, UsageError
 from streamgauge.machine import description as machine

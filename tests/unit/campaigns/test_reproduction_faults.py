@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from streamgauge import registry
-from streamgauge.campaigns.reproduction import ReproductionRequest, plan
+from streamgauge.campaigns.reproduction_plan import ReproductionRequest, plan
 from streamgauge.study import OnEngine
 
 

@@ -11,7 +11,8 @@ from test_reproduction import Onlooker
 
 from streamgauge import jars
 from streamgauge.campaigns import reproduction_needs
-from streamgauge.campaigns.reproduction import ReproductionRequest, reproduce
+from streamgauge.campaigns.reproduction import reproduce
+from streamgauge.campaigns.reproduction_plan import ReproductionRequest
 from streamgauge.engines.echo import Echo
 from streamgauge.engines.spark import Spark
 from streamgauge.errors import EnvironmentProblem

@@ -10,7 +10,8 @@ import pytest
 from written_runs import summary
 
 from streamgauge import report
-from streamgauge.campaigns.reproduction import AttemptResult, PlannedExperiment, ReproductionRequest, plan, reproduce
+from streamgauge.campaigns.reproduction import AttemptResult, reproduce
+from streamgauge.campaigns.reproduction_plan import PlannedExperiment, ReproductionRequest, plan
 from streamgauge.errors import Interrupted
 from streamgauge.model import Verdict
 from streamgauge.model.campaign import ExperimentRow, Reproduction

@@ -12,14 +12,8 @@ from test_reproduction import RUNNABLE, Onlooker, rows
 from written_runs import write_run
 
 from streamgauge import report
-from streamgauge.campaigns.reproduction import (
-    AttemptResult,
-    PlannedExperiment,
-    ReproductionRequest,
-    exit_code,
-    plan,
-    reproduce,
-)
+from streamgauge.campaigns.reproduction import AttemptResult, exit_code, reproduce
+from streamgauge.campaigns.reproduction_plan import PlannedExperiment, ReproductionRequest, plan
 from streamgauge.errors import Interrupted, UsageError
 from streamgauge.model import Verdict
 from streamgauge.model.campaign import REPRODUCTION_NAME as NAME

@@ -144,7 +144,7 @@ def test_a_queue_at_rest_decides_where_windows_give_few_results() -> None:
 
 def test_a_queue_that_grows_is_overload_whatever_the_latency() -> None:
     found = sustained.apply("sustainable", dataclasses.replace(windowed(), queued=queue(0.05)))
-    assert (found.held, "queue" in found.why) == (False, True)
+    assert (found.held, "unread input" in found.why) == (False, True)
 
 
 def test_a_queue_at_rest_does_not_hide_results_that_come_later_and_later() -> None:

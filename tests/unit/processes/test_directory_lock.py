@@ -12,7 +12,8 @@ import pytest
 from streamgauge.campaigns.capacity import CapacitySearch, find_capacity
 from streamgauge.campaigns.capacity_set import find_capacities
 from streamgauge.campaigns.repetition import run_interleaved
-from streamgauge.campaigns.reproduction import ReproductionRequest, reproduce
+from streamgauge.campaigns.reproduction import reproduce
+from streamgauge.campaigns.reproduction_plan import ReproductionRequest
 from streamgauge.errors import UsageError
 from streamgauge.processes import directory_lock, leftovers
 from streamgauge.run.evaluation import evaluate_again

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from streamgauge import registry
-from streamgauge.campaigns.reproduction import PlannedExperiment, ReproductionRequest, plan
+from streamgauge.campaigns.reproduction_plan import PlannedExperiment, ReproductionRequest, plan
 from streamgauge.studies import scenario as scenarios
 from streamgauge.studies import streambench
 from streamgauge.studies.streambench import experiments

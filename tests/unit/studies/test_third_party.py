@@ -18,7 +18,8 @@ from streamgauge import registry, report
 from streamgauge.campaigns import reproduction_runner
 from streamgauge.campaigns.capacity import CapacitySearch
 from streamgauge.campaigns.capacity_file import CapacityFile
-from streamgauge.campaigns.reproduction import AttemptResult, PlannedExperiment, ReproductionRequest, plan, reproduce
+from streamgauge.campaigns.reproduction import AttemptResult, reproduce
+from streamgauge.campaigns.reproduction_plan import PlannedExperiment, ReproductionRequest, plan
 from streamgauge.campaigns.search import Answer
 from streamgauge.errors import UsageError
 from streamgauge.model import Fault, Verdict

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from streamgauge.campaigns import reproduction
-from streamgauge.campaigns.reproduction import PlannedExperiment, ReproductionRequest
+from streamgauge.campaigns import reproduction_plan
+from streamgauge.campaigns.reproduction_plan import PlannedExperiment, ReproductionRequest, plan
 from streamgauge.errors import UsageError
 from streamgauge.run.faults import parse
 from streamgauge.studies import scenario as scenarios
@@ -20,11 +20,11 @@ ENGINES = ("spark", "flink", "kafka-streams")
 
 @pytest.fixture
 def eight_cores(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reproduction, "usable_cores", lambda: 8)
+    monkeypatch.setattr(reproduction_plan, "usable_cores", lambda: 8)
 
 
 def planned(engines: tuple[str, ...] = ENGINES, **changes: object) -> dict[tuple[str, str], PlannedExperiment]:
-    plans = reproduction.plan(ReproductionRequest("threat", Path("out"), engines=engines, **changes))
+    plans = plan(ReproductionRequest("threat", Path("out"), engines=engines, **changes))
     return {(one.experiment.name, one.engine): one for one in plans}
 
 
@@ -65,7 +65,7 @@ def test_every_node_of_flink_has_a_task_to_lose(profile: str) -> None:
 
 
 def test_a_machine_with_fewer_cores_leaves_a_gap(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reproduction, "usable_cores", lambda: 3)
+    monkeypatch.setattr(reproduction_plan, "usable_cores", lambda: 3)
     plans = planned()
     for engine in ENGINES:
         run = [cores for cores in range(1, 9) if plans[f"parallelism-{cores}", engine].request is not None]

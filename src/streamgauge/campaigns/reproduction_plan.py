@@ -1,0 +1,212 @@
+"""What a reproduction is to run: every experiment of a study on each engine, before anything is started."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+from streamgauge import registry
+from streamgauge.campaigns.capacity import CapacitySearch
+from streamgauge.campaigns.reproduction_estimate import run_s, search_s
+from streamgauge.campaigns.reproduction_pace import UNKNOWN, Pace
+from streamgauge.errors import Unsupported, UsageError
+from streamgauge.identity import Ignored
+from streamgauge.machine.description import usable_cores
+from streamgauge.model.campaign import ExperimentRow
+from streamgauge.notices import NOTHING, Notice, notice
+from streamgauge.redaction import redact_options
+from streamgauge.run.faults import check_supported
+from streamgauge.run.faults import parse as parse_fault
+from streamgauge.run.plan import Request
+from streamgauge.studies import scenario as scenarios
+from streamgauge.studies.parsing import typed_setting
+from streamgauge.study import RESOLUTION, Experiment, Purpose, Study
+
+MAY_DIFFER: Ignored = {
+    "out": "a reproduction may be moved",
+    "engines": "engines may be added",
+    "only": "experiments may be added",
+}
+"""What need not be the same to resume a reproduction."""
+
+
+@dataclass(frozen=True)
+class ReproductionRequest:
+    """What the user asked for."""
+
+    study: str
+    out: Path
+    engines: tuple[str, ...] = ("spark",)
+    profile: str = "laptop"
+    changes: Mapping[str, str] = field(default_factory=dict)
+    """Values of every scenario and engine that are set in place of the profile's."""
+    only: tuple[str, ...] = ()
+    """Names of experiments, or patterns such as ``latency-*``; empty: all."""
+    bootstrap: str | None = None
+    runs: int | None = None
+    """Of each experiment; None: as many as the study made in this profile."""
+
+    def described(self) -> Study:
+        return registry.study_description(self.study)
+
+    def settings(self) -> dict[str, Any]:
+        """Everything that must be the same for a reproduction to be resumed."""
+        several = self.runs_of("run")
+        runs = {"runs": several} if several > 1 else {}
+        named = {name: value for name, value in vars(self).items() if name not in (*MAY_DIFFER, "changes", "runs")}
+        return {**named, **runs, **redact_options(self.changes)}
+
+    def runs_of(self, purpose: Purpose) -> int:
+        """A search is made once: it confirms its answer with a run in fresh processes."""
+        if purpose == "capacity":
+            return 1
+        return self.runs or self.described().runs.get(self.profile, 1)
+
+
+@dataclass(frozen=True)
+class PlannedExperiment:
+    """One experiment on one engine."""
+
+    experiment: Experiment
+    engine: str
+    settings: Mapping[str, str]
+    """Of the experiment, in this profile."""
+    chosen: bool
+    request: Request | None
+    """Without its directory; None: the engine does not run it."""
+    reason: Notice = NOTHING
+    """Why the engine does not run it."""
+    runs: int = 1
+    resolution: float = RESOLUTION
+    """Of a search."""
+
+    @property
+    def name(self) -> str:
+        return f"{self.experiment.name}-{self.engine}"
+
+    def search_in(self, directory: Path) -> CapacitySearch:
+        """Of one that the engine runs. It begins where another experiment ended, if that is known."""
+        assert self.request is not None
+        drains = self.experiment.axis.name not in self.settings
+        return CapacitySearch(
+            replace(self.request, out=directory), self.resolution, self.experiment.axis, drains=drains
+        )
+
+    @property
+    def estimate_s(self) -> float:
+        """About how long all its runs take on two cores; 0 where the engine does not run it."""
+        if self.request is None:
+            return 0.0
+        scenario = self.request.scenario
+        return (
+            search_s(scenario, self.resolution)
+            if self.experiment.purpose == "capacity"
+            else self.runs * run_s(scenario)
+        )
+
+    def row(self) -> ExperimentRow:
+        one = self.experiment
+        return ExperimentRow(
+            name=one.name,
+            scenario=one.scenario,
+            dimensions=dict(one.dimensions),
+            settings=dict(self.settings),
+            faults=list(one.faults),
+            purpose=one.purpose,
+            engine=self.engine,
+            runs=self.runs,
+            state="not run" if self.request is None else "pending",
+            reason=self.reason,
+            attempts=[],
+            verdict=None,
+            directory=None,
+            summary=None,
+            capacity=None,
+        )
+
+
+def plan(campaign: ReproductionRequest) -> list[PlannedExperiment]:
+    """Every experiment of the study on each engine, those that were not chosen included. Starts nothing.
+
+    Raises UsageError for anything that cannot be meant.
+    """
+    if fixed := campaign.described().sets & set(campaign.changes):
+        options = ", ".join(typed_setting(key, campaign.changes[key]) for key in sorted(fixed))
+        raise UsageError(
+            f"{options} cannot be used: the study itself sets {', '.join(sorted(fixed))}",
+            expected="values that the study leaves open",
+            hint=f"streamgauge run {campaign.study}/… takes any value",
+        )
+    experiments = campaign.described().experiments
+    if not experiments:
+        complete = [name for name in registry.names("studies") if registry.study(name).STUDY.experiments]
+        raise UsageError(
+            f"{campaign.study} has no tables or figures to reproduce yet",
+            expected=f"one of {', '.join(complete)}",
+            hint=f"streamgauge run {campaign.study}/…: its scenarios can be run one by one; see streamgauge list",
+        )
+    names = [experiment.name for experiment in experiments]
+    for pattern in campaign.only:
+        if not any(fnmatchcase(name, pattern) for name in names):
+            hint = f"streamgauge reproduce {campaign.study} --dry-run"
+            raise registry.unknown("experiment", pattern, names, hint=hint)
+    engines = dict.fromkeys(campaign.engines)
+    chosen = [one for one in experiments if is_chosen(one.name, campaign.only)]
+    needed = {name for one in chosen for name in (one.name, *one.after)}
+    return [
+        plan_experiment(campaign, experiment, engine, experiment.name in needed)
+        for experiment in experiments
+        for engine in engines
+    ]
+
+
+def is_chosen(name: str, only: Sequence[str]) -> bool:
+    """Whether these names and patterns, if any, include the experiment."""
+    return not only or any(fnmatchcase(name, pattern) for pattern in only)
+
+
+def plan_experiment(
+    campaign: ReproductionRequest, experiment: Experiment, engine: str, chosen: bool, pace: Pace = UNKNOWN
+) -> PlannedExperiment:
+    """One experiment on one engine, with what others found for it."""
+    system = registry.engine(engine)
+    if system.traits.needs_program:
+        raise UsageError(
+            f"--engine {engine} cannot reproduce a study: it needs a program from the command line",
+            hint=f"streamgauge run {campaign.study}/… --engine {engine} -- PROGRAM",
+        )
+    engines, experiment = experiment.engines, pace.set_in(experiment.on(engine))
+    settings = experiment.settings_in(campaign.profile)
+    if engine in experiment.gaps:
+        why = notice("engine-gap", engine=engine, why=experiment.gaps[engine])
+        return PlannedExperiment(experiment, engine, settings, chosen, None, why)
+    if engines and engine not in engines:
+        why = notice("engine-not-in-study", engine=engine, engines=", ".join(engines))
+        return PlannedExperiment(experiment, engine, settings, chosen, None, why)
+    known = {*scenarios.setting_names(experiment.scenario), *system.options.model_fields}
+    if lacking := [key for key in experiment.needs if key not in known]:
+        why = notice("engine-lacks-option", engine=engine, options=", ".join(lacking))
+        return PlannedExperiment(experiment, engine, settings, chosen, None, why)
+    changes = {**campaign.changes, **settings}
+    try:
+        scenario = scenarios.resolve(experiment.scenario, profile=campaign.profile, changes=changes, engine=engine)
+        timed = not experiment.half_time_of or pace.moment_s is not None
+        faults = tuple(parse_fault(fault if timed else f"{fault} at 0s") for fault in experiment.faults)
+        check_supported(replace(scenario, faults=faults))
+        scenario = replace(scenario, faults=faults if timed else ())
+    except Unsupported as problem:
+        why = notice("engine-refuses", what=problem.what, why=problem.got)
+        return PlannedExperiment(experiment, engine, settings, chosen, None, why)
+    if experiment.cores > (cores := usable_cores()):
+        why = notice("too-few-cores", cores=cores)
+        return PlannedExperiment(experiment, engine, settings, chosen, None, why)
+    request = Request(scenario, campaign.out, transport_address=campaign.bootstrap)
+    resolution = campaign.described().resolution.get(campaign.profile, RESOLUTION)
+    runs = campaign.runs_of(experiment.purpose)
+    planned = PlannedExperiment(experiment, engine, settings, chosen, request, runs=runs, resolution=resolution)
+    if experiment.purpose == "capacity":
+        planned.search_in(campaign.out)
+    return planned

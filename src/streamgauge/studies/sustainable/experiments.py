@@ -1,0 +1,188 @@
+"""What the nine experiments of the paper run, and how a broker compares with its queues."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from streamgauge.study import Experiment, OnEngine
+
+PROGRAMS = ("aggregation", "join")
+SIZES = ("1×", "2×", "4×")
+"""Of the cluster: the smallest, and multiples of it."""
+NODES = {"paper": (2, 4, 8), "laptop": (1, 2, 4)}
+LOADS = {"100 %": 1.0, "90 %": 0.9}
+"""Of the rate that was found."""
+EVALUATIONS = ("incremental", "recomputed")
+QUEUE, KAFKA = "queue", "Kafka"
+
+HIGH, LOW = 0.9, 0.3
+"""The fluctuating load: the paper's 0.84 and 0.28 M/s, by what it found for its clusters with 8 nodes."""
+OVERLOAD = 1.5
+BESIDE_A_BROKER = 0.5
+"""A rate that both transports should carry, as a share of what is sustained with queues."""
+
+_GENERATORS_PER_NODE = {"paper": 8, "laptop": 1}
+_LAPTOP_WORKERS = {"worker_cores": "1", "worker_memory_mb": "1024", "heap_mb": "1024"}
+_START = {"rate_per_s": 1.0}
+
+
+def _cluster(size: str, spark: Mapping[str, float] | None = None) -> dict[str, OnEngine]:
+    """As many nodes as the profile has for this size: Workers of Spark, TaskManagers of Flink.
+
+    ``spark``: what follows from the rate for Spark only.
+    """
+    place = SIZES.index(size)
+    return {
+        "spark": OnEngine(
+            {"cluster": "standalone"},
+            profiles={
+                profile: {"workers": str(nodes[place]), **(_LAPTOP_WORKERS if profile == "laptop" else {})}
+                for profile, nodes in NODES.items()
+            },
+            shares=spark or {},
+        ),
+        "flink": OnEngine(
+            profiles={
+                profile: {"taskmanagers": str(nodes[place]), **({"slots": "1"} if profile == "laptop" else {})}
+                for profile, nodes in NODES.items()
+            }
+        ),
+    }
+
+
+def _generators(size: str) -> dict[str, dict[str, str]]:
+    """Generators beside the nodes, as many for each."""
+    place = SIZES.index(size)
+    return {
+        profile: {"generators": str(nodes[place] * _GENERATORS_PER_NODE[profile])} for profile, nodes in NODES.items()
+    }
+
+
+def capacity_name(program: str, size: str) -> str:
+    return f"{program}-{size.removesuffix('×')}x"
+
+
+def _capacity(program: str, size: str) -> Experiment:
+    first = size == SIZES[0]
+    return Experiment(
+        f"sustainable/{program}",
+        capacity_name(program, size),
+        {},
+        {"program": program, "cluster": size},
+        purpose="capacity",
+        rate_of="" if first else capacity_name(program, SIZES[SIZES.index(size) - 1]),
+        shares=_START,
+        profiles=_generators(size),
+        engines=_cluster(size),
+    )
+
+
+def latency_name(program: str, size: str, load: str) -> str:
+    return f"{program}-latency-{size.removesuffix('×')}x-{load.removesuffix(' %')}"
+
+
+def _latency(program: str, size: str, load: str) -> Experiment:
+    return Experiment(
+        f"sustainable/{program}",
+        latency_name(program, size, load),
+        {},
+        {"program": program, "cluster": size, "load": load},
+        rate_of=capacity_name(program, size),
+        shares={"rate_per_s": LOADS[load]},
+        profiles=_generators(size),
+        engines=_cluster(size),
+    )
+
+
+def _large_windows(evaluation: str) -> Experiment:
+    return Experiment(
+        "sustainable/large-windows",
+        f"large-windows-{evaluation}",
+        {"evaluation": evaluation},
+        {"evaluation": evaluation},
+        purpose="capacity",
+        rate_of=capacity_name("aggregation", SIZES[0]),
+        shares=_START,
+        profiles=_generators(SIZES[0]),
+        engines=_cluster(SIZES[0]),
+    )
+
+
+def _skew(size: str) -> Experiment:
+    return Experiment(
+        "sustainable/aggregation",
+        f"skew-{size.removesuffix('×')}x",
+        {"keys": "one"},
+        {"keys": "one", "cluster": size},
+        purpose="capacity",
+        rate_of=capacity_name("aggregation", size),
+        shares=_START,
+        profiles=_generators(size),
+        engines=_cluster(size),
+    )
+
+
+def _fluctuating(program: str) -> Experiment:
+    return Experiment(
+        "sustainable/fluctuating",
+        f"fluctuating-{program}",
+        {"program": program},
+        {"program": program},
+        rate_of=capacity_name(program, SIZES[0]),
+        shares={"rate_per_s": HIGH, "to_per_s": LOW},
+        profiles=_generators(SIZES[0]),
+        engines=_cluster(SIZES[0]),
+    )
+
+
+_OVERLOADED = Experiment(
+    "sustainable/aggregation",
+    "overloaded",
+    {"queue_s": "120"},
+    {"program": "aggregation", "load": "150 %"},
+    rate_of=capacity_name("aggregation", SIZES[0]),
+    shares={"rate_per_s": OVERLOAD},
+    profiles=_generators(SIZES[0]),
+    # A batch of all that waits would be longer than the one before: what the paper's Spark limits by its backpressure.
+    engines=_cluster(SIZES[0], spark={"batch_records": 1.0}),
+)
+
+
+def _broker(program: str, transport: str) -> Experiment:
+    """At one rate with queues and with Kafka."""
+    return Experiment(
+        f"sustainable/{program}",
+        f"broker-{program}-{transport.lower()}",
+        {"transport": transport.lower()},
+        {"program": program, "transport": transport},
+        rate_of=capacity_name(program, SIZES[0]),
+        shares={"rate_per_s": BESIDE_A_BROKER},
+        profiles=_generators(SIZES[0]),
+        engines=_cluster(SIZES[0]),
+    )
+
+
+_BROKER_CAPACITY = Experiment(
+    "sustainable/aggregation",
+    "broker-aggregation-capacity",
+    {"transport": "kafka"},
+    {"program": "aggregation", "cluster": SIZES[0], "transport": KAFKA},
+    purpose="capacity",
+    rate_of=capacity_name("aggregation", SIZES[0]),
+    shares=_START,
+    profiles=_generators(SIZES[0]),
+    engines=_cluster(SIZES[0]),
+)
+
+
+CAPACITY = {program: tuple(_capacity(program, size) for size in SIZES) for program in PROGRAMS}
+LATENCY = {program: tuple(_latency(program, size, load) for load in LOADS for size in SIZES) for program in PROGRAMS}
+MAXIMUM = {program: tuple(_latency(program, size, "100 %") for size in SIZES) for program in PROGRAMS}
+LARGE_WINDOWS = tuple(_large_windows(evaluation) for evaluation in EVALUATIONS)
+SKEW = tuple(_skew(size) for size in SIZES)
+FLUCTUATING = tuple(_fluctuating(program) for program in PROGRAMS)
+OVERLOADED = (_OVERLOADED,)
+BROKER = (
+    *(_broker(program, transport) for program in PROGRAMS for transport in (QUEUE, KAFKA)),
+    _BROKER_CAPACITY,
+)

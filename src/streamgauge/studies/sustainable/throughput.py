@@ -1,0 +1,114 @@
+"""The tables of sustainable throughput: by the size of the cluster, with large windows, with a single key."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from streamgauge.report.bars import Bar, BarSeries, bars
+from streamgauge.report.exhibit import Context, Panel, Plot, Row, Table
+from streamgauge.report.published import marks_table
+from streamgauge.report.reproduction import CAPACITY, ExperimentResult
+from streamgauge.report.sweep import Search, search_panel
+from streamgauge.report.text import NONE, number, rounded
+from streamgauge.studies.sustainable.experiments import SIZES
+
+PER_S = "records/s"
+
+
+def nodes(result: ExperimentResult) -> int | None:
+    """Workers of Spark, TaskManagers of Flink; None where no run of it can be read."""
+    if result.manifest is None:
+        return None
+    return sum(process.node for process in result.manifest.processes) or 1
+
+
+def by_cluster(context: Context) -> list[Panel]:
+    """The rate that each engine sustains on each cluster, and every search."""
+    return _searches(context, "cluster", "Sustainable throughput")
+
+
+def by_evaluation(context: Context) -> list[Panel]:
+    """The same with large windows, against small ones on the same cluster."""
+    shown = [result for result in context.results if result.has_result]
+    small = {
+        result.engine: result
+        for result in context.reproduction.experiments
+        if result.name == "aggregation-1x" and result.usable
+    }
+    rows = []
+    for result in shown:
+        before = small.get(result.engine)
+        rates = result.value(CAPACITY), None if before is None else before.value(CAPACITY)
+        means = _best_p50_ms(result), None if before is None else _best_p50_ms(before)
+        cells = [result.dimensions["evaluation"], result.engine, number(rates[0]), _ratio(*rates)]
+        cells += [number(means[0]), _ratio(*means), result.verdict]
+        rows.append(Row(cells, muted=not result.usable))
+    head = ["evaluation", "engine", PER_S, "against (8 s, 4 s)", "p50 there, ms", "against (8 s, 4 s)", "verdict"]
+    note = (
+        "Windows of 60 s that begin every 60 s. Incremental: each record changes the sum of its window. Recomputed: "
+        "all records of a window are kept, and summed up when it has ended. p50: end-to-end latency at the rate that "
+        "was sustained."
+    )
+    tables = [Table("Large windows against small ones", head, rows, frozenset({2, 3, 4, 5}), note)] if rows else []
+    return [Panel(tables=tables), *_searches(context, "evaluation", "Sustainable throughput with large windows")]
+
+
+def _ratio(value: float | None, against: float | None) -> str:
+    return f"{rounded(value / against)} ×" if value is not None and against else NONE
+
+
+def _best_p50_ms(result: ExperimentResult) -> float | None:
+    latency = None if result.capacity is None else result.capacity.best_latency_ms
+    return None if latency is None else latency.p50
+
+
+def _searches(context: Context, dimension: str, title: str) -> list[Panel]:
+    shown = [result for result in context.results if result.has_result and result.capacity is not None]
+    series = {}
+    for engine in context.reproduction.engines:
+        of_engine = [
+            Bar(result.dimensions[dimension], rate, number(rate), result.usable)
+            for result in shown
+            if result.engine == engine and (rate := result.value(CAPACITY)) is not None
+        ]
+        if of_engine:
+            series[engine] = BarSeries(engine, of_engine)
+    marks = [(mark.dimensions[dimension], mark) for mark in context.marks(CAPACITY) if dimension in mark.dimensions]
+    plots = []
+    if series:
+        words = "; ".join(
+            f"{engine}: " + ", ".join(f"{bar.category} {bar.text}" for bar in of.bars) for engine, of in series.items()
+        )
+        drawn = bars(context, series, marks, PER_S, PER_S)
+        plots.append(Plot(f"{context.id}-throughput", title, drawn, f"{words}. The paper's machines are others."))
+    tables = [_table(shown, dimension, title)] if shown else []
+    together = Panel(plots=plots, tables=[*tables, *marks_table(context.exhibit.marks)])
+    own = [search_panel(Search.of(one, one.capacity)) for one in shown if one.capacity is not None]
+    return [together, *own]
+
+
+def _table(shown: Sequence[ExperimentResult], dimension: str, title: str) -> Table:
+    head = [dimension, "nodes", "engine", f"sustained, {PER_S}", f"not sustained, {PER_S}", f"{PER_S} per node"]
+    head += ["confirmed", "verdict"]
+    rows = []
+    for result in shown:
+        assert result.capacity is not None
+        best, beyond = result.capacity.interval
+        count = nodes(result)
+        rows.append(
+            Row(
+                [
+                    result.dimensions[dimension],
+                    number(count),
+                    result.engine,
+                    number(best),
+                    number(beyond),
+                    NONE if best is None or not count else number(best / count),
+                    "yes" if result.capacity.confirmed else "no",
+                    result.verdict,
+                ],
+                muted=not result.usable,
+            )
+        )
+    note = f"Cluster {SIZES[0]}: 2 nodes in the paper, 1 in the laptop profile." if dimension == "cluster" else ""
+    return Table(title, head, rows, frozenset({1, 3, 4, 5}), note)
