@@ -46,6 +46,9 @@ class Ends(NamedTuple):
 class Closed(Exception):
     """The other side has closed the connection, between two frames or within one."""
 
+    def __str__(self) -> str:
+        return "the connection was closed"
+
 
 def receive(connection: socket.socket, size: int) -> bytearray:
     """Exactly so many bytes. Raises Closed."""
@@ -60,18 +63,24 @@ def receive(connection: socket.socket, size: int) -> bytearray:
 
 
 def connect(address: tuple[str, int], stream: str, timeout_s: float | None = None) -> socket.socket:
-    """A connection for this stream, whose width (or 1, of a collector) has been read. Raises OSError and Closed."""
+    """A connection for this stream. Raises OSError and Closed."""
+    return open_stream(address, stream, timeout_s)[0]
+
+
+def open_stream(address: tuple[str, int], stream: str, timeout_s: float | None = None) -> tuple[socket.socket, int]:
+    """A connection for this stream, and the width of its records; 1 of a collector. Raises OSError and Closed."""
     connection = socket.create_connection(address, timeout_s)
     try:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         name = stream.encode()
         connection.sendall(LENGTH.pack(len(name)) + name)
-        if not LENGTH.unpack(receive(connection, LENGTH.size))[0]:
+        width: int = LENGTH.unpack(receive(connection, LENGTH.size))[0]
+        if not width:
             raise ConnectionRefusedError(f"there is no stream {stream!r}")
     except BaseException:
         connection.close()
         raise
-    return connection
+    return connection, width
 
 
 def send(connection: socket.socket, parts: Sequence[bytes | memoryview]) -> None:

@@ -8,7 +8,8 @@ import pytest
 from streamgauge import registry
 from streamgauge.codec import JsonField, Message, MessageKey, Place
 from streamgauge.engines.echo import EchoOptions
-from streamgauge.engines.echo.program import CREDIT_S, MOST_AT_ONCE, Pace, _publish, altered, broken_copies, delay_of
+from streamgauge.engines.echo.clients import KafkaClients
+from streamgauge.engines.echo.program import CREDIT_S, MOST_AT_ONCE, Pace, altered, broken_copies, delay_of
 
 TRAFFIC = JsonField("n_seq")
 
@@ -79,14 +80,17 @@ def test_waits_for_a_full_queue() -> None:
         def poll(self, timeout_s: float) -> None:
             self.held -= 1
 
+    clients = KafkaClients.__new__(KafkaClients)
     queue: Any = Queue()
-    _publish(queue, "o", b"k", b"v")
+    clients._producer, clients._output = queue, "o"
+    clients.publish(Message(b"k", None), b"v")
     assert queue.published == [("o", b"k", b"v")]
 
 
 def test_every_workload_is_supported_or_a_gap_with_a_reason() -> None:
     traits = registry.engine("echo").traits
-    assert traits.workloads == {"traffic/ingest", "traffic/parse", "streambench/identity", "streambench/sink"}
+    copied = {"traffic/ingest", "traffic/parse", "streambench/identity", "streambench/sink", "games/identity"}
+    assert traits.workloads == copied
     assert traits.workloads | set(traits.gaps) == set(registry.own_names("workloads"))
     assert not traits.workloads & set(traits.gaps)
 

@@ -14,7 +14,7 @@ from streamgauge.contracts import Records
 from streamgauge.model import LoadPlan
 from streamgauge.workloads.event_time import FIRST_MS
 from streamgauge.workloads.games.data import AD, PURCHASE, USERS
-from streamgauge.workloads.games.parameters import AggregationParameters, GameParameters, JoinParameters
+from streamgauge.workloads.games.parameters import AggregationParameters, JoinParameters, WindowParameters
 
 LOAD = LoadPlan(rate_per_s=3000, warmup_s=0, measured_s=20, tail_s=0)
 
@@ -91,12 +91,12 @@ def test_prices_are_whole_numbers_from_1_to_100() -> None:
 
 def test_windows_that_do_not_fit_are_refused() -> None:
     with pytest.raises(ValidationError, match="window_s 8 must be a multiple of slide_s 3"):
-        GameParameters(slide_s=3)
+        WindowParameters(slide_s=3)
     with pytest.raises(ValidationError, match="a record would be in more than 60 windows"):
         JoinParameters(window_s=61, slide_s=1)
     assert AggregationParameters(window_s=60, slide_s=60).evaluation == "incremental"
 
 
 def test_results_are_final_when_the_window_has_ended() -> None:
-    parameters = GameParameters(window_s=60, slide_s=60, out_of_order_ms=50, partition_skew_ms=450).model_dump()
+    parameters = WindowParameters(window_s=60, slide_s=60, out_of_order_ms=50, partition_skew_ms=450).model_dump()
     assert registry.workload("games/aggregation").settles_s(parameters) == 60.5

@@ -43,6 +43,7 @@ class Echo(Engine):
         # is killed, and what arrives until it is started again, is lost.
         delivery="exactly-once",
         needs_java=False,
+        transports=frozenset({"kafka", "queue"}),
         only_recipients="it is a single node, which reads all of the input",
         memory_mb=150,
     )

@@ -1,4 +1,4 @@
-"""Reads the input topics, delays each record by a known time, and publishes it, altered if the options say so.
+"""Reads the inputs, delays each record by a known time, and publishes it, altered if the options say so.
 
 For a workload without an output, nothing is published. It has no checkpoint: started again, it continues at the end of
 its input.
@@ -18,11 +18,13 @@ from pathlib import Path
 from statistics import NormalDist
 from typing import Any
 
-from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaException, Producer, TopicPartition
+from confluent_kafka import KafkaException
 
 from streamgauge import registry
 from streamgauge.codec import Message, Place
-from streamgauge.protocol import Offsets, emit, emit_progress, stop_on_sigterm
+from streamgauge.engines.echo.clients import LOOK_S, connect
+from streamgauge.protocol import emit, emit_progress, stop_on_sigterm
+from streamgauge.queue_protocol import Closed
 
 BIMODAL_EXTRA_MS = 230.0
 BIMODAL_SHARE = 0.2
@@ -34,10 +36,8 @@ CREDIT_S = 0.1
 """How far the pace may catch up after a gap: the client needs about this long to fetch existing records."""
 PACE_S = 0.002
 """Under a cap, records are read in small groups this far apart, so that waiting does not keep a core busy."""
-LOOK_S = 0.05
 PROGRESS_EVERY_S = 0.2
 
-_ANSWER_S = 20.0
 _LAST_DIGIT = re.compile(rb"\d(?=\D*$)")
 
 
@@ -119,40 +119,14 @@ class Pace:
 
 def run(job: Mapping[str, Any]) -> None:
     asked_to_stop = stop_on_sigterm()
-    topics, output = list(job["inputs"].values()), job.get("output")
     codec = registry.workload(job["workload"]).codec
     hold, copies = delay_of(job["options"]), broken_copies(job["options"], codec.n_seq)
-    bootstrap = job["endpoints"]["bootstrap"]
-    failures: list[str] = []
-    consumer = Consumer(
-        {
-            "bootstrap.servers": bootstrap,
-            "group.id": job["run"],
-            "enable.auto.commit": False,
-            "fetch.wait.max.ms": 100,
-            "queued.min.messages": 100_000,
-        }
-    )
-    producer = Producer(
-        {
-            "bootstrap.servers": bootstrap,
-            "enable.idempotence": True,
-            "linger.ms": 0,
-            "queue.buffering.max.messages": 2_000_000,
-            "on_delivery": lambda error, _: failures.append(error.str()) if error else None,
-        }
-    )
-    places = [TopicPartition(topic, partition) for topic in topics for partition in range(job["partitions"])]
-    skipped = _skipped(consumer, places, Path(job["checkpoint_dir"]))
-    consumer.assign([TopicPartition(at.topic, at.partition, skipped.get(at, OFFSET_BEGINNING)) for at in places])
-    consumer.list_topics(timeout=20)
+    clients = connect(job, headers=codec.needs_headers)
+    offsets = clients.start(at_the_end=_started_before(Path(job["checkpoint_dir"])))
     emit("ready")
 
     waiting: list[tuple[float, int, Message]] = []
     consumed, last_progress_s = 0, time.monotonic()
-    offsets: Offsets = {topic: {} for topic in topics}
-    for at, end in skipped.items():
-        offsets[at.topic][str(at.partition)] = end
     pace = Pace(int(job["options"]["cap_per_s"]), last_progress_s)
     while not (asked_to_stop.is_set() and not waiting):
         now = time.monotonic()
@@ -160,64 +134,39 @@ def run(job: Mapping[str, Any]) -> None:
         allowed = pace.allowed(now)
         arrived = []
         if allowed > 0:
-            first = consumer.poll(idle_s)
-            arrived = [] if first is None else [first, *_more(consumer, allowed - 1)]
+            arrived = clients.take(allowed, idle_s)
             now = time.monotonic()
             pace.took(len(arrived), allowed, now)
         else:
             time.sleep(min(pace.wait_s(now) + PACE_S, idle_s))
-        for record in arrived:
-            if record.error():
-                raise KafkaException(record.error())
+        for stream, partition, next_offset, message in arrived:
             consumed += 1
-            offsets[record.topic()][str(record.partition())] = record.offset() + 1
-            headers = (record.headers() or ()) if codec.needs_headers else ()
-            message = Message(record.key(), record.value(), headers)
+            offsets[stream][str(partition)] = next_offset
             heapq.heappush(waiting, (now + hold(message.value or b""), consumed, message))
         while waiting and waiting[0][0] <= time.monotonic():
             message = heapq.heappop(waiting)[-1]
-            if output is not None:
-                for value in copies(message):
-                    _publish(producer, output, message.key, value)
-        producer.poll(0)
-        if failures:
-            raise RuntimeError(f"cannot publish a result: {failures[0]}")
+            for value in copies(message):
+                clients.publish(message, value)
+        clients.flush()
         if now - last_progress_s > PROGRESS_EVERY_S:
             last_progress_s = now
             emit_progress(offsets)
-    producer.flush(10)
-    consumer.close()
+    clients.close()
     emit("stopped")
 
 
-def _skipped(consumer: Consumer, places: list[TopicPartition], marker: Path) -> dict[TopicPartition, int]:
-    """The ends of the input if this is not the first start, which makes ``marker``; then nothing is skipped."""
+def _started_before(marker: Path) -> bool:
+    """Whether this is not the first start, which makes ``marker``."""
     if marker.exists():
-        return {place: consumer.get_watermark_offsets(place, timeout=_ANSWER_S)[1] for place in places}
+        return True
     marker.mkdir(parents=True)
-    return {}
-
-
-def _publish(producer: Producer, topic: str, key: bytes | None, value: bytes | None) -> None:
-    """Waits while the queue is full: preloaded input can be read faster than results can be published."""
-    while True:
-        try:
-            producer.produce(topic, value=value, key=key)
-        except BufferError:
-            producer.poll(LOOK_S)
-        else:
-            return
-
-
-def _more(consumer: Consumer, count: int) -> list[Any]:
-    """The records that are available without waiting."""
-    return list(consumer.consume(count, timeout=0)) if count else []
+    return False
 
 
 def main() -> int:
     try:
         run(json.loads(Path(sys.argv[-1]).read_text(encoding="utf-8")))
-    except (KafkaException, RuntimeError, OSError) as problem:
+    except (KafkaException, RuntimeError, OSError, Closed) as problem:
         emit("failed", message=str(problem))
         return 1
     return 0

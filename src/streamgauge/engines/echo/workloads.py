@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-WORKLOADS = frozenset({"traffic/ingest", "traffic/parse", "streambench/identity", "streambench/sink"})
+WORKLOADS = frozenset({"traffic/ingest", "traffic/parse", "streambench/identity", "streambench/sink", "games/identity"})
 
 GAPS: Mapping[str, str] = {
     **dict.fromkeys(

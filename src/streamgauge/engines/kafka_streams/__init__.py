@@ -103,7 +103,7 @@ class KafkaStreams(Engine):
         workloads=_WORKLOADS,
         delivery="at-least-once",
         gaps=dict.fromkeys(
-            ("games/aggregation", "games/join"),
+            ("games/aggregation", "games/identity", "games/join"),
             "there is no program for it: the study has no broker, and Kafka Streams cannot do without one",
         ),
         limits=(stateless_limit(_WORKLOADS), built_in_only_limit(_WORKLOADS, _CUSTOMISED)),

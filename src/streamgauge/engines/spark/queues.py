@@ -22,6 +22,7 @@ from pyspark.sql.datasource import (
 from streamgauge import queue_protocol as wire
 
 if TYPE_CHECKING:
+    import numpy as np
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.datasource import ReadLimit
@@ -122,7 +123,7 @@ class Reader(DataSourceStreamReader):  # type: ignore[misc]
                     raise RuntimeError(f"records from {offset} on are gone from the queue of {self._stream}")
                 offset += count
                 fields = np.frombuffer(wire.receive(connection, count * record.itemsize), record)
-                columns = [pa.array(np.ascontiguousarray(fields[name])) for name in self._names]
+                columns = [_column(np.ascontiguousarray(fields[name])) for name in self._names]
                 yield pa.RecordBatch.from_arrays(columns, self._names)
             connection.sendall(wire.REQUEST.pack(wire.LEAVE, 0, 0))
 
@@ -164,6 +165,16 @@ class Writer(DataSourceStreamArrowWriter):  # type: ignore[misc]
 
     def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
         """What was sent stays: a batch that is repeated has duplicates."""
+
+
+def _column(values: np.ndarray) -> pa.Array:
+    """Numbers, or bytes."""
+    import pyarrow as pa
+
+    if values.dtype.kind != "V":
+        return pa.array(values)
+    fixed = pa.binary(values.dtype.itemsize)
+    return pa.Array.from_buffers(fixed, len(values), [None, pa.py_buffer(values)]).cast(pa.binary())
 
 
 def _connected(address: str, stream: str) -> socket.socket:

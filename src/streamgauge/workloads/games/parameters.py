@@ -12,11 +12,14 @@ WINDOWS_MOST = 60
 """Windows that a record may be in."""
 
 
-class GameParameters(Parameters):
+class RecordParameters(Parameters):
     gem_packs: Annotated[int, Field(ge=1, le=1_000_000)] = Field(default=1000, description="number of gem packs")
     keys: Literal["normal", "uniform", "zipf", "one"] = Field(
         default="normal", description="how often each gem pack occurs; one = every record has the same"
     )
+
+
+class WindowParameters(RecordParameters):
     window_s: Annotated[int, Field(ge=1, le=3600)] = Field(default=8, description="length of the windows, s")
     slide_s: Annotated[int, Field(ge=1, le=3600)] = Field(
         default=4, description="time between the starts of two windows, s; window_s is a multiple of it"
@@ -42,14 +45,14 @@ class GameParameters(Parameters):
         return self
 
 
-class AggregationParameters(GameParameters):
+class AggregationParameters(WindowParameters):
     evaluation: Literal["incremental", "recomputed"] = Field(
         default="incremental",
         description="how an engine computes a window: record by record, or from all its records when it has ended",
     )
 
 
-class JoinParameters(GameParameters):
+class JoinParameters(WindowParameters):
     selectivity_percent: Annotated[float, Field(ge=0, le=100)] = Field(
         default=1.0, description="share of the purchases for which there was an ad shortly before, %"
     )

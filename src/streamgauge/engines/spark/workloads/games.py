@@ -33,6 +33,20 @@ _FIELDS = {"n_seq": "i8", "event_ms": "i8", "user": "i4", "gem_pack": "i4", "pri
 """In the order in which a record has them; an ad has no price."""
 
 
+def identity(spark: SparkSession, job: Mapping[str, Any]) -> DataFrame:
+    """Every purchase, unchanged."""
+    from pyspark.sql import functions as f
+
+    if job["transport"] == "queue":
+        from streamgauge.engines.spark import queues
+
+        whole = f"V{sum(int(kind[1:]) for kind in _FIELDS.values())}"
+        records = queues.read(spark, job, "purchases", [("value", whole)], "value binary")
+    else:
+        records = read(spark, job, "purchases")
+    return records.select(f.lit("").alias("key"), "value")
+
+
 def aggregation(spark: SparkSession, job: Mapping[str, Any]) -> DataFrame:
     """The revenue of each gem pack and window."""
     from pyspark.sql import functions as f

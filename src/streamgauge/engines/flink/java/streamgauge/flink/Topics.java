@@ -51,6 +51,13 @@ public final class Topics {
     return input.setParallelism(Math.min(environment.getParallelism(), partitions)).rebalance();
   }
 
+  /** One input, also from queues, without event time. */
+  public static DataStream<Tuple2<byte[], byte[]>> untimed(
+      StreamExecutionEnvironment environment, Job job, String input) {
+    return environment.fromSource(one(job, input), WatermarkStrategy.noWatermarks(), input, RECORD)
+        .setParallelism(Math.min(environment.getParallelism(), job.partitions()));
+  }
+
   /** One input whose event time is its append time minus {@code setBackMs}; {@code behindMs} delays its watermark. */
   public static DataStream<Tuple2<byte[], byte[]>> timed(
       StreamExecutionEnvironment environment, Job job, String input, long setBackMs, long behindMs) {
@@ -70,11 +77,8 @@ public final class Topics {
         WatermarkStrategy.<Tuple2<byte[], byte[]>>forBoundedOutOfOrderness(behind)
             .withTimestampAssigner(eventTimeMs)
             .withIdleness(Duration.ofMillis(job.number("idle_ms")));
-    Source<Tuple2<byte[], byte[]>, ?, ?> source = job.usesQueues()
-        ? new QueueSource(List.of(job.endpoint("queues").split(",")), input)
-        : source(job, List.of(job.input(input)));
     return environment
-        .fromSource(source, eventTime, input, RECORD)
+        .fromSource(one(job, input), eventTime, input, RECORD)
         // A reader without a partition would hold back the watermark until it counts as idle.
         .setParallelism(Math.min(environment.getParallelism(), job.partitions()));
   }
@@ -96,6 +100,11 @@ public final class Topics {
         .setDeliveryGuarantee(exactlyOnce ? DeliveryGuarantee.EXACTLY_ONCE : DeliveryGuarantee.AT_LEAST_ONCE)
         .setTransactionalIdPrefix(job.group())
         .build();
+  }
+
+  private static Source<Tuple2<byte[], byte[]>, ?, ?> one(Job job, String input) {
+    return job.usesQueues() ? new QueueSource(List.of(job.endpoint("queues").split(",")), input)
+                            : source(job, List.of(job.input(input)));
   }
 
   private static KafkaSource<Tuple2<byte[], byte[]>> source(Job job, List<String> topics) {
