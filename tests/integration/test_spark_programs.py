@@ -86,3 +86,9 @@ def test_statistics_are_exact(run: Run) -> None:
         "statistics",
         {"n": 4, "min": -5, "max": 2**60 + 1, "sum": 2**61 - 1, "mean": pytest.approx((2**61 - 1) / 4)},
     )
+
+
+@pytest.mark.parametrize("name", ["wordcount", "distinctcount", "statistics"])
+def test_no_records_have_no_result(run: Run, name: str) -> None:
+    """The first batch of a query that starts before its load is empty."""
+    assert run(name, [], field=4) == []

@@ -154,8 +154,10 @@ def plan(campaign: ReproductionRequest) -> list[PlannedExperiment]:
             hint = f"streamgauge reproduce {campaign.study} --dry-run"
             raise registry.unknown("experiment", pattern, names, hint=hint)
     engines = dict.fromkeys(campaign.engines)
-    chosen = [one for one in experiments if is_chosen(one.name, campaign.only)]
-    needed = {name for one in chosen for name in (one.name, *one.after)}
+    needed: set[str] = set()
+    for one in reversed(experiments):  # what one needs comes before it
+        if is_chosen(one.name, campaign.only) or one.name in needed:
+            needed |= {one.name, *one.after}
     return [
         plan_experiment(campaign, experiment, engine, experiment.name in needed)
         for experiment in experiments

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from written_runs import summary
+from written_runs import capacity, summary
 
 from streamgauge import report
 from streamgauge.campaigns.reproduction import AttemptResult, reproduce
@@ -16,7 +16,7 @@ from streamgauge.errors import Interrupted
 from streamgauge.model import Verdict
 from streamgauge.model.campaign import ExperimentRow, Reproduction
 from streamgauge.run.reporter import NullReporter, Reporter
-from streamgauge.study import Exhibit, Experiment, Study
+from streamgauge.study import Exhibit, Experiment, OnEngine, Study
 
 NAMES = ("performance-identity-4x", "latency-identity")
 
@@ -185,3 +185,121 @@ def test_an_experiment_must_come_after_the_one_whose_time_it_needs() -> None:
     second = Experiment("streambench/performance", "second", faults=("kill engine",), half_time_of="first")
     with pytest.raises(ValueError, match="second needs the time of first, which is not run before it"):
         Study("", "", "total", (Exhibit("", "", lambda _: [], (second, first)),))
+
+
+SEARCH, LARGER = "aggregation-1x", "aggregation-2x"
+
+
+class Searching:
+    """Ends every search with this interval and verdict, every run VALID."""
+
+    def __init__(self, best: float | None, verdict: str = "VALID") -> None:
+        self.planned: dict[str, PlannedExperiment] = {}
+        self._best, self._verdict = best, verdict
+
+    def carry_out(self, planned: PlannedExperiment, directory: Path, reporter: Reporter) -> AttemptResult:
+        self.planned[planned.experiment.name] = planned
+        directory.mkdir(parents=True)
+        if planned.experiment.purpose == "run":
+            return AttemptResult(Verdict.VALID, [], summary=summary())
+        outcome = "missed" if self._best is None else "found"
+        found = capacity(interval=(self._best, 99_999), outcome=outcome)
+        return AttemptResult(Verdict(self._verdict), [], capacity=found)
+
+    def begins(self, name: str, directory: Path) -> tuple[int, bool]:
+        """The first value of a search, and whether a backlog is drained to find a better one."""
+        search = self.planned[name].search_in(directory)
+        return search.start, search.drains
+
+
+def searching(campaign: Callable[..., ReproductionRequest], name: str, engine: str = "spark") -> ReproductionRequest:
+    return campaign(study="sustainable", engines=(engine,), only=(name,))
+
+
+@pytest.mark.parametrize(("best", "rate"), [(10_000, 9000), (10_001.7, 9002), (0.5, 1)])
+def test_a_rate_follows_from_a_search(best: float, rate: int, campaign: Callable[..., ReproductionRequest]) -> None:
+    name = "aggregation-latency-1x-90"
+    runner = Searching(best)
+    row = outcome(reproduce(searching(campaign, name), Quiet(), runner), name)
+    assert list(runner.planned) == [SEARCH, name], "the search is chosen too"
+    request = runner.planned[name].request
+    assert request is not None and request.scenario.load.rate_per_s == rate
+    assert (row.state, row.settings["rate_per_s"]) == ("done", str(rate))
+
+
+@pytest.mark.parametrize(
+    ("best", "verdict", "ended"),
+    [
+        (None, "VALID", "VALID, but has no result"),
+        (10_000, "INVALID", "INVALID"),
+        (10_000, "FAILED", "FAILED"),
+    ],
+)
+def test_without_an_answer_of_the_search_it_is_not_run(
+    best: float | None, verdict: str, ended: str, campaign: Callable[..., ReproductionRequest]
+) -> None:
+    name = "aggregation-latency-1x-90"
+    runner = Searching(best, verdict)
+    row = outcome(reproduce(searching(campaign, name), Quiet(), runner), name)
+    assert list(runner.planned) == [SEARCH]
+    assert (row.state, row.reason) == ("not run", f"its rate follows from what {SEARCH} found, which is {ended}")
+
+
+def test_a_search_begins_where_another_one_ended(tmp_path: Path, campaign: Callable[..., ReproductionRequest]) -> None:
+    runner = Searching(12_345)
+    content = reproduce(searching(campaign, LARGER), Quiet(), runner)
+    assert runner.begins(SEARCH, tmp_path) == (20_000, True), "the scenario's own rate"
+    assert runner.begins(LARGER, tmp_path) == (12_345, False)
+    assert outcome(content, LARGER).settings["rate_per_s"] == "12345"
+
+
+@pytest.mark.parametrize(("best", "verdict"), [(None, "VALID"), (10_000, "INVALID"), (10_000, "FAILED")])
+def test_a_search_without_a_beginning_is_run_all_the_same(
+    best: float | None, verdict: str, tmp_path: Path, campaign: Callable[..., ReproductionRequest]
+) -> None:
+    runner = Searching(best, verdict)
+    row = outcome(reproduce(searching(campaign, LARGER), Quiet(), runner), LARGER)
+    assert (row.state, row.verdict) == ("done", verdict)
+    assert runner.begins(LARGER, tmp_path) == (20_000, True)
+    assert "rate_per_s" not in row.settings
+
+
+def test_all_searches_before_it_are_needed(tmp_path: Path, campaign: Callable[..., ReproductionRequest]) -> None:
+    """Otherwise one of them would begin elsewhere when it is resumed with the others."""
+    runner = Searching(10_000)
+    reproduce(searching(campaign, "aggregation-4x"), Quiet(), runner)
+    assert list(runner.planned) == [SEARCH, LARGER, "aggregation-4x"]
+    assert runner.begins(SEARCH, tmp_path) == (20_000, True)
+    assert runner.begins("aggregation-4x", tmp_path) == (10_000, False)
+
+
+def test_several_values_follow_from_one_rate(campaign: Callable[..., ReproductionRequest]) -> None:
+    name = "fluctuating-aggregation"
+    runner = Searching(10_000)
+    row = outcome(reproduce(searching(campaign, name), Quiet(), runner), name)
+    request = runner.planned[name].request
+    assert request is not None
+    assert (request.scenario.load.rate_per_s, request.scenario.load.to_per_s) == (9000, 3000)
+    assert (row.settings["rate_per_s"], row.settings["to_per_s"]) == ("9000", "3000")
+
+
+@pytest.mark.parametrize(("engine", "most"), [("spark", 10_000), ("flink", None)])
+def test_an_engine_has_values_of_its_own(
+    engine: str, most: int | None, campaign: Callable[..., ReproductionRequest]
+) -> None:
+    runner = Searching(10_000)
+    row = outcome(reproduce(searching(campaign, "overloaded", engine), Quiet(), runner), "overloaded")
+    request = runner.planned["overloaded"].request
+    assert request is not None
+    assert (request.scenario.load.rate_per_s, request.scenario.engine_options.get("batch_records")) == (15_000, most)
+    assert row.settings.get("batch_records") == (None if most is None else str(most))
+
+
+def test_shares_of_an_engine_are_added_to_those_of_all() -> None:
+    own = {"spark": OnEngine(shares={"batch_records": 1.0, "rate_per_s": 0.7})}
+    one = Experiment("sustainable/aggregation", "one", rate_of="first", shares={"rate_per_s": 1.5}, engines=own)
+    assert one.on("spark").shares == {"rate_per_s": 0.7, "batch_records": 1.0}
+    assert one.on("flink").shares == {"rate_per_s": 1.5}
+    assert set(one.sets) == {"rate_per_s", "batch_records"}
+    assert Experiment("sustainable/aggregation", "two", engines=own).sets == (), "nothing follows without a rate"
+    assert Experiment("sustainable/aggregation", "three", rate_of="first").shares == {"rate_per_s": 0.5}

@@ -45,8 +45,8 @@ def event_and_processing_time(context: Context) -> list[Panel]:
     """Both latencies of the same results over time."""
     shown = [result for result in context.results if result.has_result]
     plots = latency_plot(context, shown, "both", "Median latency: event time and processing time", BOTH)
-    finding = " ".join(filter(None, map(_growth_words, shown)))
-    return [*unusable(shown), Panel(finding=finding, plots=plots, tables=_statistics(shown))]
+    finding = " ".join(filter(None, (_growth_words(result) for result in shown if result.usable)))
+    return [*unusable(shown), Panel(finding=finding, plots=plots, tables=_statistics(shown))] if shown else []
 
 
 def _growth_words(result: ExperimentResult) -> str:

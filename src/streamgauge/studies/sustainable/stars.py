@@ -26,7 +26,7 @@ from streamgauge.study import Experiment
 STEPS = ((1.1, 3), (3.0, 2))
 """The stars up to each ratio to the best value; beyond the last one, 1."""
 RULE = (
-    "Three stars within 10 % of the best engine measured here, two within a factor of 3, otherwise one. Stars compare "
+    "Three stars within a factor of 1.1 of the best engine measured here, two within 3, otherwise one. Stars compare "
     "the engines of this page with each other, and the paper's with each other. If only one engine was measured, only "
     "its value is shown. INVALID and FAILED results are excluded."
 )

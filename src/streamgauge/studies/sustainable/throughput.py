@@ -50,7 +50,8 @@ def by_evaluation(context: Context) -> list[Panel]:
         "was sustained."
     )
     tables = [Table("Large windows against small ones", head, rows, frozenset({2, 3, 4, 5}), note)] if rows else []
-    return [Panel(tables=tables), *_searches(context, "evaluation", "Sustainable throughput with large windows")]
+    against = [Panel(tables=tables)] if tables else []
+    return [*against, *_searches(context, "evaluation", "Sustainable throughput with large windows")]
 
 
 def _ratio(value: float | None, against: float | None) -> str:
@@ -77,7 +78,8 @@ def _searches(context: Context, dimension: str, title: str) -> list[Panel]:
     plots = []
     if series:
         words = "; ".join(
-            f"{engine}: " + ", ".join(f"{bar.category} {bar.text}" for bar in of.bars) for engine, of in series.items()
+            f"{engine}: " + ", ".join(f"{bar.category} {_words(bar)}" for bar in of.bars)
+            for engine, of in series.items()
         )
         drawn = bars(context, series, marks, PER_S, PER_S)
         plots.append(Plot(f"{context.id}-throughput", title, drawn, f"{words}. The paper's machines are others."))
@@ -85,6 +87,10 @@ def _searches(context: Context, dimension: str, title: str) -> list[Panel]:
     together = Panel(plots=plots, tables=[*tables, *marks_table(context.exhibit.marks)])
     own = [search_panel(Search.of(one, one.capacity)) for one in shown if one.capacity is not None]
     return [together, *own]
+
+
+def _words(bar: Bar) -> str:
+    return bar.text if bar.usable else f"{bar.text} (do not use)"
 
 
 def _table(shown: Sequence[ExperimentResult], dimension: str, title: str) -> Table:

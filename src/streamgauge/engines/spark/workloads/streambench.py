@@ -112,7 +112,9 @@ def statistics(spark: SparkSession, job: Mapping[str, Any]) -> DataFrame:
         f.sum("found").alias("sum"),
     )
     fields = f.struct("n", "min", "max", "sum", (f.col("sum") / f.col("n")).alias("mean"))
-    return aggregates.select(f.lit("statistics").alias("key"), f.to_json(fields).alias("value"))
+    # Without a key there is a row for no records, too: that of a first batch that is empty.
+    found = aggregates.where(f.col("n") > 0)
+    return found.select(f.lit("statistics").alias("key"), f.to_json(fields).alias("value"))
 
 
 def sink(spark: SparkSession, job: Mapping[str, Any]) -> DataFrame:
