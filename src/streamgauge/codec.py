@@ -83,9 +83,12 @@ class DelimitedField(Place):
         return _whole(fields[self.index]) if self.index < len(fields) else None
 
 
+_LOWER_DIGITS = 0x0F0F_0F0F_0F0F_0F0F
+
+
 @dataclass(frozen=True)
 class BinaryField(Place):
-    """Eight little-endian bytes of the value from ``offset`` on."""
+    """Little-endian bytes of the value from ``offset`` on; none for a number that Spark has no place for."""
 
     offset: int
     bytes: int = 8
@@ -94,13 +97,16 @@ class BinaryField(Place):
         from pyspark.sql import functions as f
 
         digits = f.hex(f.substring("value", self.offset + 1, self.bytes))
-        # Bytes are read in reverse order.
-        pairs = [f.substring(digits, 2 * place + 1, 2) for place in reversed(range(self.bytes))]
-        return f.when(f.length(digits) == 2 * self.bytes, f.conv(f.concat(*pairs), 16, 10).try_cast("bigint"))
+        # Digits in reverse order have the bytes in the right order, each with its two digits exchanged.
+        exchanged = f.conv(f.reverse(digits), 16, -10).cast("bigint")
+        upper = f.shiftleft(exchanged.bitwiseAND(f.lit(_LOWER_DIGITS)), 4)
+        number = f.shiftrightunsigned(exchanged, 4).bitwiseAND(f.lit(_LOWER_DIGITS)).bitwiseOR(upper)
+        return f.when((f.length(digits) == 2 * self.bytes) & (number >= 0), number)
 
     def read(self, message: Message) -> int | None:
         field = (message.value or b"")[self.offset : self.offset + self.bytes]
-        return int.from_bytes(field, "little") if len(field) == self.bytes else None
+        number = int.from_bytes(field, "little")
+        return number if len(field) == self.bytes and number < 2**63 else None
 
 
 @dataclass(frozen=True)

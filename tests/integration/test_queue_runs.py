@@ -6,6 +6,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
 from attempts import until_valid
@@ -86,6 +87,63 @@ def test_an_engine_is_right_on_queues(shared: Bench, engine: str, scenario: str)
     summary = until_valid(once, lambda result: result.verdict == "INVALID")
     assert (summary.verdict, summary.reasons) == ("VALID", [])
     assert summary.results["matched"] == summary.results["expected"] > 100
+
+
+def copy(shared: Bench, name: str, engine: str = "echo", **changes: str) -> tuple[RunDir, Summary]:
+    """Every purchase unchanged."""
+    settings = {"warmup_s": "3", "measured_s": "10", "rate_per_s": "1000", "generators": "2", "quiet_s": "1", **changes}
+    scenario = scenarios.resolve("checks/queue", engine=engine, changes=settings)
+    return until_valid(
+        lambda number: run_scenario(
+            Request(scenario, shared.out(f"queue-{name}-{number}")), NullReporter(), shared.evaluator
+        ),
+        lambda result: result[1].verdict == "INVALID",
+    )
+
+
+@pytest.mark.parametrize(
+    "engine",
+    [
+        "echo",
+        pytest.param("spark", marks=[pytest.mark.engine("spark"), pytest.mark.full]),
+        pytest.param("flink", marks=[pytest.mark.engine("flink"), pytest.mark.full]),
+    ],
+)
+def test_purchases_pass_unchanged(shared: Bench, engine: str) -> None:
+    _, summary = copy(shared, f"copy-{engine}", engine)
+    assert (summary.verdict, summary.reasons) == ("VALID", [])
+    assert summary.results["matched"] == summary.results["expected"] == 13_000
+
+
+def test_a_known_delay_loss_and_change_are_found(shared: Bench) -> None:
+    changes = {"delay_ms": "400", "drop_every": "100", "alter_every": "130", "duplicate_every": "170"}
+    _, summary = copy(shared, "broken", **changes)
+    numbers = range(1, 13_001)
+    dropped = sum(n % 100 == 0 for n in numbers)
+    altered = sum(n % 130 == 0 and n % 100 != 0 for n in numbers)
+    assert (summary.verdict, summary.results["lost"]) == ("FAILED", dropped)
+    assert summary.results["wrong"] == altered
+    assert summary.results["duplicates"] == sum(n % 170 == 0 and n % 100 != 0 and n % 130 != 0 for n in numbers)
+    for kind in ("total", "processing_time"):
+        assert (summary.latency(kind).get("p50") or 0) >= 400
+
+
+def test_only_event_time_shows_a_system_that_is_slower_than_its_queue(shared: Bench) -> None:
+    """It takes 700 of 1,000 records a second: each second waits 0.3 s longer than the one before."""
+    directory, summary = copy(shared, "slow", cap_per_s="700", measured_s="20", rate_per_s="1000")
+    assert (summary.verdict, summary.state, summary.sustained) == ("VALID", "overloaded", False)
+    seconds = pq.read_table(directory.measures("seconds")).to_pydict()
+    measured = [place for place, phase in enumerate(seconds["phase"]) if phase == "measured"]
+    first, last = measured[1], measured[-2]
+    event_time, processing_time = (
+        seconds[f"{kind}_p50"][last] - seconds[f"{kind}_p50"][first] for kind in ("total", "processing_time")
+    )
+    expected_ms = 1000 * (1000 / 700 - 1) * (last - first)
+    assert event_time == pytest.approx(expected_ms, rel=0.15)
+    assert abs(processing_time) < 0.1 * event_time
+    queued, ingested = (seconds[name] for name in ("queued", "ingested"))
+    assert queued[last] - queued[first] == pytest.approx(300 * (last - first), rel=0.15)
+    assert sum(ingested) == sum(seconds["appended"]) == 23_000
 
 
 def test_a_killed_generator_is_invalid(shared: Bench) -> None:
