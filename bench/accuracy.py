@@ -15,9 +15,9 @@ import sys
 from typing import Any
 
 from streamgauge.conformance.suite import Bench, bench
-from streamgauge.run.plan import Request
-from streamgauge.run.reporter import NullReporter
-from streamgauge.run.runner import run_scenario
+from streamgauge.measure.plan import Request
+from streamgauge.measure.reporter import NullReporter
+from streamgauge.measure.runner import run_scenario
 from streamgauge.studies import scenario as scenarios
 
 CASES: dict[str, tuple[dict[str, str], float, float]] = {

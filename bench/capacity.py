@@ -14,9 +14,9 @@ import tempfile
 from pathlib import Path
 
 from streamgauge.campaigns.capacity import CapacitySearch, find_capacity
+from streamgauge.measure.plan import Request
+from streamgauge.measure.reporter import NullReporter
 from streamgauge.model.capacity import Capacity, CapacityProbe
-from streamgauge.run.plan import Request
-from streamgauge.run.reporter import NullReporter
 from streamgauge.studies import scenario as scenarios
 
 OFF = 0.05

@@ -15,9 +15,9 @@ from pathlib import Path
 
 from streamgauge.campaigns.comparison import compare
 from streamgauge.campaigns.repetition import run_interleaved
+from streamgauge.measure.plan import Request
+from streamgauge.measure.reporter import NullReporter
 from streamgauge.model.comparison import Comparison
-from streamgauge.run.plan import Request
-from streamgauge.run.reporter import NullReporter
 from streamgauge.studies import scenario as scenarios
 
 SETS = {"first": "250", "second": "250", "slow": "275"}

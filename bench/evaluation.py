@@ -32,10 +32,10 @@ from streamgauge.engines.spark import cluster
 from streamgauge.evaluate import evaluate, process
 from streamgauge.jvm.java import find_java
 from streamgauge.jvm.spark import connect
+from streamgauge.measure import plan as plans
 from streamgauge.model import NS_PER_S, LoadPlan
 from streamgauge.model.outcome import Outcome
 from streamgauge.processes.supervisor import Supervisor
-from streamgauge.run import plan as plans
 from streamgauge.rundir import RunDir
 from streamgauge.studies import scenario as scenarios
 from streamgauge.workloads.traffic.data import Traffic

@@ -16,9 +16,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-from streamgauge.run.plan import Request
-from streamgauge.run.reporter import NullReporter
-from streamgauge.run.runner import run_scenario
+from streamgauge.measure.plan import Request
+from streamgauge.measure.reporter import NullReporter
+from streamgauge.measure.runner import run_scenario
 from streamgauge.studies import scenario as scenarios
 
 

@@ -20,11 +20,11 @@ from streamgauge.conformance.suite import Bench
 from streamgauge.evaluate import evaluate, process
 from streamgauge.jvm.java import find_java
 from streamgauge.jvm.spark import connect
+from streamgauge.measure.faults import parse as parse_fault
+from streamgauge.measure.plan import Request
+from streamgauge.measure.reporter import NullReporter
+from streamgauge.measure.runner import run_scenario
 from streamgauge.model.summary import Summary
-from streamgauge.run.faults import parse as parse_fault
-from streamgauge.run.plan import Request
-from streamgauge.run.reporter import NullReporter
-from streamgauge.run.runner import run_scenario
 from streamgauge.rundir import RunDir
 from streamgauge.studies import scenario as scenarios
 

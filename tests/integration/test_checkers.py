@@ -11,10 +11,10 @@ from driving import Measure
 
 from streamgauge.conformance.suite import Bench
 from streamgauge.evaluate.verdict import exit_code
+from streamgauge.measure.measurement import Measurement
+from streamgauge.measure.plan import Request, draw, run_name
+from streamgauge.measure.reporter import NullReporter, Tick
 from streamgauge.processes.supervisor import Supervisor
-from streamgauge.run.measurement import Measurement
-from streamgauge.run.plan import Request, draw, run_name
-from streamgauge.run.reporter import NullReporter, Tick
 from streamgauge.rundir import RunDir
 from streamgauge.studies import scenario as scenarios
 

@@ -18,12 +18,12 @@ from run_files import content
 from streamgauge.conformance.suite import Bench
 from streamgauge.errors import EnvironmentProblem
 from streamgauge.evaluate.process import JVM_ROLE
+from streamgauge.measure.evaluation import Evaluator
+from streamgauge.measure.plan import Request
+from streamgauge.measure.reporter import NullReporter
+from streamgauge.measure.runner import run_scenario
 from streamgauge.model import ProcessSpec
 from streamgauge.processes.supervisor import Supervisor
-from streamgauge.run.evaluation import Evaluator
-from streamgauge.run.plan import Request
-from streamgauge.run.reporter import NullReporter
-from streamgauge.run.runner import run_scenario
 from streamgauge.rundir import RunDir
 from streamgauge.studies import scenario as scenarios
 

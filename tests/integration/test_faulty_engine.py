@@ -11,10 +11,10 @@ import pytest
 from attempts import ATTEMPTS, until_valid
 from streamgauge.conformance.suite import Bench
 from streamgauge.evaluate.verdict import exit_code
+from streamgauge.measure.plan import Request
+from streamgauge.measure.reporter import NullReporter
+from streamgauge.measure.runner import run_scenario
 from streamgauge.model.summary import Summary
-from streamgauge.run.plan import Request
-from streamgauge.run.reporter import NullReporter
-from streamgauge.run.runner import run_scenario
 from streamgauge.studies import scenario as scenarios
 
 ENGINE = str(Path(__file__).with_name("faulty_engine.py"))

@@ -12,12 +12,12 @@ from driving import Measure
 
 from streamgauge.conformance.suite import Bench
 from streamgauge.evaluate.metrics.generator import Ledger
+from streamgauge.measure import measurement as course
+from streamgauge.measure.plan import Request
+from streamgauge.measure.reporter import LoadObservation, NullReporter, ProbeDecision
+from streamgauge.measure.runner import run_scenario
 from streamgauge.model import LoadPlan
 from streamgauge.model.summary import BurstFigures, Summary
-from streamgauge.run import measurement as course
-from streamgauge.run.plan import Request
-from streamgauge.run.reporter import LoadObservation, NullReporter, ProbeDecision
-from streamgauge.run.runner import run_scenario
 from streamgauge.rundir import RunDir
 from streamgauge.studies import scenario as scenarios
 

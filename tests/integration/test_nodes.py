@@ -10,12 +10,12 @@ import pytest
 
 from attempts import until_valid
 from streamgauge.conformance.suite import Bench
+from streamgauge.measure.faults import parse as parse_fault
+from streamgauge.measure.plan import Request
+from streamgauge.measure.reporter import NullReporter
+from streamgauge.measure.runner import run_scenario
 from streamgauge.model.samples import ResourceSample
 from streamgauge.model.summary import Summary
-from streamgauge.run.faults import parse as parse_fault
-from streamgauge.run.plan import Request
-from streamgauge.run.reporter import NullReporter
-from streamgauge.run.runner import run_scenario
 from streamgauge.rundir import RunDir
 from streamgauge.studies import scenario as scenarios
 

@@ -10,10 +10,10 @@ from driving import in_process, streamgauge
 
 from attempts import until_valid
 from streamgauge.conformance.suite import Bench
+from streamgauge.measure.plan import Request
+from streamgauge.measure.reporter import NullReporter
+from streamgauge.measure.runner import run_scenario
 from streamgauge.model.summary import Summary
-from streamgauge.run.plan import Request
-from streamgauge.run.reporter import NullReporter
-from streamgauge.run.runner import run_scenario
 from streamgauge.rundir import RunDir
 from streamgauge.studies import scenario as scenarios
 from streamgauge.workloads.own.script import inspect

@@ -14,9 +14,9 @@ from run_files import content
 from streamgauge.engines.spark.script import messages
 from streamgauge.errors import UsageError
 from streamgauge.evaluate import evaluate
+from streamgauge.measure.evaluation import keep_reference
 from streamgauge.model import NS_PER_S
 from streamgauge.model.samples import PositionsSample
-from streamgauge.run.evaluation import keep_reference
 from streamgauge.stored import write_json
 
 

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from streamgauge.errors import EnvironmentProblem
-from streamgauge.run import plan as plans
-from streamgauge.run.plan import Request, RunPlan
-from streamgauge.run.reporter import NullReporter
-from streamgauge.run.runner import run_scenario
+from streamgauge.measure import plan as plans
+from streamgauge.measure.plan import Request, RunPlan
+from streamgauge.measure.reporter import NullReporter
+from streamgauge.measure.runner import run_scenario
 from streamgauge.studies import scenario as scenarios
 
 pytestmark = pytest.mark.full

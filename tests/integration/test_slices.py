@@ -15,12 +15,12 @@ from attempts import ATTEMPTS, until_valid
 from streamgauge import registry
 from streamgauge.conformance.suite import Bench
 from streamgauge.evaluate import evaluate
+from streamgauge.measure.evaluation import evaluate_again
+from streamgauge.measure.plan import Request
+from streamgauge.measure.reporter import NullReporter
+from streamgauge.measure.runner import run_scenario
 from streamgauge.model.samples import DiskSample
 from streamgauge.model.summary import Summary
-from streamgauge.run.evaluation import evaluate_again
-from streamgauge.run.plan import Request
-from streamgauge.run.reporter import NullReporter
-from streamgauge.run.runner import run_scenario
 from streamgauge.rundir import RunDir
 from streamgauge.studies import scenario as scenarios
 

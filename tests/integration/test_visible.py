@@ -20,9 +20,9 @@ from synthetic import START_NS, Output, SyntheticRun, message
 from streamgauge.conformance.suite import Bench
 from streamgauge.errors import EnvironmentProblem
 from streamgauge.evaluate import evaluate
+from streamgauge.measure.visibility import Visibility
 from streamgauge.model import NS_PER_MS, Stream
 from streamgauge.model.samples import PositionsSample, VisibleSample
-from streamgauge.run.visibility import Visibility
 from streamgauge.rundir import RunDir
 from streamgauge.transports.kafka import Kafka
 

@@ -9,7 +9,7 @@ import typer
 from typer.main import get_command
 
 from streamgauge.cli.request import takes_request
-from streamgauge.run.plan import Request
+from streamgauge.measure.plan import Request
 
 
 def request_of_command(command: str, out: Path) -> Request:

@@ -23,9 +23,9 @@ from streamgauge.campaigns.reproduction_plan import ReproductionRequest
 from streamgauge.campaigns.search import Answer
 from streamgauge.cli.main import app
 from streamgauge.errors import UsageError
+from streamgauge.measure.plan import Request
 from streamgauge.model.campaign import ExperimentRow
 from streamgauge.model.capacity import CapacityProbe
-from streamgauge.run.plan import Request
 from streamgauge.studies import scenario as scenarios
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "format-1"

@@ -33,6 +33,10 @@ ORDINARY = {
 """Names that are also ordinary words: they count only as a string that is or begins a name (`join`, `checks/…`)."""
 
 FORMATS = {
+    "api.py": {
+        "bootstrap: str": "the name of the option, as on the command line",
+        'options.get("bootstrap")': "the same",
+    },
     "campaigns/capacity.py": {
         '"bootstrap": request.transport_address,': "a setting of a search, in capacity.json",
     },
@@ -72,15 +76,15 @@ FORMATS = {
     "model/summary.py": {"broker_offset_ms: Bounds": "a key of the summary"},
     "report/history.py": {'"transport.topic_settings": "belong': "a key of the manifest"},
     "report/tables.py": {"clock.broker_offset_ms": "a key of the summary"},
-    "run/command.py": {
+    "measure/command.py": {
         '{"broker_port"} if': "a key of scenarios",
         '["--bootstrap", request': "the option",
     },
-    "run/plan.py": {
+    "measure/plan.py": {
         "scenario.broker_port": "a key of scenarios",
         "another --set broker_port=…": "a key of scenarios",
     },
-    "run/faults.py": {
+    "measure/faults.py": {
         'got="--bootstrap"': "the option",
         'expected="a run without --bootstrap"': "the option",
         "or leave out --bootstrap": "the option",

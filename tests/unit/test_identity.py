@@ -11,9 +11,9 @@ import pytest
 from streamgauge import identity
 from streamgauge.campaigns.capacity_file import identifying_settings
 from streamgauge.cli.request import build
+from streamgauge.measure import manifest
+from streamgauge.measure import plan as plans
 from streamgauge.model import Fault, LoadPlan, Scenario, Script
-from streamgauge.run import manifest
-from streamgauge.run import plan as plans
 from streamgauge.rundir import RunDir
 
 SCRIPT = Script("my.py", "0" * 64)

@@ -11,10 +11,10 @@ from streamgauge import registry
 from streamgauge.campaigns.capacity import CapacitySearch
 from streamgauge.cli.request import build
 from streamgauge.errors import UsageError
+from streamgauge.measure import manifest
+from streamgauge.measure import plan as plans
+from streamgauge.measure.repeat import request_of
 from streamgauge.redaction import REDACTED, redact_arguments, redact_options
-from streamgauge.run import manifest
-from streamgauge.run import plan as plans
-from streamgauge.run.repeat import request_of
 from streamgauge.rundir import RunDir
 from streamgauge.studies.scenario import Values
 

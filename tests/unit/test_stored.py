@@ -11,11 +11,11 @@ import pytest
 from run_files import as_written, content
 from streamgauge import registry
 from streamgauge.errors import Unsupported, UsageError
+from streamgauge.measure import manifest
+from streamgauge.measure import plan as plans
 from streamgauge.model import LoadPlan, Scenario, Stream
 from streamgauge.model.manifest import Load, ScenarioUsed, StreamDescription
 from streamgauge.model.outcome import Outcome
-from streamgauge.run import manifest
-from streamgauge.run import plan as plans
 from streamgauge.rundir import RunDir
 from streamgauge.stored import Stored, write_json
 from streamgauge.studies import scenario as scenarios

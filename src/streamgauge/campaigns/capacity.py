@@ -23,17 +23,17 @@ from streamgauge.errors import EXIT_MISSED, EXIT_OK, EngineFailed, InvalidMeasur
 from streamgauge.evaluate import sustained
 from streamgauge.evaluate.metrics.arrival import server_blamed
 from streamgauge.evaluate.verdict import failures
+from streamgauge.measure.evaluation import Evaluator, kept_evaluator
+from streamgauge.measure.plan import Request
+from streamgauge.measure.reporter import Reporter
+from streamgauge.measure.results import is_one_to_one
+from streamgauge.measure.runner import run_scenario
 from streamgauge.model import Scenario, Verdict
 from streamgauge.model.capacity import Capacity, CapacityProbe, CapacitySet, Purpose
 from streamgauge.model.summary import SloResult, Summary
 from streamgauge.notices import NOTHING, Notice, joined, notice
 from streamgauge.processes import directory_lock
 from streamgauge.redaction import redact_arguments
-from streamgauge.run.evaluation import Evaluator, kept_evaluator
-from streamgauge.run.plan import Request
-from streamgauge.run.reporter import Reporter
-from streamgauge.run.results import is_one_to_one
-from streamgauge.run.runner import run_scenario
 from streamgauge.rundir import RunDir
 from streamgauge.search_axis import RATE_AXIS, SearchAxis
 from streamgauge.studies.scenario import RATE_MAX

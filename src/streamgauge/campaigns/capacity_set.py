@@ -22,11 +22,11 @@ from streamgauge.campaigns.capacity import CapacitySearch, find_capacity
 from streamgauge.campaigns.capacity_file import check_resumable, searched
 from streamgauge.errors import StreamgaugeError, UsageError
 from streamgauge.evaluate.comparison import RUNS_MIN, SEED, resampled_interval
+from streamgauge.measure.reporter import Reporter
 from streamgauge.model import capacity as files
 from streamgauge.model.capacity import NAME, Capacity, CapacityProbe, CapacitySet, MedianInterval, SearchRow
 from streamgauge.processes import directory_lock
 from streamgauge.report.capacity import write_capacity
-from streamgauge.run.reporter import Reporter
 
 GOLDEN = 0.6180339887498949
 """Multiples of it, without their whole part, lie evenly between 0 and 1 however many there are."""

@@ -19,9 +19,9 @@ import numpy as np
 
 from streamgauge.evaluate import sustained
 from streamgauge.evaluate.metrics.trend import Series
+from streamgauge.measure.lag import Lag
+from streamgauge.measure.reporter import LoadObservation, ProbeDecision
 from streamgauge.notices import NOTHING, Notice, notice
-from streamgauge.run.lag import Lag
-from streamgauge.run.reporter import LoadObservation, ProbeDecision
 
 PROBE_S = 30.0
 STEPS = 2

@@ -16,6 +16,10 @@ from pathlib import Path
 from streamgauge import stored
 from streamgauge.errors import UsageError
 from streamgauge.evaluate.comparison import SEED, resampled_interval
+from streamgauge.measure.evaluation import kept_evaluator
+from streamgauge.measure.plan import Request
+from streamgauge.measure.reporter import Reporter
+from streamgauge.measure.runner import run_scenario
 from streamgauge.model import Verdict
 from streamgauge.model.campaign import SET_FORMAT, SET_NAME, RepetitionSet
 from streamgauge.model.summary import MedianInterval, Repetition, Summary
@@ -23,10 +27,6 @@ from streamgauge.notices import joined, notice
 from streamgauge.processes import directory_lock
 from streamgauge.report.page import render
 from streamgauge.report.source import read
-from streamgauge.run.evaluation import kept_evaluator
-from streamgauge.run.plan import Request
-from streamgauge.run.reporter import Reporter
-from streamgauge.run.runner import run_scenario
 from streamgauge.rundir import RunDir
 from streamgauge.stored import write_json
 

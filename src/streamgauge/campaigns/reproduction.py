@@ -19,12 +19,12 @@ from streamgauge.campaigns.reproduction_pace import find_pace
 from streamgauge.campaigns.reproduction_plan import PlannedExperiment, ReproductionRequest, plan, plan_experiment
 from streamgauge.campaigns.reproduction_runner import AttemptResult, LocalRunner
 from streamgauge.errors import EXIT_OK, EngineFailed, InvalidMeasurement
+from streamgauge.measure.reporter import Reporter
 from streamgauge.model import Verdict
 from streamgauge.model.campaign import Attempt, ExperimentRow, Reproduction
 from streamgauge.model.summary import Summary
 from streamgauge.notices import Notice, joined, notice
 from streamgauge.processes import directory_lock
-from streamgauge.run.reporter import Reporter
 from streamgauge.rundir import RunDir
 
 ATTEMPTS = 2

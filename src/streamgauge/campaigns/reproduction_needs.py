@@ -8,8 +8,8 @@ from streamgauge import registry
 from streamgauge.errors import EnvironmentProblem
 from streamgauge.install_hint import install_command
 from streamgauge.jvm.java import find_java
-from streamgauge.run.plan import Request, needed_jar_groups
-from streamgauge.run.requirements import fetch_jars, missing_packages
+from streamgauge.measure.plan import Request, needed_jar_groups
+from streamgauge.measure.requirements import fetch_jars, missing_packages
 
 
 def make_ready(requests: Sequence[Request], say: Callable[[str], None]) -> None:

@@ -15,12 +15,12 @@ from streamgauge.campaigns.reproduction_pace import UNKNOWN, Pace
 from streamgauge.errors import Unsupported, UsageError
 from streamgauge.identity import Ignored
 from streamgauge.machine.description import usable_cores
+from streamgauge.measure.faults import check_supported
+from streamgauge.measure.faults import parse as parse_fault
+from streamgauge.measure.plan import Request
 from streamgauge.model.campaign import ExperimentRow
 from streamgauge.notices import NOTHING, Notice, notice
 from streamgauge.redaction import redact_options
-from streamgauge.run.faults import check_supported
-from streamgauge.run.faults import parse as parse_fault
-from streamgauge.run.plan import Request
 from streamgauge.studies import scenario as scenarios
 from streamgauge.studies.parsing import typed_setting
 from streamgauge.study import RESOLUTION, Experiment, Purpose, Study

@@ -14,13 +14,13 @@ from streamgauge.campaigns.capacity import CapacitySearch, find_capacity
 from streamgauge.campaigns.capacity_file import CapacityFile
 from streamgauge.campaigns.reproduction_needs import make_ready
 from streamgauge.errors import EngineFailed
+from streamgauge.measure.evaluation import Evaluator, kept_evaluator
+from streamgauge.measure.reporter import Reporter
+from streamgauge.measure.runner import run_scenario
 from streamgauge.model import Verdict
 from streamgauge.model.capacity import Capacity
 from streamgauge.model.summary import Summary
 from streamgauge.report.capacity import write_capacity
-from streamgauge.run.evaluation import Evaluator, kept_evaluator
-from streamgauge.run.reporter import Reporter
-from streamgauge.run.runner import run_scenario
 
 if TYPE_CHECKING:
     from streamgauge.campaigns.reproduction_plan import PlannedExperiment

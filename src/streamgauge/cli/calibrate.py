@@ -31,12 +31,12 @@ def calibrate(
 
     from streamgauge.cli.live import LiveView
     from streamgauge.machine import calibration
+    from streamgauge.measure.plan import Request
+    from streamgauge.measure.runner import run_scenario
     from streamgauge.model import Scenario
     from streamgauge.model.latency import LATENCY_NAMES
     from streamgauge.model.summary import Summary
     from streamgauge.processes.supervisor import signals_as_interrupt
-    from streamgauge.run.plan import Request
-    from streamgauge.run.runner import run_scenario
     from streamgauge.studies import parsing
     from streamgauge.studies import scenario as scenarios
 

@@ -13,8 +13,8 @@ from streamgauge.cli.request import takes_request
 from streamgauge.cli.usage import whole_number
 
 if TYPE_CHECKING:
+    from streamgauge.measure.plan import Request
     from streamgauge.model.capacity import Capacity, CapacityProbe, CapacitySet
-    from streamgauge.run.plan import Request
 
 _ROW = "{value:>12}  {purpose:<8} {verdict:<14} {p50:>9} {p99:>9} {seconds:>8} {saved:>8}  {reason}"
 _HEAD = _ROW.format(
@@ -75,8 +75,7 @@ def capacity(
             f"--fault {str(request.scenario.faults[0])!r} cannot be used here: a capacity search takes no faults",
             hint="streamgauge run with --rate and --fault",
         )
-    if rule is not None:
-        request = replace(request, scenario=replace(request.scenario, sustained=_rule(rule)))
+    request = with_rule(request, rule)
     search = CapacitySearch(request, parse_resolution(resolution), axis_of(over, request.scenario))
 
     class View(LiveView):
@@ -138,13 +137,16 @@ def probe_line(row: CapacityProbe) -> str:
     ).rstrip()
 
 
-def _rule(name: str) -> str | None:
+def with_rule(request: Request, rule: str | None) -> Request:
+    """With another rule than the scenario's; None: with its own. Raises UsageError for a rule that there is not."""
     from streamgauge import registry
     from streamgauge.evaluate.sustained import RULES
 
-    if name != "none" and name not in RULES:
-        raise registry.unknown("--rule", name, [*RULES, "none"])
-    return None if name == "none" else name
+    if rule is None:
+        return request
+    if rule != "none" and rule not in RULES:
+        raise registry.unknown("--rule", rule, [*RULES, "none"])
+    return replace(request, scenario=replace(request.scenario, sustained=None if rule == "none" else rule))
 
 
 def _answer(result: Capacity | CapacitySet, page: object, file: object) -> str:

@@ -55,8 +55,8 @@ def describe(name: str) -> dict[str, Any]:
 def overview(kind: str) -> list[dict[str, Any]]:
     """A short description of everything of a kind."""
     from streamgauge import registry
+    from streamgauge.measure.requirements import lacks
     from streamgauge.metrics import METRICS
-    from streamgauge.run.requirements import lacks
     from streamgauge.studies import scenario as scenarios
 
     if kind == "scenarios":
@@ -140,7 +140,7 @@ def _settings(fields: Mapping[str, FieldInfo]) -> list[dict[str, Any]]:
 
 def _engine(name: str) -> dict[str, Any]:
     from streamgauge import registry
-    from streamgauge.run.requirements import lacks
+    from streamgauge.measure.requirements import lacks
 
     engine = registry.engine(name)
     traits, lacking = engine.traits, lacks(engine)

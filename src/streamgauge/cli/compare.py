@@ -73,8 +73,8 @@ def _run_again(a: Path, b: Path, runs: int, out: Path) -> tuple[Path, Path]:
     from streamgauge.campaigns.repetition import read_runs, run_interleaved
     from streamgauge.cli.live import LiveView
     from streamgauge.errors import UsageError
+    from streamgauge.measure.repeat import request_of
     from streamgauge.processes.supervisor import signals_as_interrupt
-    from streamgauge.run.repeat import request_of
 
     if searched := [str(path) for path in (a, b) if is_capacity(path)]:
         raise UsageError(

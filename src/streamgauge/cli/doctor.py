@@ -63,8 +63,8 @@ def _findings() -> Iterator[Finding]:
     from streamgauge import __version__, defaults, registry
     from streamgauge.errors import EnvironmentProblem
     from streamgauge.jvm.java import find_java
+    from streamgauge.measure.requirements import lacks
     from streamgauge.processes.ports import free_port
-    from streamgauge.run.requirements import lacks
 
     yield Finding("streamgauge", True, __version__)
     yield Finding("Python", True, platform.python_version())
@@ -90,7 +90,7 @@ def _findings() -> Iterator[Finding]:
 
 def _jars() -> Iterator[Finding]:
     from streamgauge import jars
-    from streamgauge.run.requirements import jar_groups
+    from streamgauge.measure.requirements import jar_groups
 
     for group, users in jar_groups().items():
         locked, missing = jars.locked(group), jars.missing((group,))
@@ -115,7 +115,7 @@ def _room() -> Iterator[Finding]:
     from streamgauge import defaults
     from streamgauge.errors import EnvironmentProblem
     from streamgauge.machine import description as machine
-    from streamgauge.run.plan import Request, draw
+    from streamgauge.measure.plan import Request, draw
     from streamgauge.studies import scenario as scenarios
 
     about = machine.describe()

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from streamgauge.cli.request import EvaluatorMaster, OldMaster, OldScript, master_given, script_given
-from streamgauge.cli.result import AsJson, finish
+from streamgauge.cli.result import AsJson, finish, print_result
 
 
 def evaluate(
@@ -28,12 +28,13 @@ def evaluate(
 ) -> None:
     """Evaluate a run directory again, and regenerate its summary and report."""
     from streamgauge.cli.live import LiveView
+    from streamgauge.measure.evaluation import evaluate_again
     from streamgauge.processes.supervisor import signals_as_interrupt
-    from streamgauge.run.evaluation import evaluate_again
     from streamgauge.rundir import RunDir
 
     script, evaluator = script_given(script, job), master_given(master, old_master)
     directory = RunDir.open(run)
     with signals_as_interrupt(), LiveView() as view:
         summary = evaluate_again(directory, evaluator, view, script)
-    finish(directory, summary, as_json)
+    print_result(directory, summary, to_stderr=as_json)
+    finish(directory.path, summary, as_json)

@@ -39,7 +39,7 @@ def fetch(
     from rich.console import Console
 
     from streamgauge import jars, registry
-    from streamgauge.run.requirements import without_package
+    from streamgauge.measure.requirements import without_package
 
     known, engines = jars.groups(), registry.names("engines")
     left_out = {} if groups else without_package()

@@ -13,7 +13,7 @@ from rich.table import Table
 
 from streamgauge import environment
 from streamgauge.cli import terminal
-from streamgauge.run.reporter import Tick
+from streamgauge.measure.reporter import Tick
 
 LINE_EVERY_S = 5.0
 AFTER_LOAD = ("draining", "processing")

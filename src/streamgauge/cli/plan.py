@@ -18,8 +18,8 @@ from streamgauge.cli.request import takes_request
 from streamgauge.cli.stages import Stages, build_stages
 
 if TYPE_CHECKING:
+    from streamgauge.measure.plan import Request, RunPlan
     from streamgauge.model import Fault, LoadPlan, Scenario, Stream
-    from streamgauge.run.plan import Request, RunPlan
 
 FORMAT = 1
 
@@ -41,7 +41,7 @@ def plan(
     Refuses whatever `run` would refuse, with the same message and exit code. Starts and writes nothing.
     """
     from streamgauge.campaigns.repetition import check_free
-    from streamgauge.run import preflight
+    from streamgauge.measure import preflight
 
     if stages.out is not None:
         check_free(stages.out)
@@ -127,7 +127,7 @@ def _after_load_start_s(fault: Fault, scenario: Scenario) -> float:
 
 def _missing_jars(plan: RunPlan) -> list[Any]:
     from streamgauge import jars
-    from streamgauge.run.plan import needed_jar_groups
+    from streamgauge.measure.plan import needed_jar_groups
 
     return jars.missing(needed_jar_groups(plan.request.scenario, own_transport=plan.transport.own))
 

@@ -204,7 +204,7 @@ def duration(seconds: float) -> str:
 
 def _print_plan(plans: Sequence[PlannedExperiment], done: Mapping[str, str]) -> None:
     from streamgauge import registry
-    from streamgauge.run.requirements import lacks
+    from streamgauge.measure.requirements import lacks
 
     chosen = [planned for planned in plans if planned.chosen]
     table = _table("experiment", "engine", "about", "")

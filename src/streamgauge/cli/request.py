@@ -14,7 +14,7 @@ from streamgauge.cli import choices
 
 if TYPE_CHECKING:
     from streamgauge.contracts import Transport
-    from streamgauge.run.plan import Request
+    from streamgauge.measure.plan import Request
     from streamgauge.studies.parsing import Setting
 
 Value = TypeVar("Value")
@@ -164,8 +164,8 @@ def build(
     transport_address: TransportAddress = None,
 ) -> Request:
     """The request. Raises UsageError for anything that cannot be meant."""
-    from streamgauge.run.faults import parse as parse_fault
-    from streamgauge.run.plan import Request, run_name
+    from streamgauge.measure.faults import parse as parse_fault
+    from streamgauge.measure.plan import Request, run_name
     from streamgauge.studies import parsing
     from streamgauge.studies import scenario as scenarios
     from streamgauge.workloads.own.script import inspect

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
@@ -13,7 +14,9 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
+    from streamgauge.model.comparison import Comparison
     from streamgauge.model.summary import FaultFigures, NodeFigures, SloResult, Summary
+    from streamgauge.report.expectations import Expectation
     from streamgauge.rundir import RunDir
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print summary.json alone on stdout.")]
@@ -30,14 +33,70 @@ _UNITS = {"_mb_per_s": " MB/s", "_per_s": "/s", "_ms": " ms", "_s": " s", "_perc
 _COLOURS = {"VALID": "green", "INVALID": "yellow", "FAILED": "red"}
 
 
-def finish(run: RunDir, summary: Summary, as_json: bool) -> None:
-    """Print verdict and figures, with ``--json`` on stderr and the summary alone on stdout; end with its exit code."""
-    from streamgauge.evaluate.verdict import exit_code
+def finish(
+    directory: Path,
+    summary: Summary,
+    as_json: bool,
+    *,
+    baseline: str | None = None,
+    junit: Path | None = None,
+    markdown: Path | None = None,
+) -> NoReturn:
+    """After the result was printed: compare it with a baseline, write files, end with the exit code.
 
-    print_result(run, summary, to_stderr=as_json)
+    With ``--json``, the summary alone is on stdout.
+    """
+    from streamgauge.errors import EXIT_MISSED, EXIT_OK
+    from streamgauge.evaluate.verdict import exit_code
+    from streamgauge.report.expectations import expectations_of
+
+    comparison = None if baseline is None else _compared(baseline, directory, summary, to_stderr=as_json)
+    checks = expectations_of(summary, comparison)
+    if junit is not None:
+        _write_junit(junit, directory, summary, checks)
+    if markdown is not None:
+        _append_markdown(markdown, directory, summary, checks)
     if as_json:
         echo_json(summary.as_json())
-    raise typer.Exit(exit_code(summary))
+    code = exit_code(summary)
+    slower = comparison is not None and comparison.word == "slower"
+    raise typer.Exit(EXIT_MISSED if code == EXIT_OK and slower else code)
+
+
+def _compared(baseline: str, directory: Path, summary: Summary, *, to_stderr: bool) -> Comparison | None:
+    """What the baseline says, printed; None where there is nothing to compare."""
+    from streamgauge.campaigns.baseline import against
+    from streamgauge.report.expectations import baseline_words
+
+    if not summary.valid or summary.state == "drifting":
+        typer.echo(
+            f"baseline not compared: the run is {summary.verdict}, state {summary.state or 'unknown'}", err=to_stderr
+        )
+        return None
+    found = against(baseline, directory)
+    if isinstance(found, str):
+        typer.echo(f"baseline {found}", err=to_stderr)
+        return None
+    typer.echo(f"baseline {found.word}: {baseline_words(found)}; A is {found.a.path}", err=to_stderr)
+    return found
+
+
+def _write_junit(target: Path, directory: Path, summary: Summary, checks: Sequence[Expectation]) -> None:
+    from streamgauge.report.junit import junit
+    from streamgauge.report.layout import write_whole
+
+    suite = f"streamgauge {summary.study}/{summary.scenario} on {summary.engine.name}"
+    places = {"run": summary.run, "directory": str(directory), "report": str(directory / "report.html")}
+    target.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(target, junit(suite, checks, places))
+
+
+def _append_markdown(target: Path, directory: Path, summary: Summary, checks: Sequence[Expectation]) -> None:
+    from streamgauge.report.markdown import markdown
+
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with target.open("a", encoding="utf-8") as file:
+        file.write(markdown(summary, checks, str(directory / "report.html")))
 
 
 def print_result(run: RunDir, summary: Summary, *, to_stderr: bool) -> None:

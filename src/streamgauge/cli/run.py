@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from streamgauge.cli import terminal
-from streamgauge.cli.layout import echo_json
 from streamgauge.cli.request import takes_request
 from streamgauge.cli.result import AsJson, finish, print_result
 from streamgauge.cli.stages import Stages, build_stages, run_stages
 from streamgauge.cli.usage import whole_number
 
 if TYPE_CHECKING:
+    from streamgauge.measure.plan import Request
     from streamgauge.model.summary import Summary
-    from streamgauge.run.plan import Request
 
 Runs = Annotated[
     int,
@@ -29,41 +29,78 @@ Runs = Annotated[
 ]
 
 
-@partial(takes_request, make=build_stages)
-def run(stages: Stages, as_json: AsJson = False, runs: Runs = 1) -> None:
-    """Run a scenario: print whether its numbers can be trusted, then what they are."""
-    from streamgauge.cli.live import LiveView
-    from streamgauge.processes.supervisor import signals_as_interrupt
-    from streamgauge.run.runner import run_scenario
+Baseline = Annotated[
+    str | None,
+    typer.Option(
+        "--baseline",
+        metavar="DIR|latest",
+        help="Compare with an earlier run, or with the newest one beside this; exit code 1 when this one is slower.",
+    ),
+]
+Junit = Annotated[
+    Path | None, typer.Option("--junit", metavar="FILE", help="Write verdict, answers and SLOs as JUnit XML.")
+]
+Markdown = Annotated[
+    Path | None, typer.Option("--markdown", metavar="FILE", help="Append a summary in Markdown to a file.")
+]
 
+
+@partial(takes_request, make=build_stages)
+def run(
+    stages: Stages,
+    as_json: AsJson = False,
+    runs: Runs = 1,
+    baseline: Baseline = None,
+    junit: Junit = None,
+    markdown: Markdown = None,
+) -> None:
+    """Run a scenario: print whether its numbers can be trusted, then what they are."""
+    from streamgauge.campaigns.baseline import check_baseline
+    from streamgauge.cli.live import LiveView
+    from streamgauge.measure.runner import run_scenario
+    from streamgauge.processes.supervisor import signals_as_interrupt
+
+    if baseline is not None:
+        check_baseline(baseline)
     if stages.out is not None:
+        _refuse_with_all(stages.choice, {"--baseline": baseline, "--junit": junit, "--markdown": markdown})
         run_stages(stages, runs, as_json)
     (request,) = stages.requests.values()
     if terminal.detail.verbose:
         typer.echo(f"run directory {request.out}\n{request.command}", err=True)
     if runs > 1:
-        _run_repeated(request, runs, as_json)
-    with signals_as_interrupt(), LiveView() as view:
-        directory, summary = run_scenario(request, view)
-    finish(directory, summary, as_json)
+        directory, summary = _run_repeated(request, runs, to_stderr=as_json)
+    else:
+        with signals_as_interrupt(), LiveView() as view:
+            made, summary = run_scenario(request, view)
+        print_result(made, summary, to_stderr=as_json)
+        directory = made.path
+    finish(directory, summary, as_json, baseline=baseline, junit=junit, markdown=markdown)
 
 
-def _run_repeated(request: Request, runs: int, as_json: bool) -> None:
+def _refuse_with_all(choice: str, given: dict[str, object]) -> None:
+    from streamgauge.errors import UsageError
+
+    if options := [option for option, value in given.items() if value is not None]:
+        raise UsageError(
+            f"{', '.join(options)} cannot be used with --set {choice}=all",
+            hint=f"run each {choice} by itself",
+        )
+
+
+def _run_repeated(request: Request, runs: int, *, to_stderr: bool) -> tuple[Path, Summary]:
     from streamgauge.campaigns.repetition import run_repeated
     from streamgauge.cli.live import LiveView
-    from streamgauge.evaluate.verdict import exit_code
     from streamgauge.processes.supervisor import signals_as_interrupt
     from streamgauge.rundir import RunDir
 
     with signals_as_interrupt(), LiveView() as view:
         out, summary = run_repeated(request, runs, view)
     median = next(row.directory for row in summary.repetitions if row.run == summary.run)
-    print_result(RunDir(out / median), summary, to_stderr=as_json)
-    _print_repetitions(summary, to_stderr=as_json)
-    typer.echo(f"set      {out}, report {out / 'report.html'}", err=as_json)
-    if as_json:
-        echo_json(summary.as_json())
-    raise typer.Exit(exit_code(summary))
+    print_result(RunDir(out / median), summary, to_stderr=to_stderr)
+    _print_repetitions(summary, to_stderr=to_stderr)
+    typer.echo(f"set      {out}, report {out / 'report.html'}", err=to_stderr)
+    return out, summary
 
 
 def _print_repetitions(summary: Summary, *, to_stderr: bool) -> None:

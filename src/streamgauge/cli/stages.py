@@ -16,8 +16,8 @@ from streamgauge.cli.request import build
 
 if TYPE_CHECKING:
     from streamgauge.cli.live import LiveView
+    from streamgauge.measure.plan import Request
     from streamgauge.model.summary import Summary
-    from streamgauge.run.plan import Request
 
 ALL = "all"
 _KINDS, _PERCENTILES = ("total", "latest"), ("p50", "p99")
@@ -119,8 +119,8 @@ def line(summary: Summary) -> str:
 
 
 def _once(stages: Stages, view: LiveView, stack: ExitStack) -> Callable[[Request], Summary]:
-    from streamgauge.run.evaluation import kept_evaluator
-    from streamgauge.run.runner import run_scenario
+    from streamgauge.measure.evaluation import kept_evaluator
+    from streamgauge.measure.runner import run_scenario
 
     assert stages.out is not None
     most = max(request.scenario.load.records for request in stages.requests.values())

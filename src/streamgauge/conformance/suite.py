@@ -17,18 +17,18 @@ from streamgauge.conformance import checks
 from streamgauge.conformance.checks import Ended, Observed, Planned
 from streamgauge.contracts import Engine
 from streamgauge.errors import Unsupported
+from streamgauge.measure import plan as plans
+from streamgauge.measure.evaluation import Evaluator
+from streamgauge.measure.measurement import Measurement
+from streamgauge.measure.plan import Request
+from streamgauge.measure.reporter import NullReporter, Tick
+from streamgauge.measure.requirements import fetch_jars
+from streamgauge.measure.runner import remove_streams
 from streamgauge.model import LoadPlan, ResultKind, Scenario
 from streamgauge.processes import proctable, reaping
 from streamgauge.processes.process import Running
 from streamgauge.processes.proctable import Identity
 from streamgauge.processes.supervisor import Supervisor
-from streamgauge.run import plan as plans
-from streamgauge.run.evaluation import Evaluator
-from streamgauge.run.measurement import Measurement
-from streamgauge.run.plan import Request
-from streamgauge.run.reporter import NullReporter, Tick
-from streamgauge.run.requirements import fetch_jars
-from streamgauge.run.runner import remove_streams
 from streamgauge.rundir import RunDir
 from streamgauge.studies import scenario as scenarios
 from streamgauge.studies.stages import VARIANTS

@@ -34,8 +34,6 @@ class Evidence:
     """In records: the mean of each second of the measured interval."""
     waiting: Series = NO_SERIES
     """The same in seconds of load: the backlog over the rate that was offered in that second."""
-    queued: Series = NO_SERIES
-    """Seconds of load that the transport had not handed to the engine; empty where it does not stamp that."""
     missing_share: float = 0.0
     """Of the expected results: lost, or not out when the drain ended."""
     fifths_ms: Sequence[float | None] = ()
@@ -46,6 +44,8 @@ class Evidence:
     """Of the cores given to the engine; None when it is not known."""
     shared_cores: bool = True
     micro_batches: bool = False
+    queued: Series = NO_SERIES
+    """Seconds of load that the transport had not handed to the engine; empty where it does not stamp that."""
 
 
 @dataclass(frozen=True)

@@ -20,11 +20,11 @@ from streamgauge.campaigns.search import Answer
 from streamgauge.cli.main import app, main
 from streamgauge.errors import EngineFailed, UsageError
 from streamgauge.evaluate.metrics.arrival import server_blamed
+from streamgauge.measure.plan import Request
+from streamgauge.measure.reporter import NullReporter
 from streamgauge.model import capacity as capacity_model
 from streamgauge.model.capacity import BestLatency, Capacity, CapacityProbe
 from streamgauge.model.summary import Summary
-from streamgauge.run.plan import Request
-from streamgauge.run.reporter import NullReporter
 from streamgauge.search_axis import SearchAxis
 from streamgauge.studies import scenario as scenarios
 from streamgauge.studies.search_axis import axis_of

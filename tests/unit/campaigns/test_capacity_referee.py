@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streamgauge.campaigns.referee import ProbeReferee, may_have_lost
-from streamgauge.run.lag import Lag, Lags
-from streamgauge.run.reporter import LoadObservation, ProbeDecision
-from streamgauge.run.results import is_one_to_one
+from streamgauge.measure.lag import Lag, Lags
+from streamgauge.measure.reporter import LoadObservation, ProbeDecision
+from streamgauge.measure.results import is_one_to_one
 from streamgauge.studies import scenario as scenarios
 
 RATE = 4000

@@ -17,10 +17,10 @@ from streamgauge.campaigns.capacity_file import CapacityFile
 from streamgauge.campaigns.capacity_set import GOLDEN, find_capacities
 from streamgauge.campaigns.search import Answer, Next, Probe, Target, advance
 from streamgauge.errors import EngineFailed, UsageError
+from streamgauge.measure.plan import Request
+from streamgauge.measure.reporter import NullReporter
 from streamgauge.model.capacity import Capacity, CapacityProbe, read
 from streamgauge.report.capacity import headline
-from streamgauge.run.plan import Request
-from streamgauge.run.reporter import NullReporter
 from streamgauge.studies import scenario as scenarios
 
 FOUND = Answer("found", 1000, 1100, True)

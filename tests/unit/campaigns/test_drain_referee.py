@@ -7,8 +7,8 @@ from collections.abc import Iterable
 import pytest
 
 from streamgauge.campaigns.referee import DrainReferee
-from streamgauge.run.reporter import LoadObservation, ProbeDecision
-from streamgauge.run.results import is_missing
+from streamgauge.measure.reporter import LoadObservation, ProbeDecision
+from streamgauge.measure.results import is_missing
 
 RATE = 4000
 

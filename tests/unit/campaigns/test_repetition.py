@@ -15,9 +15,9 @@ from streamgauge.campaigns.repetition import read_runs, run_repeated, write_set
 from streamgauge.cli.run import _print_repetitions
 from streamgauge.errors import UsageError
 from streamgauge.evaluate.verdict import exit_code
+from streamgauge.measure.plan import Request
+from streamgauge.measure.reporter import NullReporter
 from streamgauge.model.summary import Summary
-from streamgauge.run.plan import Request
-from streamgauge.run.reporter import NullReporter
 from streamgauge.rundir import RunDir
 from streamgauge.studies import scenario as scenarios
 

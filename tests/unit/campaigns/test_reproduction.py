@@ -20,11 +20,11 @@ from streamgauge.campaigns.reproduction_plan import PlannedExperiment, Reproduct
 from streamgauge.campaigns.search import Answer
 from streamgauge.errors import EngineFailed, Interrupted, UsageError
 from streamgauge.machine import description as machine
+from streamgauge.measure.reporter import NullReporter, Reporter
 from streamgauge.model import Verdict
 from streamgauge.model.campaign import REPRODUCTION_NAME as NAME
 from streamgauge.model.campaign import ExperimentRow, Reproduction
 from streamgauge.model.capacity import Capacity
-from streamgauge.run.reporter import NullReporter, Reporter
 from streamgauge.study import Study
 
 ECHO = ("echo",)

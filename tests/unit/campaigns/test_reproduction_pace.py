@@ -13,9 +13,9 @@ from streamgauge import report
 from streamgauge.campaigns.reproduction import AttemptResult, reproduce
 from streamgauge.campaigns.reproduction_plan import PlannedExperiment, ReproductionRequest, plan
 from streamgauge.errors import Interrupted
+from streamgauge.measure.reporter import NullReporter, Reporter
 from streamgauge.model import Verdict
 from streamgauge.model.campaign import ExperimentRow, Reproduction
-from streamgauge.run.reporter import NullReporter, Reporter
 from streamgauge.study import Exhibit, Experiment, OnEngine, Study
 
 NAMES = ("performance-identity-4x", "latency-identity")

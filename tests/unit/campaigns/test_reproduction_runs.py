@@ -15,10 +15,10 @@ from streamgauge import report
 from streamgauge.campaigns.reproduction import AttemptResult, exit_code, reproduce
 from streamgauge.campaigns.reproduction_plan import PlannedExperiment, ReproductionRequest, plan
 from streamgauge.errors import Interrupted, UsageError
+from streamgauge.measure.reporter import Reporter
 from streamgauge.model import Verdict
 from streamgauge.model.campaign import REPRODUCTION_NAME as NAME
 from streamgauge.model.campaign import read_reproduction
-from streamgauge.run.reporter import Reporter
 
 INGEST = RUNNABLE[0]
 

@@ -14,7 +14,7 @@ from streamgauge.campaigns import repetition
 from streamgauge.campaigns.repetition import write_set
 from streamgauge.cli.main import app
 from streamgauge.errors import UsageError
-from streamgauge.run.plan import Request
+from streamgauge.measure.plan import Request
 
 
 @pytest.fixture

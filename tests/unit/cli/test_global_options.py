@@ -15,7 +15,7 @@ from written_runs import write_run
 from streamgauge.cli import choices, terminal
 from streamgauge.cli.live import LiveView
 from streamgauge.cli.main import app
-from streamgauge.run.reporter import Tick
+from streamgauge.measure.reporter import Tick
 
 TICK = Tick("measuring", 3.0, 30.0, 400.0, 400.0, 399.0, 12, 0.4, 0)
 

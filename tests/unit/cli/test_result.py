@@ -10,8 +10,8 @@ from written_runs import write_run
 
 from streamgauge.cli.result import print_result
 from streamgauge.errors import EngineFailed
+from streamgauge.measure.outcome import never_started
 from streamgauge.model.outcome import Outcome
-from streamgauge.run.outcome import never_started
 from streamgauge.rundir import RunDir
 
 

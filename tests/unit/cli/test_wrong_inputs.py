@@ -70,7 +70,7 @@ def outcome(command: str, folder: Path) -> str:
         mock.patch.dict(os.environ, variables),
         mock.patch.object(sys, "argv", words[len(given) :]),
         built_once(),
-        mock.patch("streamgauge.run.runner._run", side_effect=AssertionError("a run was started")),
+        mock.patch("streamgauge.measure.runner._run", side_effect=AssertionError("a run was started")),
         contextlib.chdir(folder),
         contextlib.redirect_stdout(out),
         contextlib.redirect_stderr(err),

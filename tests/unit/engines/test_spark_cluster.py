@@ -15,8 +15,8 @@ from pydantic import ValidationError
 from streamgauge import registry
 from streamgauge.engines.spark import cluster, driver
 from streamgauge.errors import EngineFailed, EnvironmentProblem, UsageError
+from streamgauge.measure import faults
 from streamgauge.model import Job, ProcessSpec
-from streamgauge.run import faults
 from streamgauge.studies import scenario as scenarios
 
 SPARK = registry.engine("spark")

@@ -19,10 +19,10 @@ from streamgauge.evaluate.metrics import resources
 from streamgauge.evaluate.tally import Tally, results, wrong_after_fault
 from streamgauge.evaluate.verdict import decide, exit_code, failures, recounting_warnings
 from streamgauge.jvm.spark import connect, jvm_argv
+from streamgauge.measure.outcome import never_started
 from streamgauge.model import Verdict
 from streamgauge.model.outcome import EndedProcess, Outcome
 from streamgauge.model.samples import MachineSample, ResourceSample
-from streamgauge.run.outcome import never_started
 from streamgauge.rundir import RunDir
 from streamgauge.stored import write_json
 from streamgauge.studies import scenario as scenarios

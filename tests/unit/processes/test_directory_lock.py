@@ -15,10 +15,10 @@ from streamgauge.campaigns.repetition import run_interleaved
 from streamgauge.campaigns.reproduction import reproduce
 from streamgauge.campaigns.reproduction_plan import ReproductionRequest
 from streamgauge.errors import UsageError
+from streamgauge.measure.evaluation import evaluate_again
+from streamgauge.measure.plan import Request
+from streamgauge.measure.reporter import NullReporter
 from streamgauge.processes import directory_lock, leftovers
-from streamgauge.run.evaluation import evaluate_again
-from streamgauge.run.plan import Request
-from streamgauge.run.reporter import NullReporter
 from streamgauge.rundir import RunDir
 from streamgauge.studies import scenario as scenarios
 

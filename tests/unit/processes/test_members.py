@@ -12,12 +12,12 @@ import psutil
 import pytest
 from children import DEADLINE_S, await_true, python
 
+from streamgauge.measure.outcome import lost_members
+from streamgauge.measure.sampling import Sampler
 from streamgauge.model import Member
 from streamgauge.model.outcome import FaultRecord, Outcome
 from streamgauge.processes import proctable
 from streamgauge.processes.supervisor import Running, Supervisor
-from streamgauge.run.outcome import lost_members
-from streamgauge.run.sampling import Sampler
 
 # A worker that starts an executor, and another one whenever that ends. An executor has a child of its own.
 WORKER = """

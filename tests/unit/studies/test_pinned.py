@@ -12,8 +12,8 @@ from parsed_commands import request_of_command
 from streamgauge import registry
 from streamgauge.engines.spark import Spark, SparkOptions
 from streamgauge.errors import Unsupported
-from streamgauge.run.faults import parse as parse_fault
-from streamgauge.run.plan import Request
+from streamgauge.measure.faults import parse as parse_fault
+from streamgauge.measure.plan import Request
 from streamgauge.studies import scenario as scenarios
 from streamgauge.studies.pinned import pinned
 from streamgauge.studies.scenario import PROFILES, Values

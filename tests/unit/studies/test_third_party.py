@@ -22,10 +22,10 @@ from streamgauge.campaigns.reproduction import AttemptResult, reproduce
 from streamgauge.campaigns.reproduction_plan import PlannedExperiment, ReproductionRequest, plan
 from streamgauge.campaigns.search import Answer
 from streamgauge.errors import UsageError
+from streamgauge.measure.reporter import NullReporter, Reporter
 from streamgauge.model import Fault, Verdict
 from streamgauge.model.campaign import REPRODUCTION_NAME as NAME
 from streamgauge.model.capacity import Capacity
-from streamgauge.run.reporter import NullReporter, Reporter
 from streamgauge.search_axis import SearchAxis
 from streamgauge.studies import scenario as scenarios
 

@@ -9,7 +9,7 @@ import pytest
 from streamgauge.campaigns import reproduction_plan
 from streamgauge.campaigns.reproduction_plan import PlannedExperiment, ReproductionRequest, plan
 from streamgauge.errors import UsageError
-from streamgauge.run.faults import parse
+from streamgauge.measure.faults import parse
 from streamgauge.studies import scenario as scenarios
 from streamgauge.studies.threat import FLINK, SPARK_STREAMING, STORM, STUDY
 from streamgauge.studies.threat.exhibits import LOST
