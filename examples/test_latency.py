@@ -1,6 +1,6 @@
 """A measurement as a test: it fails if the measurement is not valid, an answer is wrong, or the objective is missed.
 
-    pytest examples/test_latency.py
+pytest examples/test_latency.py
 """
 
 
