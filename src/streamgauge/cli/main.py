@@ -30,6 +30,7 @@ from streamgauge.cli.plan import plan
 from streamgauge.cli.report import report
 from streamgauge.cli.reproduce import reproduce
 from streamgauge.cli.run import run
+from streamgauge.cli.schema import schema
 from streamgauge.cli.terminal import detail, set_detail, without_color
 from streamgauge.cli.usage import USAGE_ERROR, Commands
 from streamgauge.errors import (
@@ -106,6 +107,7 @@ app.command()(compare)
 app.command()(history)
 app.command()(calibrate)
 app.add_typer(check_app, name="check")
+app.command()(schema)
 app.command()(fetch)
 app.command()(clean)
 app.command(hidden=True)(lock)

@@ -42,7 +42,7 @@ Profile = Annotated[
         help="Values of a scenario: laptop fits two cores and a few minutes, paper has those of the publication.",
     ),
 ]
-SCENARIO_HELP = "The scenario, as STUDY/NAME; `streamgauge list` shows all."
+SCENARIO_HELP = "The scenario, as STUDY/NAME, or a TOML file of your own; `streamgauge list` shows all."
 ENGINE_HELP = f"The system under test: {', '.join(choices.names('engines'))}."
 OldScript = Annotated[Path | None, typer.Option("--job", hidden=True)]
 """What ``--script`` was called before; see ``under_either_name``."""
@@ -166,7 +166,7 @@ def build(
     """The request. Raises UsageError for anything that cannot be meant."""
     from streamgauge.measure.faults import parse as parse_fault
     from streamgauge.measure.plan import Request, run_name
-    from streamgauge.studies import parsing
+    from streamgauge.studies import own_file, parsing
     from streamgauge.studies import scenario as scenarios
     from streamgauge.workloads.own.script import inspect
 
@@ -185,6 +185,12 @@ def build(
         if number is not None:
             given.append(parsing.Setting(key, str(number), f"{option} {number}"))
     gathered = parsing.gather([*given, *map(parsing.parse_setting, settings or ())])
+    if own_file.is_own(scenario):
+        path = Path(scenario)
+        file = own_file.read(path)
+        named = gathered["engine"].text if "engine" in gathered else None
+        gathered = {**parsing.gather(file.settings(path, named)), **gathered}
+        scenario, slo, faults = file.extends, [*file.slo, *(slo or ())], [*file.faults, *(faults or ())]
     if slo:
         from streamgauge.evaluate import slo as slos
 

@@ -42,9 +42,10 @@ def build_stages(**given: Any) -> Stages:
     from streamgauge.errors import Unsupported, UsageError
     from streamgauge.studies import parsing
     from streamgauge.studies import scenario as scenarios
+    from streamgauge.studies.own_file import base_of
 
     changes = parsing.parse_changes(given["settings"] or [])
-    described = scenarios.describe(given["scenario"])
+    described = scenarios.describe(base_of(given["scenario"]))
     choice = described.choice
     if changes.pop(choice, None) != ALL:
         request = build(**given)
