@@ -54,7 +54,7 @@ class Experiment:
     shares: Mapping[str, float] = field(default_factory=lambda: dict(HALF))
     """What of that rate is set, by the name of the value; less where the generator was not fast enough."""
     most_per_s: Mapping[str, int] = field(default_factory=dict)
-    """By profile: the highest rate that ``rate_of`` may set."""
+    """By profile: the highest rate that ``rate_of`` may set, and that a search tries."""
     half_time_of: str = ""
     """The experiment with preloaded input whose time sets the moment of the faults of this one: half of it. The faults
     are written without a moment, e.g. ``kill worker-1``."""

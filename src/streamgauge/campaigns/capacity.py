@@ -67,6 +67,8 @@ class CapacitySearch:
     """By how many resolutions the first guess is raised, below 1: see capacity_set.py."""
     drains: bool = True
     """Whether the speed at which a backlog drains is the first guess; else the scenario's own value is."""
+    most: int | None = None
+    """Beyond this value nothing is tried; None: as far as values go."""
 
     def __post_init__(self) -> None:
         """Raises UsageError for a search that cannot mean anything."""
@@ -85,7 +87,9 @@ class CapacitySearch:
         return value_on(self.axis, self.request.scenario)
 
     def target(self, guess: int) -> Target:
-        bounds = 1, max(self.axis.most() or RATE_MAX, guess)
+        if self.most is not None:
+            guess = min(guess, self.most)
+        bounds = 1, self.most or max(self.axis.most() or RATE_MAX, guess)
         lowest, highest = (self._accepted(guess, bound) for bound in bounds)
         return Target(guess, self.resolution, lowest, highest, self.axis.more_is_harder)
 

@@ -82,6 +82,8 @@ class PlannedExperiment:
     runs: int = 1
     resolution: float = RESOLUTION
     """Of a search."""
+    most: int | None = None
+    """The highest rate that a search tries."""
 
     @property
     def name(self) -> str:
@@ -92,7 +94,11 @@ class PlannedExperiment:
         assert self.request is not None
         drains = self.experiment.axis.name not in self.settings
         return CapacitySearch(
-            replace(self.request, out=directory), self.resolution, self.experiment.axis, drains=drains
+            replace(self.request, out=directory),
+            self.resolution,
+            self.experiment.axis,
+            drains=drains,
+            most=self.most,
         )
 
     @property
@@ -208,7 +214,10 @@ def plan_experiment(
     request = Request(scenario, campaign.out, transport_address=campaign.bootstrap)
     resolution = campaign.described().resolution.get(campaign.profile, RESOLUTION)
     runs = campaign.runs_of(experiment.purpose)
-    planned = PlannedExperiment(experiment, engine, settings, chosen, request, runs=runs, resolution=resolution)
+    most = experiment.most_per_s.get(campaign.profile)
+    planned = PlannedExperiment(
+        experiment, engine, settings, chosen, request, runs=runs, resolution=resolution, most=most
+    )
     if experiment.purpose == "capacity":
         planned.search_in(campaign.out)
     return planned

@@ -24,6 +24,8 @@ BESIDE_A_BROKER = 0.5
 _GENERATORS_PER_NODE = {"paper": 8, "laptop": 1}
 _LAPTOP_WORKERS = {"worker_cores": "1", "worker_memory_mb": "1024", "heap_mb": "1024"}
 _START = {"rate_per_s": 1.0}
+_MOST_PER_S = {"laptop": 400_000}
+"""Of the searches: all records of a probe are checked, and more would take minutes."""
 
 
 def _cluster(size: str, spark: Mapping[str, float] | None = None) -> dict[str, OnEngine]:
@@ -70,6 +72,7 @@ def _capacity(program: str, size: str) -> Experiment:
         {},
         {"program": program, "cluster": size},
         purpose="capacity",
+        most_per_s=_MOST_PER_S,
         rate_of="" if first else capacity_name(program, SIZES[SIZES.index(size) - 1]),
         shares=_START,
         profiles=_generators(size),
@@ -101,6 +104,7 @@ def _large_windows(evaluation: str) -> Experiment:
         {"evaluation": evaluation},
         {"evaluation": evaluation},
         purpose="capacity",
+        most_per_s=_MOST_PER_S,
         rate_of=capacity_name("aggregation", SIZES[0]),
         shares=_START,
         profiles=_generators(SIZES[0]),
@@ -115,6 +119,7 @@ def _skew(size: str) -> Experiment:
         {"keys": "one"},
         {"keys": "one", "cluster": size},
         purpose="capacity",
+        most_per_s=_MOST_PER_S,
         rate_of=capacity_name("aggregation", size),
         shares=_START,
         profiles=_generators(size),
@@ -168,6 +173,7 @@ _BROKER_CAPACITY = Experiment(
     {"transport": "kafka"},
     {"program": "aggregation", "cluster": SIZES[0], "transport": KAFKA},
     purpose="capacity",
+    most_per_s=_MOST_PER_S,
     rate_of=capacity_name("aggregation", SIZES[0]),
     shares=_START,
     profiles=_generators(SIZES[0]),

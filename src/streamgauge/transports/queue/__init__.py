@@ -208,13 +208,13 @@ class Queue(Transport):
 
     def _stamped(self, spark: SparkSession, events: Path) -> DataFrame:
         """The records of a queue with the moment at which each was handed over first; null if it never was."""
-        from pyspark.sql import functions as f
+        import pyarrow.parquet as pq
 
-        offset = f.explode(f.sequence(f.col("first"), f.col("first") + f.col("count") - 1)).alias("offset")
-        ingested_ms = f.expr("handed_ns div 1000000").alias("ingested_ms")
-        handed = spark.read.parquet(str(events.with_stem(f"{events.stem}-handed"))).select(offset, ingested_ms)
-        records = spark.read.parquet(str(events)).withColumn("key", f.lit(None).cast("binary"))
-        return records.join(handed, "offset", "left")
+        from streamgauge.transports.queue.stamping import SCHEMA, stamp
+
+        handed = pq.read_table(events.with_stem(f"{events.stem}-handed"))
+        records = spark.read.parquet(str(events)).select("value", "offset", "appended_ms")
+        return records.mapInArrow(stamp(*(handed[name].to_numpy() for name in ("first", "count", "handed_ns"))), SCHEMA)
 
     def _events(self, stream: Stream, place: int) -> Path:
         return self._directory / f"{stream.name}-{place}.parquet"
