@@ -216,7 +216,14 @@ def _first_guess(search: CapacitySearch, reporter: Reporter) -> int:
         options[limit] = options[limit] or DRAIN_BATCH
     request = replace(
         search.request,
-        scenario=replace(scenario, load=draining, engine_options=options, sustained=None, slo=()),
+        scenario=replace(
+            scenario,
+            load=draining,
+            engine_options=options,
+            sustained=None,
+            slo=(),
+            queue_s=draining.duration_s,  # all of it may wait
+        ),
         out=_fresh(search.request.out / "probes" / "00-drain"),
     )
     reporter.phase(f"draining a backlog of {backlog:,} records for a first guess")
