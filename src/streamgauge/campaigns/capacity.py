@@ -211,9 +211,11 @@ def _first_guess(search: CapacitySearch, reporter: Reporter) -> int:
     one_to_one = is_one_to_one(scenario)
     referee = DrainReferee(one_to_one, watched_s, DRAIN_GIVEN_UP_S)
     options = dict(scenario.engine_options)
-    limit = registry.engine(scenario.engine).traits.batch_limit
+    engine = registry.engine(scenario.engine)
+    limit = engine.traits.batch_limit
     if limit and not one_to_one:
-        options[limit] = options[limit] or DRAIN_BATCH
+        # With an interval, the limit of a batch must not be the limit of the speed.
+        options[limit] = options[limit] or round(DRAIN_BATCH * max(1.0, 4 * engine.batch_interval_s(options)))
     request = replace(
         search.request,
         scenario=replace(

@@ -58,6 +58,14 @@ def row(value: int, verdict: str = "sustained", **changes: Any) -> CapacityProbe
     return CapacityProbe.model_validate({**content, **changes})
 
 
+def test_a_search_goes_no_further_than_it_may(tmp_path: Path) -> None:
+    search = capacity_search(tmp_path)
+    assert search.target(5000).highest == 10_000_000
+    bounded = replace(search, most=400_000)
+    assert (bounded.target(5000).guess, bounded.target(5000).highest) == (5000, 400_000)
+    assert (bounded.target(900_000).guess, bounded.target(900_000).highest) == (400_000, 400_000)
+
+
 BACKLOG = {"end": 0, "slope_per_s": 0.0}
 MISSED = {"slo": "latency.p99 < 2s", "value": 2400.0, "limit": 2000.0, "unit": "ms", "passed": False}
 
