@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column
+    import pyarrow as pa
+    from pyspark.sql import Column, DataFrame
 
 
 class Message(NamedTuple):
@@ -158,3 +159,49 @@ def _whole(digits: bytes) -> int | None:
         return int(digits)
     except ValueError:
         return None
+
+
+def with_numbers(records: DataFrame, places: Mapping[str, Place]) -> DataFrame:
+    """The records with the number at each place as a column of that name; null where there is none.
+
+    Numbers in fixed-width bytes are read by numpy, several times as fast as by Spark's functions.
+    """
+    fields = {name: place for name, place in places.items() if isinstance(place, BinaryField)}
+    if not fields or len(fields) < len(places):
+        return records.withColumns({name: place.column() for name, place in places.items()})
+    from pyspark.sql.types import LongType, StructField, StructType
+
+    schema = StructType([*records.schema.fields, *(StructField(name, LongType()) for name in fields)])
+    ranges = {name: (field.offset, field.bytes) for name, field in fields.items()}
+    return records.mapInArrow(_binary_numbers(records.columns.index("value"), ranges), schema)
+
+
+def _binary_numbers(
+    value: int, ranges: Mapping[str, tuple[int, int]]
+) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """For ``mapInArrow``. It is pickled as it is: Spark's workers need numpy and pyarrow, not this package."""
+
+    def numbered(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        import numpy as np
+        import pyarrow as pa
+
+        for batch in batches:
+            values = batch.column(value).cast(pa.large_binary())
+            starts = np.frombuffer(values.buffers()[1], np.int64, len(values) + 1, 8 * values.offset)
+            data = np.frombuffer(values.buffers()[2] or b"", np.uint8)
+            lengths = np.where(values.is_valid().to_numpy(zero_copy_only=False), np.diff(starts), 0)
+            columns = list(batch.columns)
+            for offset, size in ranges.values():
+                known = lengths >= offset + size
+                numbers = np.zeros(len(values), np.uint64)
+                first = starts[:-1][known] + offset
+                found = np.zeros(len(first), np.uint64)
+                for place in range(size):
+                    found |= data[first + place].astype(np.uint64) << np.uint64(8 * place)
+                numbers[known] = found
+                # Spark has no place for numbers from 2^63 on.
+                absent = ~known | (numbers >= np.uint64(2**63))
+                columns.append(pa.array(numbers.astype(np.int64), mask=absent))
+            yield pa.RecordBatch.from_arrays(columns, [*batch.schema.names, *ranges])
+
+    return numbered

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from streamgauge import registry
+from streamgauge.codec import Place, with_numbers
 from streamgauge.errors import EnvironmentProblem, UsageError
 from streamgauge.evaluate.facts import Facts
 from streamgauge.model import Stream
@@ -83,18 +84,19 @@ def copy(
     as_text = "string" if codec.text else "binary"
     described = facts.manifest.transport
     transport = registry.transport(described.name).attach(described.as_json())
-    of_input = {}
+    of_input: dict[str, Place] = {}
     if stream.role == "input":
-        of_input["n_seq"] = codec.n_seq.column()
+        of_input["n_seq"] = codec.n_seq
         if codec.event_ms is not None:
-            of_input["event_ms"] = codec.event_ms.column()
+            of_input["event_ms"] = codec.event_ms
     headers = bool(of_input) and codec.needs_headers
-    rows = transport.read(spark, stream, ends, begins=begins, headers=headers).select(
+    records = with_numbers(transport.read(spark, stream, ends, begins=begins, headers=headers), of_input)
+    rows = records.select(
         f.col("key").cast(as_text).alias("key"),
         f.col("value").cast(as_text).alias("value"),
         *("partition", "offset", "appended_ms"),
         *(("ingested_ms",) if stream.role == "input" and facts.transport.stamps_handing else ()),
-        *(column.alias(name) for name, column in of_input.items()),
+        *of_input,
     )
     part = target.with_name(f"{stream.name}.part")
     rows.write.mode("overwrite").options(**PARQUET).parquet(str(part))

@@ -24,7 +24,7 @@ BESIDE_A_BROKER = 0.5
 _GENERATORS_PER_NODE = {"paper": 8, "laptop": 1}
 _LAPTOP_WORKERS = {"worker_cores": "1", "worker_memory_mb": "1024", "heap_mb": "1024"}
 _START = {"rate_per_s": 1.0}
-_MOST_PER_S = {"laptop": 400_000}
+_MOST_PER_S = {"laptop": 1_000_000}
 """Of the searches: all records of a probe are checked, and more would take minutes."""
 
 

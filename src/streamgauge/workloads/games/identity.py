@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from streamgauge.codec import BinaryField, Codec
+from streamgauge.codec import BinaryField, Codec, with_numbers
 from streamgauge.contracts import ReferenceWorkload
 from streamgauge.model import InputStream, LoadPlan, ResultKind
 from streamgauge.workloads.answers import one_input
@@ -45,4 +45,4 @@ class Identity(ReferenceWorkload):
     def decode(self, output: DataFrame, parameters: Mapping[str, Any]) -> DataFrame:
         from pyspark.sql import functions as f
 
-        return output.withColumns({"n_seq": self.codec.n_seq.column(), "record": f.col("value")})
+        return with_numbers(output, {"n_seq": self.codec.n_seq}).withColumn("record", f.col("value"))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from streamgauge.codec import BinaryField, Codec
+from streamgauge.codec import BinaryField, Codec, with_numbers
 from streamgauge.contracts import ReferenceWorkload
 from streamgauge.model import InputStream, LoadPlan, ResultKind
 from streamgauge.workloads.games import ADS, PURCHASES
@@ -62,7 +62,7 @@ class Aggregation(Windowed):
     def reference(self, inputs: Mapping[str, DataFrame], parameters: Mapping[str, Any]) -> DataFrame:
         from pyspark.sql import functions as f
 
-        purchases = inputs[PURCHASES].withColumns({"gem_pack": _GEM_PACK.column(), "price": _PRICE.column()})
+        purchases = with_numbers(inputs[PURCHASES], {"gem_pack": _GEM_PACK, "price": _PRICE})
         return (
             _in_windows(purchases, parameters)
             .groupBy("gem_pack", "window_end_ms")
@@ -106,9 +106,10 @@ class Join(Windowed):
         same = ("window_end_ms", "user", "gem_pack")
         stamps = ["window_end_ms", "first", "appended_ms", "intended_ns", "partition_bit"]
         stamps += ["ingested_ms"] if "ingested_ms" in inputs[PURCHASES].columns else []
-        who = {"user": _USER.column().cast("int"), "gem_pack": _GEM_PACK.column().cast("int")}
-        purchases = _in_windows(inputs[PURCHASES].withColumns({**who, "price": _PRICE.column()}), parameters)
-        ads = _in_windows(inputs[ADS].withColumns(who), parameters)
+        who = {"user": _USER, "gem_pack": _GEM_PACK}
+        ints = {name: f.col(name).cast("int") for name in who}
+        purchases = _in_windows(with_numbers(inputs[PURCHASES], {**who, "price": _PRICE}).withColumns(ints), parameters)
+        ads = _in_windows(with_numbers(inputs[ADS], who).withColumns(ints), parameters)
         pairs = purchases.select(*same, f.col("n_seq").alias("purchase"), f.col("price").cast("int")).join(
             ads.select(*same, f.col("n_seq").alias("ad")), [*same]
         )
