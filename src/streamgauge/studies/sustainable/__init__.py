@@ -172,8 +172,8 @@ STUDY = Study(
         "rates": "the paper generates up to 1.2 million records per second; here each engine gets a share of what it "
         "sustains",
         "duration": "a generator of the paper makes 100 million records; the laptop profile measures for 16 s",
-        "search": "the laptop profile looks for the sustainable throughput to within 25 %, up to a million records/s: all "
-        "records of a probe are checked",
+        "search": "the laptop profile looks for the sustainable throughput to within 25 %, up to a million records/s: "
+        "all records of a probe are checked",
     },
     # The paper measured Storm, and Spark with DStreams. Engine spark is Structured Streaming.
     engines={numbers.FLINK: "flink"},
