@@ -37,7 +37,7 @@ def test_the_job_file_is_written_once_and_holds_every_option() -> None:
     [text] = first.files.values()
     assert second.files == {}
     assert set(json.loads(text)["options"]) == set(KafkaStreamsOptions.model_fields)
-    assert json.loads(text)["group"] == "streamgauge.measure"
+    assert json.loads(text)["group"] == "streamgauge.run"
 
 
 def test_every_instance_has_the_configured_heap() -> None:
