@@ -143,7 +143,7 @@ def test_only_event_time_shows_a_system_that_is_slower_than_its_queue(shared: Be
     assert abs(processing_time) < 0.1 * event_time
     queued, ingested = (seconds[name] for name in ("queued", "ingested"))
     assert queued[last] - queued[first] == pytest.approx(300 * (last - first), rel=0.15)
-    assert sum(ingested) == sum(seconds["appended"]) == 23_000
+    assert sum(ingested) == sum(seconds["appended"]) == 23_500, "with half a second after the measured interval"
 
 
 def test_a_killed_generator_is_invalid(shared: Bench) -> None:

@@ -6,10 +6,18 @@ from typing import Any, ClassVar
 import pytest
 
 from streamgauge import registry
-from streamgauge.codec import JsonField, Message, MessageKey, Place
+from streamgauge.codec import BinaryField, JsonField, Message, MessageKey, Place
 from streamgauge.engines.echo import EchoOptions
 from streamgauge.engines.echo.clients import KafkaClients
-from streamgauge.engines.echo.program import CREDIT_S, MOST_AT_ONCE, Pace, altered, broken_copies, delay_of
+from streamgauge.engines.echo.program import (
+    CREDIT_S,
+    MOST_AT_ONCE,
+    Pace,
+    altered,
+    altered_bytes,
+    broken_copies,
+    delay_of,
+)
 
 TRAFFIC = JsonField("n_seq")
 
@@ -152,3 +160,11 @@ def test_an_idle_period_is_not_followed_by_a_burst() -> None:
 
 def test_without_a_cap_everything_is_taken() -> None:
     assert consumed_under(0, lambda now, consumed: 10**9, seconds=1)[-1] == 100 * MOST_AT_ONCE
+
+
+def test_bytes_keep_their_length_and_all_but_the_last() -> None:
+    assert altered_bytes(b"5\xff\x00\x31") == b"5\xff\x00\x30"
+    assert altered_bytes(b"") == b""
+    copies = broken_copies(options(alter_every=1), BinaryField(0), text=False)
+    record_of_numbers = (7).to_bytes(8, "little") + b"0123"
+    assert copies(Message(None, record_of_numbers)) == [record_of_numbers[:-1] + b"2"]

@@ -58,7 +58,9 @@ def delay_of(options: Mapping[str, Any]) -> Callable[[bytes], float]:
     return lambda value: base_ms * math.exp(LOGNORMAL_SIGMA * normal.inv_cdf(uniform(value))) / 1000
 
 
-def broken_copies(options: Mapping[str, Any], n_seq: Place) -> Callable[[Message], list[bytes | None]]:
+def broken_copies(
+    options: Mapping[str, Any], n_seq: Place, *, text: bool = True
+) -> Callable[[Message], list[bytes | None]]:
     """The values to publish for a record: none (dropped), an altered one, the original twice (duplicated) or once."""
     drop, alter, duplicate = (int(options[f"{what}_every"]) for what in ("drop", "alter", "duplicate"))
     if not (drop or alter or duplicate):
@@ -72,10 +74,15 @@ def broken_copies(options: Mapping[str, Any], n_seq: Place) -> Callable[[Message
         if drop and nth % drop == 0:
             return []
         if alter and nth % alter == 0:
-            return [altered(value or b"")]
+            return [altered(value or b"") if text else altered_bytes(value or b"")]
         return [value, value] if duplicate and nth % duplicate == 0 else [value]
 
     return copies
+
+
+def altered_bytes(value: bytes) -> bytes:
+    """The value with another last byte."""
+    return value[:-1] + bytes(byte ^ 1 for byte in value[-1:])
 
 
 def altered(value: bytes) -> bytes:
@@ -120,7 +127,7 @@ class Pace:
 def run(job: Mapping[str, Any]) -> None:
     asked_to_stop = stop_on_sigterm()
     codec = registry.workload(job["workload"]).codec
-    hold, copies = delay_of(job["options"]), broken_copies(job["options"], codec.n_seq)
+    hold, copies = delay_of(job["options"]), broken_copies(job["options"], codec.n_seq, text=codec.text)
     clients = connect(job, headers=codec.needs_headers)
     offsets = clients.start(at_the_end=_started_before(Path(job["checkpoint_dir"])))
     emit("ready")
