@@ -47,7 +47,7 @@ def expectations_of(summary: Summary, baseline: Comparison | None = None) -> lis
 def _answers(summary: Summary) -> Expectation:
     name = "the answers are right"
     if summary.validated is False:
-        return Expectation(name, "skipped", "there is no reference to compare them with")
+        return Expectation(name, "skipped", "not checked, because the script has no reference")
     if summary.verdict == "FAILED":
         return Expectation(name, "failed", "; ".join(summary.reasons))
     matched, expected = summary.results.get("matched"), summary.results.get("expected")

@@ -77,8 +77,8 @@ STUDY = Study(
             throughput.by_evaluation,
             experiments=experiments.LARGE_WINDOWS,
             marks=numbers.LARGE_WINDOWS,
-            note="The paper gives its findings in the text. Its Spark computes a window anew from the batches in it or "
-            "keeps a sum from which old batches are subtracted (inverse reduce).",
+            note="The paper gives its findings in the text. Its Spark recomputes a window from the batches in it, or "
+            "keeps a sum and subtracts the batches that leave the window (inverse reduce).",
         ),
         Exhibit(
             "Experiment 4",

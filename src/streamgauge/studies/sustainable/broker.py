@@ -37,7 +37,7 @@ def broker(context: Context) -> list[Panel]:
     note = (
         "Latencies are at the same rate with both transports, half of what is sustained with queues on the smallest "
         "cluster. Kafka against queue: the ratio of both. A broker does not know when it handed a record to the "
-        "engine, so there is no processing time with Kafka."
+        "engine, so the processing time is unknown with Kafka."
     )
     tables = [Table("Kafka against queues", head, rows, frozenset(range(3, 9)), note)] if rows else []
     finding = " ".join(filter(None, findings))

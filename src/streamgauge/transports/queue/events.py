@@ -12,7 +12,7 @@ from streamgauge.queue_protocol import Ends
 
 
 class Gone(Exception):
-    """There is nothing at this offset: it was acknowledged and is no longer kept, or it is beyond the end."""
+    """Nothing can be read at this offset: its record was acknowledged and dropped, or it is beyond the end."""
 
 
 class _Block(NamedTuple):
