@@ -23,7 +23,6 @@ BESIDE_A_BROKER = 0.5
 
 _GENERATORS_PER_NODE = {"paper": 8, "laptop": 1}
 _LAPTOP_WORKERS = {"worker_cores": "1", "worker_memory_mb": "1024", "heap_mb": "1024"}
-_START = {"rate_per_s": 1.0}
 _MOST_PER_S = {"laptop": 1_000_000}
 """Of the searches: all records of a probe are checked, and more would take minutes."""
 
@@ -64,120 +63,142 @@ def capacity_name(program: str, size: str) -> str:
     return f"{program}-{size.removesuffix('×')}x"
 
 
-def _capacity(program: str, size: str) -> Experiment:
-    first = size == SIZES[0]
-    return Experiment(
-        f"sustainable/{program}",
-        capacity_name(program, size),
-        {},
-        {"program": program, "cluster": size},
-        purpose="capacity",
-        most_per_s=_MOST_PER_S,
-        rate_of="" if first else capacity_name(program, SIZES[SIZES.index(size) - 1]),
-        shares=_START,
-        profiles=_generators(size),
-        engines=_cluster(size),
-    )
-
-
 def latency_name(program: str, size: str, load: str) -> str:
     return f"{program}-latency-{size.removesuffix('×')}x-{load.removesuffix(' %')}"
 
 
-def _latency(program: str, size: str, load: str) -> Experiment:
+def _run(
+    scenario: str,
+    name: str,
+    dimensions: Mapping[str, str],
+    *,
+    program: str,
+    shares: Mapping[str, float],
+    size: str = SIZES[0],
+    settings: Mapping[str, str] | None = None,
+    spark: Mapping[str, float] | None = None,
+) -> Experiment:
+    """At shares of what this program sustains on a cluster of this size."""
     return Experiment(
-        f"sustainable/{program}",
-        latency_name(program, size, load),
-        {},
-        {"program": program, "cluster": size, "load": load},
+        f"sustainable/{scenario}",
+        name,
+        settings or {},
+        dimensions,
         rate_of=capacity_name(program, size),
-        shares={"rate_per_s": LOADS[load]},
+        shares=shares,
+        profiles=_generators(size),
+        engines=_cluster(size, spark),
+    )
+
+
+def _search(
+    scenario: str,
+    name: str,
+    dimensions: Mapping[str, str],
+    *,
+    begins_at: str,
+    size: str = SIZES[0],
+    settings: Mapping[str, str] | None = None,
+) -> Experiment:
+    """Begins at the rate that another search found, if one is named."""
+    return Experiment(
+        f"sustainable/{scenario}",
+        name,
+        settings or {},
+        dimensions,
+        purpose="capacity",
+        most_per_s=_MOST_PER_S,
+        rate_of=begins_at,
+        shares={"rate_per_s": 1.0},
         profiles=_generators(size),
         engines=_cluster(size),
+    )
+
+
+def _capacity(program: str, size: str) -> Experiment:
+    smaller = SIZES[: SIZES.index(size)]
+    return _search(
+        program,
+        capacity_name(program, size),
+        {"program": program, "cluster": size},
+        begins_at=capacity_name(program, smaller[-1]) if smaller else "",
+        size=size,
+    )
+
+
+def _latency(program: str, size: str, load: str) -> Experiment:
+    return _run(
+        program,
+        latency_name(program, size, load),
+        {"program": program, "cluster": size, "load": load},
+        program=program,
+        shares={"rate_per_s": LOADS[load]},
+        size=size,
     )
 
 
 def _large_windows(evaluation: str) -> Experiment:
-    return Experiment(
-        "sustainable/large-windows",
+    return _search(
+        "large-windows",
         f"large-windows-{evaluation}",
         {"evaluation": evaluation},
-        {"evaluation": evaluation},
-        purpose="capacity",
-        most_per_s=_MOST_PER_S,
-        rate_of=capacity_name("aggregation", SIZES[0]),
-        shares=_START,
-        profiles=_generators(SIZES[0]),
-        engines=_cluster(SIZES[0]),
+        begins_at=capacity_name("aggregation", SIZES[0]),
+        settings={"evaluation": evaluation},
     )
 
 
 def _skew(size: str) -> Experiment:
-    return Experiment(
-        "sustainable/aggregation",
+    return _search(
+        "aggregation",
         f"skew-{size.removesuffix('×')}x",
-        {"keys": "one"},
         {"keys": "one", "cluster": size},
-        purpose="capacity",
-        most_per_s=_MOST_PER_S,
-        rate_of=capacity_name("aggregation", size),
-        shares=_START,
-        profiles=_generators(size),
-        engines=_cluster(size),
+        begins_at=capacity_name("aggregation", size),
+        size=size,
+        settings={"keys": "one"},
     )
 
 
 def _fluctuating(program: str) -> Experiment:
-    return Experiment(
-        "sustainable/fluctuating",
+    return _run(
+        "fluctuating",
         f"fluctuating-{program}",
         {"program": program},
-        {"program": program},
-        rate_of=capacity_name(program, SIZES[0]),
+        program=program,
         shares={"rate_per_s": HIGH, "to_per_s": LOW},
-        profiles=_generators(SIZES[0]),
-        engines=_cluster(SIZES[0]),
+        settings={"program": program},
     )
 
 
-_OVERLOADED = Experiment(
-    "sustainable/aggregation",
+_OVERLOADED = _run(
+    "aggregation",
     "overloaded",
-    {"queue_s": "120"},
     {"program": "aggregation", "load": "150 %"},
-    rate_of=capacity_name("aggregation", SIZES[0]),
+    program="aggregation",
     shares={"rate_per_s": OVERLOAD},
-    profiles=_generators(SIZES[0]),
+    settings={"queue_s": "120"},
     # A batch of all that waits would be longer than the one before: what the paper's Spark limits by its backpressure.
-    engines=_cluster(SIZES[0], spark={"batch_records": 1.0}),
+    spark={"batch_records": 1.0},
 )
 
 
 def _broker(program: str, transport: str) -> Experiment:
     """At one rate with queues and with Kafka."""
-    return Experiment(
-        f"sustainable/{program}",
+    return _run(
+        program,
         f"broker-{program}-{transport.lower()}",
-        {"transport": transport.lower()},
         {"program": program, "transport": transport},
-        rate_of=capacity_name(program, SIZES[0]),
+        program=program,
         shares={"rate_per_s": BESIDE_A_BROKER},
-        profiles=_generators(SIZES[0]),
-        engines=_cluster(SIZES[0]),
+        settings={"transport": transport.lower()},
     )
 
 
-_BROKER_CAPACITY = Experiment(
-    "sustainable/aggregation",
+_BROKER_CAPACITY = _search(
+    "aggregation",
     "broker-aggregation-capacity",
-    {"transport": "kafka"},
     {"program": "aggregation", "cluster": SIZES[0], "transport": KAFKA},
-    purpose="capacity",
-    most_per_s=_MOST_PER_S,
-    rate_of=capacity_name("aggregation", SIZES[0]),
-    shares=_START,
-    profiles=_generators(SIZES[0]),
-    engines=_cluster(SIZES[0]),
+    begins_at=capacity_name("aggregation", SIZES[0]),
+    settings={"transport": "kafka"},
 )
 
 

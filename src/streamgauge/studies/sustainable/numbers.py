@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from streamgauge.report.reproduction import CAPACITY
+from streamgauge.studies.sustainable.experiments import SIZES
 from streamgauge.study import Mark
 
 STORM, SPARK, FLINK = "Storm 1.0.2", "Spark 2.0.1", "Flink 1.1.3"
-_SIZES = ("1×", "2×", "4×")
 _MILLION = 1_000_000
 
 
@@ -17,7 +17,7 @@ def _throughput(rates: Mapping[str, tuple[float, ...]]) -> tuple[Mark, ...]:
     return tuple(
         Mark(system, CAPACITY, round(rate * _MILLION), "records/s", "sustainable throughput", {"cluster": size})
         for system, of_system in rates.items()
-        for size, rate in zip(_SIZES, of_system, strict=True)
+        for size, rate in zip(SIZES, of_system, strict=True)
     )
 
 
@@ -35,7 +35,7 @@ def _latencies(rows: _Rows) -> tuple[Mark, ...]:
     return tuple(
         Mark(system, f"latency.{key}", value, "s", f"{name} latency", {"load": load, "cluster": size})
         for (system, load), sizes in rows.items()
-        for size, values in zip(_SIZES, sizes, strict=True)
+        for size, values in zip(SIZES, sizes, strict=True)
         for (key, name), value in zip(STATISTICS.items(), values, strict=True)
     )
 
