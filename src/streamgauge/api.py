@@ -207,8 +207,17 @@ class Options(TypedDict, total=False):
     profile: str
     script: Path | str
     program: Sequence[str]
-    """With engine *command*."""
+    """With engine *command*; of a script, its arguments."""
     bootstrap: str
+    kafka_config: Path | str
+    data: Sequence[str]
+    map: Sequence[str]
+    python: str
+    submit: str
+    allow_sink: Sequence[str]
+    output: str
+    correlate: str
+    reference: Path | str
     out: Path | str
 
 
@@ -293,6 +302,15 @@ def _request(scenario: str, options: Options) -> Request:
         profile=options.get("profile", PROFILES[0]),
         script=path(options.get("script")),
         transport_address=options.get("bootstrap"),
+        client_config=path(options.get("kafka_config")),
+        data=list(options.get("data", ())),
+        mapped=list(options.get("map", ())),
+        python=options.get("python"),
+        submit=options.get("submit"),
+        allow_sink=list(options.get("allow_sink", ())),
+        output=options.get("output"),
+        correlate=options.get("correlate"),
+        reference=None if options.get("reference") is None else str(options["reference"]),
     )
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol, Self
 
 from streamgauge.codec import Codec
+from streamgauge.errors import UsageError
 from streamgauge.model import InputStream, Job, LoadPlan, Positions, ProcessSpec, ResultKind, Stream, Traits
 from streamgauge.notices import Notice
 
@@ -33,9 +34,21 @@ class Engine(ABC):
     def versions(self) -> Mapping[str, str]:
         """The versions for the manifest, the engine's own first."""
 
+    def versions_with(self, options: Mapping[str, Any]) -> Mapping[str, str]:
+        """The same, of an engine that comes from elsewhere with these options."""
+        return self.versions()
+
     @abstractmethod
     def plan(self, job: Job) -> Sequence[ProcessSpec]:
         """The processes to start, in order. Pure: writes nothing, starts nothing."""
+
+    def notes(self, job: Job) -> Mapping[str, str]:
+        """What the user should know about this run of the engine, under short heads; in plan and manifest."""
+        return {}
+
+    def jar_groups(self, options: Mapping[str, Any]) -> tuple[str, ...]:
+        """The jar groups that its processes need."""
+        return self.traits.jar_groups
 
     def memory_mb(self, options: Mapping[str, Any]) -> int:
         """Total memory of its processes; a run is refused if the machine has less."""
@@ -87,7 +100,7 @@ class Records(NamedTuple):
     """Records of one stream, in order."""
 
     n_seq: Sequence[int]
-    keys: Sequence[bytes]
+    keys: Sequence[bytes | None]
     values: Sequence[bytes]
     headers: list[list[tuple[str, bytes]]] | None = None
 
@@ -164,6 +177,14 @@ class Transport(ABC):
         """Raises UsageError for a malformed address. Does not connect."""
 
     @classmethod
+    def secured(cls, address: str | None, config: Path) -> str:
+        """The address together with a file that has the security of clients; the file may have the address, too.
+
+        Raises UsageError.
+        """
+        raise UsageError(f"{cls.title} takes no file with the security of clients", got=str(config))
+
+    @classmethod
     @abstractmethod
     def prepare(cls, yours: str | None, ports: Sequence[int]) -> Self:
         """The user's servers at the address ``yours``, or new ones on these free ports. Starts nothing.
@@ -216,6 +237,14 @@ class Transport(ABC):
     @abstractmethod
     def adopt(self, streams: Sequence[Stream]) -> None:
         """Let ``remove`` remove streams that an earlier process created."""
+
+    def left_behind(self, active: Collection[str]) -> list[str]:
+        """Streams on the user's servers that runs have made, but for these runs. Raises EnvironmentProblem."""
+        return []
+
+    def remove_streams(self, names: Sequence[str]) -> None:
+        """Remove these. Raises EnvironmentProblem."""
+        return
 
     def partitions(self, role: Literal["input", "output"], asked: int, generators: int) -> int:
         """Of a stream, where so many were asked for and so many load workers send."""
@@ -312,14 +341,38 @@ class Workload(ABC):
     """A frozen, strict model: every parameter with its default, range and description."""
     late: ClassVar[str] = "event time is append time, so no record is late"
     """How a correct answer treats late records."""
+    checks_answers: ClassVar[bool] = True
+    """Whether results are compared with a correct answer; otherwise only counted and timed."""
+    complete: ClassVar[bool] = True
+    """Whether each row of the reference must have a result; otherwise it is not known which have one."""
+    users_program: ClassVar[bool] = False
+    """Whether only a program of the user's computes it, so that no engine has a program for it."""
+    folded: ClassVar[bool] = False
+    """Whether a record of the output stands for any number of results (``unfold``)."""
+
+    def bound(self, parameters: Mapping[str, Any]) -> Self:
+        """The workload with these parameters, on which its streams may depend."""
+        return self
 
     @abstractmethod
     def dataset(self, parameters: Mapping[str, Any], seed: int, load: LoadPlan) -> Dataset:
         """The records of a run with this load. Raises UsageError if a file given by the user is unusable."""
 
+    def reference_file(self, parameters: Mapping[str, Any]) -> Path | None:
+        """A file of the user's with the reference answer, if there is one."""
+        return None
+
+    def files(self, parameters: Mapping[str, Any]) -> Sequence[Path]:
+        """Files of the user's that the load reads; the manifest has their checksums."""
+        return ()
+
     def program_data(self, parameters: Mapping[str, Any]) -> Mapping[str, Any]:
         """What its programs need besides the parameters, such as weights; ``data`` in ``job.json``."""
         return {}
+
+    def unfold(self, output: DataFrame, inputs: Sequence[Stream]) -> DataFrame:
+        """A row for each result of a folded output: key, value, partition, offset, appended_ms."""
+        return output
 
     def settles_s(self, parameters: Mapping[str, Any]) -> float:
         """Event time that must pass after the last input of a result until it is final."""

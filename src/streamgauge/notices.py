@@ -139,6 +139,12 @@ NOTICES: Mapping[str, str] = {
     "recounted": "{recounted} of {expected} results are wrong after a fault: the engine may count an input twice when "
     "it reads it again, which at-least-once delivery allows",
     "unvalidated": "unvalidated: the script has no reference, so its answers were not checked",
+    "answers-unchecked": "unvalidated: the answers of your program were not checked",
+    "latency-by-field": "latency covers only outputs whose field names an input; records without an output are not "
+    "counted",
+    "field-not-found": "no output has the field of an input, so latency is unknown",
+    "latency-by-commit": "a result counts as out when the script's checkpoint has the batch of its record: an upper "
+    "bound of its latency, some 15 to 50 ms too high; the checkpoint was moved to this machine's disk",
     "no-output": "the script produced no output",
     "output-without-n-seq": "the latency is not known: the output carries no n_seq that names its input",
     "latency-by-n-seq": "each result was matched with the input whose n_seq it carries; nothing confirms that n_seq",

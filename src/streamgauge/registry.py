@@ -24,6 +24,11 @@ def own_names(kind: str) -> tuple[str, ...]:
     return tuple(name for name in names(kind) if _points(kind)[name][0].module.partition(".")[0] == "streamgauge")
 
 
+def engine_workloads() -> frozenset[str]:
+    """The workloads of streamgauge that every engine has a program for, or a gap with a reason."""
+    return frozenset(name for name in own_names("workloads") if not workload(name).users_program)
+
+
 @cache
 def _points(kind: str) -> Mapping[str, list[EntryPoint]]:
     """Distinct entry points by name; the same package may be installed twice.
@@ -48,9 +53,10 @@ def transport(name: str) -> type[Transport]:
     return loaded
 
 
-def workload(name: str) -> Workload:
+def workload(name: str, parameters: Mapping[str, Any] | None = None) -> Workload:
+    """With parameters: as it is with these."""
     loaded: Workload = _made("workloads", name)
-    return loaded
+    return loaded if parameters is None else loaded.bound(parameters)
 
 
 def dataset(workload_name: str, parameters: Mapping[str, Any], seed: int, load: LoadPlan) -> Dataset:

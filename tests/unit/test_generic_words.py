@@ -22,6 +22,8 @@ JVM = ("jars", "jvm")
 """Java support for these."""
 OWN = "own"
 """The workload of a user's script is generic."""
+USERS = (OWN, "yours")
+"""Families of workloads for what a user brings; their names are ordinary words."""
 TEXT = (".py", ".j2", ".css", ".js")
 
 NAME = re.compile(r"^    name: ClassVar\[str\] = \"(.+)\"", re.MULTILINE)
@@ -36,6 +38,8 @@ FORMATS = {
     "api.py": {
         "bootstrap: str": "the name of the option, as on the command line",
         'options.get("bootstrap")': "the same",
+        "kafka_config: Path | str": "the name of the option, as on the command line",
+        'options.get("kafka_config")': "the same",
     },
     "campaigns/capacity.py": {
         '"bootstrap": request.transport_address,': "a setting of a search, in capacity.json",
@@ -47,10 +51,19 @@ FORMATS = {
         "bootstrap: str | None = None": "the fields of a request are the settings in reproduction.json",
         "transport_address=campaign.bootstrap": "the same field, read",
     },
+    "cli/clean.py": {
+        '"--kafka", metavar="HOST:PORT", help="List topics that killed runs left on your broker."': "the option",
+        "With --kafka: also remove these topics.": "the same option",
+    },
     "cli/compare.py": {'"transport.topic_settings"': "a key of the manifest"},
     "cli/reproduce.py": {"bootstrap=transport_address": "a setting of reproduction.json"},
     "cli/request.py": {
         '"--bootstrap", metavar="HOST:PORT", help="Use your own Kafka broker instead of starting one."': "the option",
+        '"--kafka-config"': "the option",
+        "Properties of a Java client of Kafka with the security of your broker": "its help",
+        'metavar="STREAM=TOPIC"': "the option --map",
+        "The topic that your script reads where --data has another name for it; kafka://HOST:PORT": "its help",
+        'metavar="TOPIC", help="Measure at this topic, which': "the option --output",
         'settings.get("broker_port")': "a key of scenarios, also for --set",
         "'cut ROLE from broker for 5s at 20s'": "the group of a process, as faults name it",
         'f"--bootstrap {address} and {port.typed} conflict: broker_port is': "the option, and the same key",
@@ -128,9 +141,10 @@ def known_words() -> set[str]:
     names = set(TRANSPORT_WORDS)
     for kind in ("studies", "workloads", "transports"):
         points = entry_points(group=f"streamgauge.{kind}")
-        names |= {point.name for point in points if point.value.startswith("streamgauge.")}
+        built_in = {point.name for point in points if point.value.startswith("streamgauge.")}
+        names |= {name for name in built_in if name.split("/")[0] not in USERS}
         for file in ROOT.glob(f"{kind}/*/*.py"):
-            if file.parent.name != OWN:
+            if file.parent.name not in USERS:
                 names |= {file.parent.name.replace("_", "-"), *NAME.findall(file.read_text("utf-8"))}
     return {part for name in names for part in name.split("/")}
 

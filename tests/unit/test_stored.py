@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from user_scenarios import PROGRAMS, needed
 
 from run_files import as_written, content
 from streamgauge import registry
@@ -40,11 +41,14 @@ def test_a_description_has_the_fields_of_its_class(
 @pytest.mark.parametrize("engine", registry.names("engines"))
 @pytest.mark.parametrize("name", scenarios.names())
 def test_the_manifest_of_every_scenario_passes(name: str, engine: str, tmp_path: Path) -> None:
+    file = scenarios.describe(name)
+    choice, workload = next(iter(file.workloads.items()))
+    changes = {file.choice: choice, **needed(workload)}
     try:
-        scenario = scenarios.resolve(name, engine=engine)
+        scenario = scenarios.resolve(name, engine=engine, changes=changes)
     except Unsupported:
         pytest.skip("the engine does not run it")
-    request = plans.Request(scenario, tmp_path / "out", program=("cat",) if engine == "command" else ())
+    request = plans.Request(scenario, tmp_path / "out", program=PROGRAMS.get(engine, ()))
     run = RunDir.create(tmp_path / "out")
     described = manifest.describe(plans.draw(request, "run", tmp_path / "work"))
     run.write_manifest(described)

@@ -8,16 +8,21 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from streamgauge.cli.compare_scripts import run_scripts, scripts_of
 from streamgauge.cli.layout import echo_json
 from streamgauge.cli.usage import whole_number
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from streamgauge.errors import UsageError
     from streamgauge.model.comparison import ComparedRuns, ComparedSearches, Comparison
 
 
 _COLOURS = {"faster": "green", "slower": "red", "same": "green", "cannot tell": "yellow"}
+
+
+_OPTIONS = ("--fail-on", "--json", "--run", "--runs", "--out", "--html", "--help")
 
 
 class FailOn(Enum):
@@ -25,10 +30,16 @@ class FailOn(Enum):
 
 
 def compare(
+    context: typer.Context,
     a: Annotated[
-        Path, typer.Argument(metavar="A", help="The baseline: a run, a capacity search, or a set of either (--runs N).")
+        str,
+        typer.Argument(
+            metavar="A",
+            help="The baseline: a run, a capacity search, or a set of either (--runs N); or a PySpark script, also of "
+            "a git revision (my_job.py@main), with the options of run.",
+        ),
     ],
-    b: Annotated[Path, typer.Argument(metavar="B", help="What to compare with it.")],
+    b: Annotated[str, typer.Argument(metavar="B", help="What to compare with it.")],
     fail_on: Annotated[FailOn | None, typer.Option(metavar="slower", help="Exit code 1 when B is slower.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the comparison alone on stdout.")] = False,
     again: Annotated[bool, typer.Option("--run", help="Repeat both first, taking turns: A B, B A, …")] = False,
@@ -42,18 +53,38 @@ def compare(
     from streamgauge.campaigns.comparison import compare as judge
     from streamgauge.errors import EXIT_MISSED, UsageError
 
-    if out is not None and not again:
-        raise UsageError("--out is only used with --run", hint="add --run to repeat both, or leave --out out")
-    if again:
-        a, b = _run_again(a, b, runs, out or _fresh_directory())
-    comparison = judge(a, b)
+    scripts = [scripts_of(one) for one in (a, b)]
+    if all(scripts):
+        directory = out or _fresh_directory()
+        sides = run_scripts(scripts, context.args, runs, directory)
+    else:
+        if context.args or any(scripts):
+            raise _not_for_runs(context.args, a, b)
+        if out is not None and not again:
+            raise UsageError("--out is only used with --run", hint="add --run to repeat both, or leave --out out")
+        sides = Path(a), Path(b)
+        if again:
+            sides = _run_again(*sides, runs, out or _fresh_directory())
+    comparison = judge(*sides)
     _show(comparison, to_stderr=as_json)
     if html is not None:
-        typer.echo(f"page     {_write_page(comparison, a, b, html)}", err=as_json)
+        typer.echo(f"page     {_write_page(comparison, *sides, html)}", err=as_json)
     if as_json:
         echo_json(comparison.as_json())
     if fail_on is FailOn.SLOWER and comparison.word == "slower":
         raise typer.Exit(EXIT_MISSED)
+
+
+def _not_for_runs(options: list[str], a: str, b: str) -> UsageError:
+    from streamgauge.errors import UsageError, nearest
+
+    if options and options[0].startswith("-"):
+        near = nearest(options[0], _OPTIONS)
+        meant = f"; did you mean {near[0]}?" if near else ""
+        return UsageError(f"unknown option: {options[0]}{meant}", hint="streamgauge compare --help")
+    if options:
+        return UsageError(f"unexpected argument: {options[0]}", hint="streamgauge compare --help")
+    return UsageError("a script can only be compared with a script", got=f"{a} and {b}")
 
 
 def _write_page(comparison: Comparison, a: Path, b: Path, target: Path) -> Path:

@@ -140,6 +140,7 @@ def _command(plan: RunPlan, argv: Sequence[str]) -> list[str]:
 
 
 def _print(plan: RunPlan) -> None:
+    from streamgauge import registry
     from streamgauge.machine import description as machine
     from streamgauge.redaction import redact_options
     from streamgauge.studies.fields import as_typed
@@ -175,6 +176,8 @@ def _print(plan: RunPlan) -> None:
             typer.echo(f"  {spec.role:<14} {_program(words)}{part}")
         for member in spec.members:
             typer.echo(f"  {member.role:<14} started by {spec.role}: {member.argument}")
+    for head, text in registry.engine(request.scenario.engine).notes(plan.job).items():
+        _field(head, text)
     if not transport.own:
         only = f"only the {transport.stream_noun}s above are created, and removed again"
         _field(transport.server_noun, f"yours, {transport.address}; {only}")
@@ -199,7 +202,7 @@ def _print_load(request: Request) -> None:
     _field("", _shape(load))
     typer.echo(f"{'offered':<12} {sparkline(load.per_second() if load.scheduled else [], 36)}")
     workers = f"{scenario.generators} load worker{'s' if scenario.generators > 1 else ''}"
-    workload = registry.workload(scenario.workload)
+    workload = registry.workload(scenario.workload, scenario.parameters)
     dataset = registry.dataset(scenario.workload, scenario.parameters, scenario.seed, load)
     _field("data", f"{dataset.name}, seed {scenario.seed}, {workers}")
     for key, value in scenario.parameters.items():

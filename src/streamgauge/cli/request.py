@@ -24,6 +24,14 @@ TransportAddress = Annotated[
     str | None,
     typer.Option("--bootstrap", metavar="HOST:PORT", help="Use your own Kafka broker instead of starting one."),
 ]
+ClientConfig = Annotated[
+    Path | None,
+    typer.Option(
+        "--kafka-config",
+        metavar="FILE",
+        help="Properties of a Java client of Kafka with the security of your broker: SASL PLAIN or SCRAM, TLS.",
+    ),
+]
 EvaluatorMaster = Annotated[
     str | None,
     typer.Option(
@@ -162,11 +170,57 @@ def build(
         ),
     ] = None,
     transport_address: TransportAddress = None,
+    client_config: ClientConfig = None,
+    data: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--data",
+            metavar="STREAM=FILE",
+            help="Your own data for a stream: a file (.jsonl, .csv, .parquet, .avro or text), or gen.py:function. "
+            "Behind it, separated by commas: format=, key=FIELD, time=FIELD, loop=true. Repeatable.",
+        ),
+    ] = None,
+    mapped: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--map",
+            metavar="STREAM=TOPIC",
+            help="The topic that your script reads where --data has another name for it; kafka://HOST:PORT for an "
+            "address that it only writes to. Repeatable.",
+        ),
+    ] = None,
+    python: Annotated[
+        str | None, typer.Option("--python", metavar="PATH", help="The interpreter of your script's environment.")
+    ] = None,
+    submit: Annotated[
+        str | None,
+        typer.Option("--submit", metavar="COMMAND", help="What runs your script, such as 'spark-submit --jars …'."),
+    ] = None,
+    allow_sink: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--allow-sink",
+            metavar="PREFIX",
+            help="Let your script write there: the beginning of a URL, path or table name. Repeatable.",
+        ),
+    ] = None,
+    output: Annotated[
+        str | None,
+        typer.Option("--output", metavar="TOPIC", help="Measure at this topic, which your program writes."),
+    ] = None,
+    correlate: Annotated[
+        str | None,
+        typer.Option("--correlate", metavar="FIELD", help="The JSON field that an output has from its input."),
+    ] = None,
+    reference: Annotated[
+        str | None,
+        typer.Option("--reference", metavar="FILE", help="Python file with reference(inputs) and key: checks answers."),
+    ] = None,
 ) -> Request:
     """The request. Raises UsageError for anything that cannot be meant."""
     from streamgauge.measure.faults import parse as parse_fault
     from streamgauge.measure.plan import Request, run_name
-    from streamgauge.studies import own_file, parsing
+    from streamgauge.studies import own_file, own_script, parsing
     from streamgauge.studies import scenario as scenarios
     from streamgauge.workloads.own.script import inspect
 
@@ -184,6 +238,13 @@ def build(
     for key, option, number in (("generators", "--generators", generators), ("seed", "--seed", seed)):
         if number is not None:
             given.append(parsing.Setting(key, str(number), f"{option} {number}"))
+    if own_script.is_own(scenario):
+        own_script.check(scenario)
+        program = [scenario, *(program or ())]
+        scenario = own_script.SCENARIO
+    given += own_script.settings(
+        data, mapped, python, submit, allow_sink, output=output, correlate=correlate, reference=reference
+    )
     gathered = parsing.gather([*given, *map(parsing.parse_setting, settings or ())])
     if own_file.is_own(scenario):
         path = Path(scenario)
@@ -196,6 +257,7 @@ def build(
 
         for condition in slo:
             slos.parse(condition)
+    transport_address = with_config(transport_address, client_config)
     if transport_address is not None:
         _check_transport(transport_address, gathered)
     _check_evaluator_master(master)
@@ -288,6 +350,13 @@ def refuse_redacted(words: Sequence[str]) -> None:
             expected="the secret itself, which is never written to a run directory",
             hint="replace the stars with it",
         )
+
+
+def with_config(address: str | None, config: Path | None) -> str | None:
+    """The address with the file that has the security of its clients, which may name the address itself."""
+    from streamgauge import defaults, registry
+
+    return address if config is None else registry.transport(defaults.TRANSPORT).secured(address, config)
 
 
 def check_transport_address(address: str) -> type[Transport]:

@@ -124,7 +124,7 @@ def cases(engine: Engine) -> list[Case]:
     """
     every = [
         Case(workload, variant, settings, scenario)
-        for workload in sorted(engine.traits.workloads)
+        for workload in _with_programs(engine)
         for scenario in scenarios_of(workload)
         for variant, settings in VARIANTS.items()
         if settings.keys() <= engine.options.model_fields.keys() and _is_supported(engine, workload, settings, scenario)
@@ -140,6 +140,14 @@ def cases(engine: Engine) -> list[Case]:
             for case in first_of_kind.values()
         ]
     return every
+
+
+def _with_programs(engine: Engine) -> list[str]:
+    """Raises Unsupported for an engine that only runs what a user brings, which has no known answer."""
+    workloads = [name for name in sorted(engine.traits.workloads) if not registry.workload(name).users_program]
+    if not workloads:
+        raise Unsupported(f"engine {engine.name} only runs your own script", expected="an engine with programs")
+    return workloads
 
 
 def scenarios_of(workload: str) -> list[str]:
@@ -238,7 +246,7 @@ def _observe_once(shared: Bench, engine: Engine, scenario: Scenario, program: tu
 
 def look_at_plan(engine: Engine, program: tuple[str, ...] = ()) -> Planned:
     """Plan the same job twice and record any side effects."""
-    workload = next(name for name in sorted(engine.traits.workloads) if scenarios_of(name))
+    workload = next(name for name in _with_programs(engine) if scenarios_of(name))
     with tempfile.TemporaryDirectory(prefix="streamgauge-check-") as home:
         work = Path(home) / "work"
         work.mkdir()
@@ -250,7 +258,7 @@ def look_at_plan(engine: Engine, program: tuple[str, ...] = ()) -> Planned:
         after = frozenset(str(path) for path in Path(home).rglob("*"))
     return Planned(
         engine=engine,
-        workloads=frozenset(registry.own_names("workloads")),
+        workloads=registry.engine_workloads(),
         first=tuple(first.engine),
         second=tuple(second),
         files_before=before,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from streamgauge.evaluate import calibration, durability, own, slo, verdict
+from streamgauge.evaluate import calibration, durability, own, queries, slo, verdict
 from streamgauge.evaluate import state as run_state
 from streamgauge.evaluate import visible as visibility
 from streamgauge.evaluate.facts import Facts, Moments
@@ -89,7 +89,7 @@ def evaluate(
     outputs = sum(rows[stream.name] for stream in facts.outputs)
     if visible is not None:
         outputs = throughput.rows_visible(run, facts, visible)
-    if not own.is_validated(own.describe(run, facts)):
+    if not own.is_counted(run, facts, own.describe(run, facts)):
         table, outputs = own.answered(table), 0
     progress("computing figures")
     quiet = facts.outcome.drain == "quiet"
@@ -106,7 +106,7 @@ def _evaluate(run: RunDir, facts: Facts, tally: Tally, *, recorded: bool, whole:
     exactness: dict[str, resolution.Resolution] | None = None
     visible = Visible.read(run, facts)
     script = own.describe(run, facts)
-    validated = own.is_validated(script)
+    validated, counted = own.is_validated(run, facts, script), own.is_counted(run, facts, script)
     if facts.moments is not None:
         if whole is None:
             ledger, ledger_problem = _ledger(run)
@@ -122,9 +122,9 @@ def _evaluate(run: RunDir, facts: Facts, tally: Tally, *, recorded: bool, whole:
             warnings += visible.warnings(facts.moments)
         if figures.stamps.never_visible:
             invalid.append(notice("never-visible", count=figures.stamps.never_visible))
-        figures = consumed.with_unanswered_inputs(run, facts, facts.moments, figures, validated=validated)
+        figures = consumed.with_unanswered_inputs(run, facts, facts.moments, figures, validated=counted)
         if not validated:
-            warnings += own.warnings(figures)
+            warnings += own.warnings(facts, figures)
         if recorded and facts.workload.kind is ResultKind.NONE and not consumed.is_reported(run):
             invalid.append(notice("consumption-unknown"))
         if ledger_problem is None:
@@ -173,7 +173,7 @@ def _evaluate(run: RunDir, facts: Facts, tally: Tally, *, recorded: bool, whole:
         if sum(stream.partitions for stream in facts.inputs) > PARTITIONS_MAX:
             warnings.append(notice("many-partitions", most=PARTITIONS_MAX))
     warnings += recovery.silent_warnings(faults)
-    state, state_reason, finding = run_state.judge(facts, figures, validated)
+    state, state_reason, finding = run_state.judge(facts, figures, counted)
     if finding.why:
         warnings.append(finding.why)
     warnings += finding.notes
@@ -196,6 +196,7 @@ def _evaluate(run: RunDir, facts: Facts, tally: Tally, *, recorded: bool, whole:
         [*noted, *warnings],
         script,
         validated=validated,
+        counted=counted,
     )
     more: dict[str, Any] = {}
     if exactness is not None:
@@ -211,6 +212,8 @@ def _evaluate(run: RunDir, facts: Facts, tally: Tally, *, recorded: bool, whole:
         more["processing"] = rounded(processed.figures())
     if whole is not None and facts.moments is not None:
         more["durability"] = durability.measure(run, facts, facts.moments, whole, counts).as_json()
+    if recorded and whole is None and facts.moments is not None:
+        more["queries"] = queries.measure(run, facts, facts.moments)
     known = summary.with_changes(**more).as_json()
     summary = summary.with_changes(**more, slo=[slo.judge(slo.parse(text), known) for text in facts.scenario.slo])
     if figures is not None and facts.moments is not None:

@@ -138,7 +138,7 @@ class Facts:
 
     @property
     def workload(self) -> Workload:
-        return registry.workload(self.scenario.workload)
+        return registry.workload(self.scenario.workload, self.parameters)
 
     @property
     def transport(self) -> type[Transport]:

@@ -37,9 +37,16 @@ def describe(run: RunDir, facts: Facts) -> ScriptUsed | None:
     return ScriptUsed(name=script.name, sha256=script.sha256, reference=file.sha256 if file.key else None)
 
 
-def is_validated(script: ScriptUsed | None) -> bool:
-    """Whether the answers are checked: always, but for a script without a reference."""
-    return script is None or script.reference is not None
+def is_validated(run: RunDir, facts: Facts, script: ScriptUsed | None) -> bool:
+    """Whether the answers are checked: always, but for a program of the user's without a reference."""
+    if script is not None:
+        return script.reference is not None
+    return facts.workload.checks_answers or run.reference_path.is_file()
+
+
+def is_counted(run: RunDir, facts: Facts, script: ScriptUsed | None) -> bool:
+    """Whether it is known which results there must be, although their values may not be checked."""
+    return is_validated(run, facts, script) or (script is None and facts.workload.complete)
 
 
 @contextmanager
@@ -49,16 +56,16 @@ def workload_of(run: RunDir, facts: Facts, spark: SparkSession) -> Iterator[Work
     Raises UsageError for a mistake in the user's reference, with the command that evaluates the run again.
     """
     script, workload = facts.scenario.script, facts.workload
-    if script is None:
+    if script is None and not run.reference_path.is_file():
         yield workload
         return
     file = _reference_file(run)
-    if not inspect(file).key:
+    if script is not None and not inspect(file).key:
         yield Unchecked(workload)
         return
     original = _original(run, script)
     try:
-        with running(file, original, spark) as code:
+        with running(file, original, spark, only_reference=script is None) as code:
             try:
                 yield OwnWorkload(code, workload)
             except (StreamgaugeError, LedgerProblem):
@@ -80,9 +87,9 @@ def _reference_file(run: RunDir) -> Path:
     return path
 
 
-def _original(run: RunDir, script: Script) -> Path:
+def _original(run: RunDir, script: Script | None) -> Path:
     """Where the user has the file with the reference: mistakes are reported there."""
-    return run.reference_from() or Path(script.path)
+    return run.reference_from() or (run.reference_path if script is None else Path(script.path))
 
 
 def answered(table: pa.Table) -> pa.Table:
@@ -92,8 +99,13 @@ def answered(table: pa.Table) -> pa.Table:
     return table.filter(pc.not_equal(table.column("fate"), MISSING))
 
 
-def warnings(figures: Figures) -> list[Notice]:
+def warnings(facts: Facts, figures: Figures) -> list[Notice]:
     """What a reader of an unvalidated run has to know first."""
+    if facts.workload.folded:
+        return [notice("answers-unchecked"), notice("latency-by-commit")]
+    if facts.scenario.script is None:
+        found = figures.tally.rows.any()
+        return [notice("answers-unchecked"), notice("latency-by-field") if found else notice("field-not-found")]
     messages = [notice("unvalidated")]
     if not figures.stamps.output_per_second.any():
         return [*messages, notice("no-output")]

@@ -106,8 +106,9 @@ def summarize(
     script: ScriptUsed | None = None,
     *,
     validated: bool = True,
+    counted: bool = True,
 ) -> Summary:
-    """The same for the same run directory."""
+    """The same for the same run directory. ``counted``: it is known how many results there must be."""
     scenario, engine = facts.scenario, facts.manifest.engine
     return Summary(
         format=FORMAT,
@@ -126,7 +127,7 @@ def summarize(
         interrupted=facts.outcome.interrupted,
         reasons=list(decision.reasons),
         warnings=warnings,
-        results=_results(results, figures, validated),
+        results=_results(results, figures, counted),
         latency_ms=_latencies(figures),
         rate_per_s=_rates(figures, facts.moments),
         generator=_generator(figures),
@@ -141,9 +142,9 @@ def summarize(
     )
 
 
-def _results(counts: Mapping[str, int], figures: Figures | None, validated: bool) -> dict[str, Any]:
+def _results(counts: Mapping[str, int], figures: Figures | None, counted: bool) -> dict[str, Any]:
     results = {**counts, "inputs_per_result": _inputs_per_result(figures)}
-    return results if validated else dict.fromkeys(results)
+    return results if counted else dict.fromkeys(results)
 
 
 def _inputs_per_result(figures: Figures | None) -> float | None:

@@ -119,7 +119,7 @@ def undeclared(run: RunDir, facts: Facts) -> int:
 
 def unused_places(run: RunDir, facts: Facts) -> int:
     """Offsets below the ends of the outputs at which nothing was recorded; 0 where they were not recorded."""
-    if not facts.outputs or not is_recorded(run, facts.outputs):
+    if not facts.outputs or facts.workload.folded or not is_recorded(run, facts.outputs):
         return 0
     known = facts.outcome.ends
     ends = np.array(

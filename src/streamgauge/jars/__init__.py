@@ -27,7 +27,7 @@ __all__ = [
     "versions",
 ]
 
-ON_REQUEST = frozenset({"kafka-tools"})
+ON_REQUEST = frozenset({"kafka-tools", "spark-35"})
 """Groups that no run needs: ``streamgauge fetch`` fetches them only by name."""
 
 

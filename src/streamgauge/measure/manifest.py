@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import platform
 from collections.abc import Sequence
 from importlib.metadata import version
+from pathlib import Path
+from typing import Any
 
 from streamgauge import __version__, environment, identity, jars, registry
 from streamgauge.jvm.java import find_java
@@ -20,7 +23,7 @@ def describe(plan: RunPlan, warnings: Sequence[Notice] = ()) -> Manifest:
     """``warnings`` are those of the summary that are known before the run."""
     scenario = plan.request.scenario
     engine = registry.engine(scenario.engine)
-    versions, calibrated = engine.versions(), calibration.read()
+    versions, calibrated = engine.versions_with(scenario.engine_options), calibration.read()
     groups = needed_jar_groups(scenario, own_transport=plan.transport.own)
     content = {
         "format": FORMAT,
@@ -66,6 +69,8 @@ def describe(plan: RunPlan, warnings: Sequence[Notice] = ()) -> Manifest:
         ],
         # Names alone: a value may be a secret.
         "environment": {"removed": environment.removed()},
+        "files": [_file(path) for path in registry.workload(scenario.workload).files(scenario.parameters)],
+        "notes": dict(engine.notes(plan.job)),
         "warnings": list(warnings),
         "program": redact_arguments(plan.request.program),
         "evaluator": {"master": redact_options({"master": plan.request.master})["master"]},
@@ -73,3 +78,12 @@ def describe(plan: RunPlan, warnings: Sequence[Notice] = ()) -> Manifest:
         "command": plan.request.command,
     }
     return Manifest.model_validate(content)
+
+
+def _file(path: Path) -> dict[str, Any]:
+    with path.open("rb") as file:
+        return {
+            "path": str(path),
+            "bytes": path.stat().st_size,
+            "sha256": hashlib.file_digest(file, "sha256").hexdigest(),
+        }

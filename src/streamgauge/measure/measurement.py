@@ -117,6 +117,8 @@ class Measurement:
             self._visibility.end()
             self._observer.end()
             self._outcome.faults = self._faults.end()
+            self._outcome.queries = [*self._progress.queries.values()]
+            self._outcome.redirected = [*self._progress.redirected.values()]
             engine_here = registry.engine(self.scenario.engine).runs_here(self.scenario.engine_options)
             note_cores(self._outcome, self._observer.cores, engine_here, own_transport=self.plan.transport.own)
             warnings: list[Notice] = [*self.plan.warnings, *self._supervisor.warnings]

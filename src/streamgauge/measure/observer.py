@@ -37,7 +37,8 @@ class Observer:
         self._sampler = Sampler(supervisor.processes)
         engine = registry.engine(self._scenario.engine)
         self._commits_offsets = engine.traits.commits_offsets
-        self._kind = registry.workload(self._scenario.workload).kind
+        workload = registry.workload(self._scenario.workload)
+        self._kind, self._folded = workload.kind, workload.folded
         unvalidated = self._scenario.script is not None and not self._scenario.script.key
         by_position = unvalidated or self._kind in (ResultKind.FILTER, ResultKind.NONE)
         self._lag = LagMeter(self._look_at_lag, wanted=with_lag or by_position)
@@ -181,6 +182,9 @@ class Observer:
         return sum(appended[stream.name] for stream in self._plan.inputs)
 
     def outputs_of(self, appended: Mapping[str, int]) -> int:
+        """Results; of a folded output only the engine's own reports tell how many."""
+        if self._folded:
+            return self.progress.consumed or 0
         return sum(appended[stream.name] for stream in self._plan.outputs)
 
     def _follow_output(

@@ -14,13 +14,14 @@ from pydantic import TypeAdapter, ValidationError
 
 from streamgauge.errors import StreamgaugeError
 from streamgauge.model import NS_PER_S, TRANSPORT_GROUP, LoadPlan
-from streamgauge.model.outcome import EndedProcess, Outcome
-from streamgauge.model.samples import BatchSample
+from streamgauge.model.outcome import EndedProcess, Outcome, Redirected, ScriptQuery
+from streamgauge.model.samples import BatchSample, CommitSample
 from streamgauge.notices import Notice, notice
 from streamgauge.stored import MOST, Count
 
 BATCHES_MOST = 1000
 """Between two samples, which are a second apart."""
+REDIRECTED_MOST = 200
 _OFFSETS = TypeAdapter(dict[str, dict[int, Count]])
 
 
@@ -36,6 +37,10 @@ class Progress:
     """The same, of each partition of each input, by the address of the input."""
     batches: deque[BatchSample] = field(default_factory=lambda: deque(maxlen=BATCHES_MOST))
     """Reported by the engine, and not taken yet; of too many, the latest."""
+    commits: deque[CommitSample] = field(default_factory=lambda: deque(maxlen=BATCHES_MOST))
+    """The same of batches that a checkpoint shows as committed."""
+    queries: dict[str, ScriptQuery] = field(default_factory=dict)
+    redirected: dict[tuple[str, str], Redirected] = field(default_factory=dict)
     committed: int | None = None
     """By the engine's consumer group, as far as the transport reports it."""
     done: set[str] = field(default_factory=set)
@@ -87,13 +92,29 @@ class Progress:
                 self.reported_offsets = _OFFSETS.validate_python(event.get("offsets"))
         if event["event"] == "batch":
             with contextlib.suppress(ValidationError):
-                fields = {name: event.get(name) for name in ("batch", "began_ms", "duration_ms", "rows")}
-                self.batches.append(BatchSample.model_validate({"t_ns": time.time_ns(), **fields}))
+                fields = {name: value for name, value in event.items() if name in BatchSample.model_fields}
+                self.batches.append(BatchSample.model_validate({**fields, "t_ns": time.time_ns()}))
+        with contextlib.suppress(ValidationError):
+            self._note_script(event)
 
-    def take_batches(self) -> Iterator[BatchSample]:
+    def _note_script(self, event: dict[str, Any]) -> None:
+        """What is known of a user's script."""
+        fields = {name: value for name, value in event.items() if name != "event"}
+        if event["event"] == "commit":
+            self.commits.append(CommitSample.model_validate({**fields, "t_ns": time.time_ns()}))
+        elif event["event"] == "query":
+            query = ScriptQuery.model_validate(fields)
+            self.queries[query.name] = query
+        elif event["event"] == "redirected" and len(self.redirected) < REDIRECTED_MOST:
+            redirected = Redirected.model_validate(fields)
+            self.redirected[redirected.what, redirected.old] = redirected
+
+    def take_batches(self) -> Iterator[BatchSample | CommitSample]:
         """Those reported since the last call. More may be reported meanwhile, by another thread."""
         while self.batches:
             yield self.batches.popleft()
+        while self.commits:
+            yield self.commits.popleft()
 
 
 def phase_of(outcome: Outcome, load: LoadPlan, elapsed_s: float) -> str:

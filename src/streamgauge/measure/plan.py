@@ -9,7 +9,7 @@ import secrets
 import socket
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
@@ -130,7 +130,7 @@ def name_of(request: Request) -> str:
 
 def needed_jar_groups(scenario: Scenario, own_transport: bool) -> tuple[str, ...]:
     """The jar groups that the run needs: the evaluator's, and those of engine and transport where they have any."""
-    groups = {"spark", *registry.engine(scenario.engine).traits.jar_groups}
+    groups = {"spark", *registry.engine(scenario.engine).jar_groups(scenario.engine_options)}
     if own_transport:
         groups.update(registry.transport(scenario.transport).jar_groups)
     return tuple(sorted(groups))
@@ -152,7 +152,7 @@ def draw(request: Request, run: str, work_dir: Path) -> RunPlan:
     proxied = (cuts_load or cuts_engine) and not request.transport_address
     ports = () if request.transport_address else _ports(kind, scenario, proxied=proxied)
     transport = kind.prepare(request.transport_address, ports)
-    workload = registry.workload(scenario.workload)
+    workload = registry.workload(scenario.workload, scenario.parameters)
     dataset = registry.dataset(scenario.workload, scenario.parameters, scenario.seed, scenario.load)
     if kind.in_load:
         _check_for_queues(scenario, dataset)
@@ -166,6 +166,9 @@ def draw(request: Request, run: str, work_dir: Path) -> RunPlan:
     )
     inputs = tuple(_stream(run, stream.name, scenario, transport, "input") for stream in workload.inputs)
     outputs = tuple(_stream(run, name, scenario, transport, "output") for name in workload.outputs)
+    if workload.folded:
+        # Its results are told apart by the partition of their input.
+        outputs = tuple(replace(stream, partitions=sum(one.partitions for one in inputs)) for stream in outputs)
     job = Job(
         run=run,
         workload=scenario.workload,
@@ -180,6 +183,7 @@ def draw(request: Request, run: str, work_dir: Path) -> RunPlan:
         options=scenario.engine_options,
         seed=scenario.seed,
         ports=tuple(free_port() for _ in range(engine.traits.ports)),
+        own_transport=transport.own,
         program=request.program,
         script=None if scenario.script is None else _script_paths(scenario.script, RunDir(request.out)),
         data=workload.program_data(scenario.parameters),

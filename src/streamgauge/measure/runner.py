@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 from streamgauge import registry, report
 from streamgauge.errors import EnvironmentProblem, Interrupted, PortTaken, UsageError
@@ -77,6 +78,8 @@ def _run(
             directory = RunDir.create(request.out)
             if request.scenario.script is not None:
                 directory.keep_script(request.scenario.script)
+            if (reference := _reference_file(request)) is not None:
+                directory.keep_reference(reference)
             plan = plans.draw(request, name, supervisor.work_dir)
             return directory, Measurement(plan, supervisor, reporter, evaluator, referee).measure()
     except KeyboardInterrupt:
@@ -96,6 +99,11 @@ def _run(
         # When nobody uses them any more: a server may create a stream again for a client that still asks for it.
         if plan is not None:
             _give_back_streams(plan, reporter)
+
+
+def _reference_file(request: Request) -> Path | None:
+    scenario = request.scenario
+    return registry.workload(scenario.workload).reference_file(scenario.parameters)
 
 
 def _has_load(directory: RunDir) -> bool:

@@ -29,7 +29,7 @@ Offsets = Mapping[str, Mapping[int, int]]
 
 def check(scenario: Scenario) -> None:
     """Raises UsageError for a scenario that cannot be evaluated in slices."""
-    workload, engine = registry.workload(scenario.workload), registry.engine(scenario.engine)
+    workload, engine = registry.workload(scenario.workload, scenario.parameters), registry.engine(scenario.engine)
     why = None
     if scenario.load.shape != "constant":
         why = f"shape {scenario.load.shape}", "shape constant"

@@ -26,6 +26,8 @@ class Job:
     seed: int
     ports: Sequence[int] = ()
     """Free ports of 127.0.0.1, as many as the engine's traits require."""
+    own_transport: bool = True
+    """Whether the run starts the transport's servers; otherwise they are the user's."""
     program: Sequence[str] = ()
     script: Mapping[str, str] | None = None
     """The user's script: ``copy`` is the file to run, ``path`` the original."""

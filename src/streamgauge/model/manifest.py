@@ -155,6 +155,14 @@ class EvaluatorDescription(Stored):
     master: str = "local[*]"
 
 
+class FileUsed(Stored):
+    """A file of the user's that the load was made from."""
+
+    path: str
+    bytes: int
+    sha256: str
+
+
 class Manifest(Stored):
     format: int = FORMAT
     run: str
@@ -169,6 +177,9 @@ class Manifest(Stored):
     calibration: Calibration | None = None
     processes: Sequence[ProcessDescription] = ()
     environment: Environment = Environment()
+    files: Sequence[FileUsed] = ()
+    notes: Mapping[str, str] = {}
+    """What the engine says about this run, such as what is redirected."""
     warnings: Sequence[str] = ()
     program: Sequence[str] | None = None
     """The program of the engine *command*; None in early manifests."""

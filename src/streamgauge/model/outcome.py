@@ -43,6 +43,24 @@ class FaultRecord(Stored):
     why_not: str | None
 
 
+class ScriptQuery(Stored):
+    """A query that a user's script has started."""
+
+    name: str
+    sink: str
+    output_mode: str
+    windows: Sequence[Sequence[str]] = ()
+    """Length, slide and start of each window that the script has asked for, as it says them."""
+
+
+class Redirected(Stored):
+    """Something that a user's script was to read or write, and what stood for it in the run."""
+
+    what: str
+    old: str
+    new: str
+
+
 class Outcome(Stored):
     model_config = ConfigDict(frozen=False)  # filled in during the run
 
@@ -80,6 +98,8 @@ class Outcome(Stored):
     """Whether the engine shared cores with transport or load; None if unknown."""
     slices_error: str | None = None
     """Why the evaluation of slices ended before the run did."""
+    queries: Sequence[ScriptQuery] = ()
+    redirected: Sequence[Redirected] = ()
     warnings: Sequence[str] = ()
     """Other events worth knowing; none of them necessarily invalidates the measurement."""
 

@@ -79,6 +79,29 @@ class BatchSample(Sample):
     """By the engine's clock; early runs do not have it."""
     duration_ms: Annotated[float, at_least_zero(most=1e12)]
     rows: Count
+    query: str = ""
+    """Which of several queries; empty where there is one."""
+    parts_ms: Mapping[str, Number] = {}
+    """How long each step of the batch took, by the engine's name for it."""
+    input_per_s: Number | None = None
+    processed_per_s: Number | None = None
+    state_rows: Count | None = None
+    state_mb: Number | None = None
+    watermark_ms: int | None = None
+
+
+class CommitSample(Sample):
+    """A batch of a query that its checkpoint shows as committed."""
+
+    kind = "commits"
+
+    query: str
+    batch: Count
+    committed_ms: Moment
+    watermark_ms: int
+    """The watermark of the batch; 0 if the query has none."""
+    ends: Mapping[str, Mapping[str, Count]]
+    """The end offsets of the batch, by stream address and partition."""
 
 
 class DiskSample(Sample):

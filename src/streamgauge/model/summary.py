@@ -7,7 +7,7 @@ from typing import Any, Final, Literal
 
 from pydantic import AliasChoices, Field
 
-from streamgauge.stored import Figures, Number, Positive, Stored
+from streamgauge.stored import Count, Figures, Number, Positive, Stored
 
 FORMAT: Final = 1
 
@@ -199,6 +199,26 @@ class MedianInterval(Stored):
     seed: int
 
 
+class QueryMeasured(Stored):
+    """A query of a user's script, by what its checkpoint shows."""
+
+    name: str
+    sink: str
+    output_mode: str
+    batches: Count
+    """Committed in the measured interval."""
+    records: Count
+    not_committed: Count
+    """Records of the measured interval that no batch has committed."""
+    committed_ms: Figures
+    """From the arrival of a record to the commit of its batch."""
+    medians_ms: Sequence[Number | None] = ()
+    """The median of the records that arrived in each second since the start of the load."""
+    windows: Count = 0
+    window_ms: Figures | None = None
+    """From the arrival of a window's last record to the commit that has its result."""
+
+
 class Summary(Stored):
     format: Literal[1] = FORMAT
     run: str
@@ -241,6 +261,8 @@ class Summary(Stored):
     nodes: Sequence[NodeFigures] = ()
     """Of the engine, in the order of the plan."""
     durability: Durability | None = None
+    queries: Sequence[QueryMeasured] = ()
+    """Of a user's script."""
     interval: MedianInterval | None = None
     """Only in a set of runs, like ``repeated``."""
     repeated: Sequence[str] = ()

@@ -51,6 +51,8 @@ class Traits:
     """The option that limits the records per micro-batch and stream; its value 0 means unlimited."""
     needs_program: bool = False
     """It runs a user's program, given on the command line after ``--``."""
+    commit_clock: bool = False
+    """Its output is written by a process of streamgauge's, which notes when input was committed."""
     takes_script: bool = False
     """It runs a user's script (``--script``)."""
     only_recipients: str = ""
@@ -75,4 +77,4 @@ class Traits:
 
     def may_hide_results(self, options: Mapping[str, Any]) -> bool:
         """Like ``is_transactional``, but also true for a user's program, which may use transactions undeclared."""
-        return self.is_transactional(options) or self.needs_program
+        return self.is_transactional(options) or (self.needs_program and not self.commit_clock)

@@ -67,6 +67,11 @@ def survey() -> list[Leftover]:
     return leftovers
 
 
+def active_runs() -> set[str]:
+    """The runs that may still be going on."""
+    return {one.record.run for one in survey() if one.record is not None and one.state != "dead"}
+
+
 def _state(record: Record | None) -> Literal["unreadable", "elsewhere", "active", "ending", "dead"]:
     if record is None:
         return "unreadable"

@@ -23,6 +23,7 @@ from streamgauge.report.draw import (
     shown_seconds,
 )
 from streamgauge.report.durability import durability_figures
+from streamgauge.report.queries import query_figure
 from streamgauge.report.source import Column, Source
 from streamgauge.report.text import number
 
@@ -43,6 +44,7 @@ def all_figures(source: Source, baseline: Source | None = None) -> dict[str, Fig
         "unread": unread(source),
         **durability_figures(source),
         **engine_figures(source),
+        "queries": query_figure(source),
         "lateness": lateness(source),
         "cpu": cpu(source),
         "rss": level(source, "rss_mb", "resident memory (MB)"),

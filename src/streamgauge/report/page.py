@@ -14,6 +14,7 @@ from streamgauge.report.durability import durability_rows
 from streamgauge.report.figures import all_figures
 from streamgauge.report.latencies import joined_names, kinds_over_seconds, latency_name
 from streamgauge.report.layout import Head, build, write_whole
+from streamgauge.report.queries import own_rows, query_rows, redirected_rows
 from streamgauge.report.recovery import fault_results, fault_rows
 from streamgauge.report.source import Source, read
 from streamgauge.report.tables import (
@@ -110,6 +111,9 @@ def context(source: Source) -> dict[str, Any]:
         "rates": rate_rows(source),
         "provenance": provenance_rows(source),
         "batches": batch_rows(source),
+        "queries": query_rows(source),
+        "own_figures": own_rows(source),
+        "redirected": redirected_rows(source),
         "durability": durability_rows(source),
         "burst": summary.burst,
         "burst_moments": burst_moments(source),

@@ -12,12 +12,13 @@ from streamgauge.model import NS_PER_S
 from streamgauge.model.latency import LATENCY_NAMES
 from streamgauge.model.manifest import Manifest
 from streamgauge.model.outcome import Outcome
-from streamgauge.model.summary import Repetition
+from streamgauge.model.summary import Repetition, Summary
 from streamgauge.report.figures import CLOCK_LIMIT_MS, CLOCK_WARNING_MS, clock_steps_ms, late_limits_ms
 from streamgauge.report.latencies import latency_name
 from streamgauge.report.source import Source
 from streamgauge.report.text import (
     CLOSED_LOOP,
+    COMMITTED,
     INCLUDES_WAIT,
     LATENCIES,
     NONE,
@@ -71,9 +72,7 @@ def headlines(source: Source) -> list[Headline]:
         Headline(
             "answers",
             [Value(name, number(results.get(name))) for name in ("lost", "wrong", "unfinished", "duplicates")],
-            "unvalidated: the script has no reference"
-            if summary.validated is False
-            else f"of {number(results.get('expected'))} expected results",
+            _answers_note(summary),
         )
     )
     rate = summary.rate_per_s
@@ -100,6 +99,14 @@ def headlines(source: Source) -> list[Headline]:
     return rows
 
 
+def _answers_note(summary: Summary) -> str:
+    if summary.validated is not False:
+        return f"of {number(summary.results.get('expected'))} expected results"
+    if summary.results.get("expected") is None:
+        return "unvalidated: the script has no reference"
+    return f"of {number(summary.results['expected'])} records; unvalidated: the answers were not checked"
+
+
 def result_rows(source: Source) -> list[dict[str, str]]:
     """Every word for a result, in the order in which they add up."""
     results = source.summary.results
@@ -111,7 +118,7 @@ def result_rows(source: Source) -> list[dict[str, str]]:
             "share": share(results.get(kind), expected),
             "means": means,
         }
-        for kind, means in RESULTS.items()
+        for kind, means in (RESULTS if source.summary.validated is not False else COMMITTED).items()
     ]
 
 

@@ -25,6 +25,14 @@ RESULTS = {
     "unexpected": "rows with a key that the reference answer does not have",
 }
 
+COMMITTED = {
+    "expected": "records that arrived before the tail",
+    "matched": "records that your program has committed",
+    "lost": "never committed, although later records of the same partitions were, or the drain ended quiet",
+    "unfinished": "not committed yet when the drain's deadline ended the run",
+}
+"""The same where answers are not checked."""
+
 LATENCIES = {
     "arrival": "from the arrival of each record until its result can be read, mean over all records",
 }

@@ -11,7 +11,7 @@ from pydantic import Field, ValidationError
 
 from streamgauge import registry
 from streamgauge.errors import UsageError
-from streamgauge.studies import fields
+from streamgauge.studies import fields, own_script
 from streamgauge.studies.parsing import Setting
 from streamgauge.studies.problems import mistakes
 from streamgauge.studies.scenario import Values
@@ -49,7 +49,9 @@ def is_own(scenario: str) -> bool:
 
 
 def base_of(scenario: str) -> str:
-    """The name of a built-in scenario: its own, or that which the file extends."""
+    """The name of a built-in scenario: its own, that which the file extends, or that of a script."""
+    if own_script.is_own(scenario):
+        return own_script.SCENARIO
     return read(Path(scenario)).extends if is_own(scenario) else scenario
 
 

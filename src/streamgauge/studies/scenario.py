@@ -250,6 +250,7 @@ def resolve(
         about += [system.name] if option_model is None else []
         raise all_problems(problems, hint=" and ".join(f"streamgauge list {one}" for one in about))
     parameters, options = parameter_model.model_dump(), option_model.model_dump(exclude_none=False)
+    workload = workload.bound(parameters)
     study, _, scenario = name.partition("/")
     in_load = registry.transport(checked.transport).in_load
     if script is not None and in_load:
@@ -304,7 +305,7 @@ def resolve(
         generators=checked.generators,
         slo=tuple(slo),
         parameters=parameters,
-        scaled=_scaled({**dict(checked), **parameters}, profile_values(name, "paper")),
+        scaled=_scaled({**dict(checked), **parameters}, profile_values(name, "paper")) if file.published else {},
         script=script,
     )
 

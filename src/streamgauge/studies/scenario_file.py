@@ -44,6 +44,8 @@ class Profile(BaseModel):
 class ScenarioFile(Strict):
     title: str
     source: str
+    published: bool = True
+    """Whether the paper profile has the values of a publication."""
     choice: str
     """The name of the choice among the workloads, as in --set stage=…"""
     workloads: dict[str, str]

@@ -14,12 +14,12 @@ class Parameters(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True, allow_inf_nan=False)
 
 
-def _absolute(path: str) -> str:
+def absolute(path: str) -> str:
     """Absolute, because the load workers that read the file run in another directory."""
     return str(Path(path).expanduser().absolute()) if path else ""
 
 
 class SeedFileParameters(Parameters):
-    seed_file: Annotated[str, AfterValidator(_absolute)] = Field(
+    seed_file: Annotated[str, AfterValidator(absolute)] = Field(
         default="", description="file with your own records, one per line; empty = generated from the seed"
     )

@@ -107,7 +107,7 @@ def test_the_old_name_works_with_a_note() -> None:
 
 def test_help_names_the_choices() -> None:
     shown = " ".join(invoked("run", "--help").replace("│", " ").split())
-    assert "command, echo, flink, kafka-streams, spark" in shown and "laptop|paper" in shown
+    assert "command, echo, flink, kafka-streams, pyspark, spark" in shown and "laptop|paper" in shown
 
 
 def test_words_are_completed() -> None:

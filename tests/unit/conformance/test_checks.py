@@ -80,7 +80,7 @@ def planned(**changes: Any) -> Planned:
     spec = ProcessSpec(role="engine", group="engine", argv=["x"])
     good = Planned(
         engine=registry.engine("echo"),
-        workloads=frozenset(registry.names("workloads")),
+        workloads=registry.engine_workloads(),
         first=(spec,),
         second=(spec,),
     )

@@ -54,7 +54,10 @@ def test_commands_and_options_exist(words: list[str]) -> None:
     if "SCENARIO" in words:
         return
     command, rest = parsed(words)
-    known = {option for parameter in command.params for option in parameter.opts} | {"--help", "-h"}
+    parameters = list(command.params)
+    if command.name == "compare" and ".py" in rest[0]:
+        parameters += get_command(app).commands["run"].params  # type: ignore[attr-defined]
+    known = {option for parameter in parameters for option in parameter.opts} | {"--help", "-h"}
     assert {word.partition("=")[0] for word in rest if re.match(r"--?[a-z]", word)} <= known
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from engine_jobs import make_job
+from user_scenarios import published
 
 from streamgauge import registry
 from streamgauge.engines.spark.program import Progress, consumed, summarised
@@ -42,7 +43,7 @@ def test_options_become_settings(options: dict[str, Any], setting: str, value: s
 
 def test_tuned_settings_are_in_every_scenario_file_and_can_be_changed() -> None:
     tuned = {"serializer", "locality_wait_ms", "gc", "checkpoint_log", "constraint_propagation", "retained_batches"}
-    for name in scenarios.names():
+    for name in published():
         assert tuned <= set(scenarios.describe(name).common.engines["spark"])
     changed = settings(serializer="java", locality_wait_ms=0, constraint_propagation=True)
     assert changed["spark.serializer"] == "org.apache.spark.serializer.JavaSerializer"
@@ -162,6 +163,10 @@ def test_results_are_published_or_discarded(outputs: dict[str, str], expected: d
             made[key] = value
             return self
 
+        def options(self, **given: Any) -> Writer:
+            made.update(given)
+            return self
+
         def outputMode(self, mode: str) -> Writer:
             return self
 
@@ -186,6 +191,10 @@ def test_only_micro_batches_are_limited(options: dict[str, Any], limit: int | No
 
         def option(self, key: str, value: Any) -> Reader:
             made[key] = value
+            return self
+
+        def options(self, **given: Any) -> Reader:
+            made.update(given)
             return self
 
         def load(self) -> None:

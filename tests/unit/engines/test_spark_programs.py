@@ -44,7 +44,7 @@ another/unregistered = board_games:tally_up
 
 
 def test_every_workload_has_a_program() -> None:
-    assert Spark.traits.workloads == set(registry.names("workloads"))
+    assert Spark.traits.workloads == registry.engine_workloads()
     assert Spark.traits.gaps == {}
 
 

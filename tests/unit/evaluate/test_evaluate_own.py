@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -12,6 +16,7 @@ from streamgauge.evaluate.metrics.trend import Series
 from streamgauge.model import NS_PER_S
 from streamgauge.model.samples import PositionsSample
 from streamgauge.model.summary import ScriptUsed
+from streamgauge.rundir import RunDir
 
 START_NS = 1_767_225_600 * NS_PER_S
 MOMENTS = Moments(START_NS, START_NS + NS_PER_S, *(START_NS + second * NS_PER_S for second in (3, 4, 5)))
@@ -44,7 +49,28 @@ def test_without_latencies_the_backlog_decides(growth: float, held: bool) -> Non
     assert sustained.by_backlog(None, evidence) == sustained.Finding(None)
 
 
-def test_only_a_script_without_reference_is_unvalidated() -> None:
-    assert own.is_validated(None)
-    assert own.is_validated(ScriptUsed(name="my.py", sha256="1a2b", reference="1a2b"))
-    assert not own.is_validated(ScriptUsed(name="my.py", sha256="1a2b"))
+@pytest.mark.parametrize(
+    ("script", "workload", "reference", "validated", "counted"),
+    [
+        (None, {}, False, True, True),
+        (ScriptUsed(name="my.py", sha256="1a2b", reference="1a2b"), {}, True, True, True),
+        (ScriptUsed(name="my.py", sha256="1a2b"), {}, False, False, False),
+        (None, {"checks_answers": False}, False, False, True),
+        (None, {"checks_answers": False, "complete": False}, False, False, False),
+        (None, {"checks_answers": False, "complete": False}, True, True, True),
+    ],
+)
+def test_only_a_program_without_reference_is_unvalidated(
+    script: ScriptUsed | None,
+    workload: dict[str, bool],
+    reference: bool,
+    validated: bool,
+    counted: bool,
+    tmp_path: Path,
+) -> None:
+    run = RunDir.create(tmp_path / "run")
+    if reference:
+        run.reference_path.write_text("")
+    facts: Any = SimpleNamespace(workload=SimpleNamespace(**{"checks_answers": True, "complete": True, **workload}))
+    assert own.is_validated(run, facts, script) is validated
+    assert own.is_counted(run, facts, script) is counted

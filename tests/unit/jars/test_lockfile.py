@@ -35,7 +35,7 @@ def test_an_unknown_group_is_a_usage_error() -> None:
 
 
 def test_the_shipped_lock_matches_its_roots() -> None:
-    assert jars.groups() == ("flink", "java", "kafka", "kafka-streams", "kafka-tools", "spark")
+    assert jars.groups() == ("flink", "java", "kafka", "kafka-streams", "kafka-tools", "spark", "spark-35")
     assert {a.coordinates for a in jars.locked("spark")} == {
         "org.apache.spark:spark-sql-kafka-0-10_2.13:4.2.0",
         "org.apache.spark:spark-token-provider-kafka-0-10_2.13:4.0.0",

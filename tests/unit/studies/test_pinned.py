@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from parsed_commands import request_of_command
+from user_scenarios import needed
 
 from streamgauge import registry
 from streamgauge.engines.spark import Spark, SparkOptions
@@ -34,7 +35,7 @@ def every_scenario() -> list[tuple[str, str, str]]:
 def test_the_command_of_every_scenario_recreates_it(name: str, profile: str, engine: str) -> None:
     described = scenarios.describe(name)
     for chosen, workload in described.workloads.items():
-        changes = {described.choice: chosen, "seed": "7"}
+        changes = {described.choice: chosen, "seed": "7", **needed(workload)}
         try:
             resolved = scenarios.resolve(name, profile=profile, engine=engine, changes=changes)
         except Unsupported:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from user_scenarios import published
 
 from streamgauge import registry
 from streamgauge.errors import UsageError
@@ -23,7 +24,7 @@ def resolved(name: str, profile: str) -> Scenario:
 
 
 @pytest.mark.parametrize("profile", scenarios.PROFILES)
-@pytest.mark.parametrize("name", scenarios.names())
+@pytest.mark.parametrize("name", published())
 def test_every_stage_of_every_scenario_runs_on_spark(name: str, profile: str) -> None:
     described = scenarios.describe(name)
     for chosen in described.workloads:

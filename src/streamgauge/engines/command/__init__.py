@@ -1,8 +1,14 @@
-"""Any program, in any language, that implements the protocol (docs/howto/own-command.md)."""
+"""Any program, in any language (docs/howto/own-command.md).
+
+It implements the protocol, or takes addresses and topics as arguments: ``{bootstrap}``, ``{orders}`` for the stream
+*orders*, ``{group}``. Then it is ready when its consumers have the partitions of the input.
+"""
 
 from __future__ import annotations
 
+import re
 import shutil
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, ClassVar
@@ -14,6 +20,9 @@ from streamgauge.contracts import Engine
 from streamgauge.engines.job_file import job_file
 from streamgauge.errors import UsageError
 from streamgauge.model import Delivery, Job, ProcessSpec, Ready, Stop, Traits
+
+_PLACEHOLDER = re.compile(r"\{([A-Za-z0-9._-]+)\}")
+_ENDED_BY_SIGNAL = (0, 130, 143, -15, -2)
 
 
 class CommandOptions(BaseModel):
@@ -59,6 +68,8 @@ class Command(Engine):
         executable = shutil.which(program)
         if executable is None:
             raise UsageError("program not found", got=program, expected="an executable file")
+        if any(_PLACEHOLDER.search(argument) for argument in arguments):
+            return _without_protocol(job, str(Path(executable).absolute()), arguments)
         return (
             ProcessSpec(
                 role="engine",
@@ -70,3 +81,38 @@ class Command(Engine):
                 keeps_environment=True,
             ),
         )
+
+
+def _without_protocol(job: Job, executable: str, arguments: Sequence[str]) -> Sequence[ProcessSpec]:
+    """The program, and a process that watches its consumer group."""
+    known = {**job.endpoints, **job.outputs, **job.inputs, "group": job.group, "partitions": str(job.partitions)}
+
+    def filled(argument: str) -> str:
+        for name in _PLACEHOLDER.findall(argument):
+            if name not in known:
+                raise UsageError(
+                    f"the program has an unknown placeholder: {{{name}}}",
+                    got=argument,
+                    expected=f"one of {', '.join(f'{{{one}}}' for one in sorted(known))}",
+                )
+        return _PLACEHOLDER.sub(lambda match: known[match[1]], argument)
+
+    grace_s = float(job.options["stop_timeout_s"])
+    return (
+        ProcessSpec(
+            role="engine",
+            group="engine",
+            argv=[executable, *map(filled, arguments)],
+            stop=Stop("terminate", grace_s=grace_s, exit_codes=_ENDED_BY_SIGNAL),
+            keeps_environment=True,
+        ),
+        ProcessSpec(
+            role="watcher",
+            group="engine",
+            argv=[sys.executable, "-P", "-m", "streamgauge.engines.command.watcher", str(job.file)],
+            files=job_file(job),
+            ready=Ready("event", "ready", timeout_s=float(job.options["ready_timeout_s"])),
+            stop=Stop("terminate", grace_s=5),
+            watches=True,
+        ),
+    )

@@ -10,6 +10,7 @@ from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer, TopicPartition
 
 from streamgauge import queue_protocol as wire
 from streamgauge.codec import Message
+from streamgauge.jvm.kafka_clients import settings_for
 from streamgauge.protocol import Offsets
 
 LOOK_S = 0.05
@@ -53,10 +54,10 @@ class KafkaClients:
         self._headers = headers
         self._output = job.get("output")
         self._failures: list[str] = []
-        bootstrap = job["endpoints"]["bootstrap"]
+        client = settings_for(job["endpoints"])
         self._consumer = Consumer(
             {
-                "bootstrap.servers": bootstrap,
+                **client,
                 "group.id": job["run"],
                 "enable.auto.commit": False,
                 "fetch.wait.max.ms": 100,
@@ -65,7 +66,7 @@ class KafkaClients:
         )
         self._producer = Producer(
             {
-                "bootstrap.servers": bootstrap,
+                **client,
                 "enable.idempotence": True,
                 "linger.ms": 0,
                 "queue.buffering.max.messages": 2_000_000,

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from streamgauge import registry
+from streamgauge.jvm.kafka_clients import java_settings_for
 from streamgauge.model import ResultKind
 
 if TYPE_CHECKING:
@@ -42,6 +43,6 @@ def write(results: DataFrame, job: Mapping[str, Any]) -> DataStreamWriter:
         return queues.write(writer, job)
     return (
         writer.format("kafka")
-        .option("kafka.bootstrap.servers", job["endpoints"]["bootstrap"])
+        .options(**{f"kafka.{key}": value for key, value in java_settings_for(job["endpoints"]).items()})
         .option("topic", job["output"])
     )

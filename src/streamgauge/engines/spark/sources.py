@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from streamgauge.jvm.kafka_clients import java_settings_for
+
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
@@ -14,7 +16,7 @@ def read(spark: SparkSession, job: Mapping[str, Any], *streams: str) -> DataFram
     topics = [job["inputs"][name] for name in streams or job["inputs"]]
     reader = (
         spark.readStream.format("kafka")
-        .option("kafka.bootstrap.servers", job["endpoints"]["bootstrap"])
+        .options(**{f"kafka.{key}": value for key, value in java_settings_for(job["endpoints"]).items()})
         .option("subscribe", ",".join(topics))
         .option("startingOffsets", "earliest")
     )

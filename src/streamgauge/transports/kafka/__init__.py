@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import logging
-import socket
+import re
 import time
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from streamgauge import jars
 from streamgauge.contracts import Sender, Transport
-from streamgauge.errors import EnvironmentProblem, invalid
+from streamgauge.errors import EnvironmentProblem, UsageError, invalid
+from streamgauge.jvm import kafka_clients
 from streamgauge.jvm.java import find_java
 from streamgauge.model import Positions, ProcessSpec, Stream
-from streamgauge.transports.kafka import broker, plain_reader
+from streamgauge.transports.kafka import admission, broker, plain_reader
 from streamgauge.transports.kafka.topics import SEGMENT_BYTES, TOPIC_SETTINGS, TRIMMED_SETTINGS, offsets_json
 
 if TYPE_CHECKING:
@@ -28,7 +29,9 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _ANSWER_S = 20.0
-_CONNECT_S = 5.0
+CONFIG = ";config="
+_RUN = re.compile(r"streamgauge\.([\w-]+-\d{8}-\d{6}-[0-9a-f]{4})[.-]")
+"""The topics of a run, which its name is a part of."""
 _LIVE_ANSWER_S = 2.0
 _VISIBLE_ANSWER_S = 1.0
 
@@ -47,10 +50,18 @@ class Kafka(Transport):
     memory_mb: ClassVar[int] = 800
 
     def __init__(
-        self, bootstrap: str, *, own: bool, controller_port: int = 0, proxied: tuple[int, int] | None = None
+        self,
+        bootstrap: str,
+        *,
+        own: bool,
+        config: str = "",
+        controller_port: int = 0,
+        proxied: tuple[int, int] | None = None,
     ) -> None:
-        """``proxied``: the port of the listener behind a proxy, and that of the proxy."""
+        """``config``: the file with the security of clients. ``proxied``: the port of the listener behind a proxy, and
+        that of the proxy."""
         self.address = self.bootstrap = bootstrap
+        self._config = config
         self.own = own
         self._controller_port = controller_port
         self._proxied = proxied
@@ -64,27 +75,42 @@ class Kafka(Transport):
 
     @classmethod
     def check_address(cls, address: str) -> None:
-        hosts = [one.strip().rpartition(":") for one in address.split(",")]
+        bootstrap, config = _parts(address)
+        if config:
+            kafka_clients.read(config).librdkafka  # noqa: B018  raises for what cannot be used
+        hosts = [one.strip().rpartition(":") for one in bootstrap.split(",")]
         if not all(host and port.isdigit() and int(port) < 65536 for host, _, port in hosts):
             raise invalid(f"--bootstrap {address}", "HOST:PORT, such as localhost:9092")
 
     @classmethod
+    def secured(cls, address: str | None, config: Path) -> str:
+        address = address or kafka_clients.read(str(config)).bootstrap
+        if not address:
+            raise UsageError(
+                "--kafka-config needs the address of a broker",
+                where=config,
+                expected=f"--bootstrap HOST:PORT, or {kafka_clients.BOOTSTRAP} in the file",
+            )
+        return f"{address}{CONFIG}{config.expanduser().absolute()}"
+
+    @classmethod
     def prepare(cls, yours: str | None, ports: Sequence[int]) -> Kafka:
         if yours is not None:
-            return cls(yours, own=False)
+            bootstrap, config = _parts(yours)
+            return cls(bootstrap, own=False, config=config)
         port, controller_port, *more = ports
         proxied = (more[0], more[1]) if more else None
         return cls(f"127.0.0.1:{port}", own=True, controller_port=controller_port, proxied=proxied)
 
     @classmethod
     def attach(cls, described: Mapping[str, Any]) -> Kafka:
-        return cls(described["bootstrap"], own=False)
+        return cls(described["bootstrap"], own=False, config=described.get("config", ""))
 
     def describe(self) -> dict[str, Any]:
         return {
             "name": self.name,
             "own": self.own,
-            "bootstrap": self.bootstrap,
+            **self.endpoints,
             "topic_settings": dict(self._topic_settings),
         }
 
@@ -94,7 +120,7 @@ class Kafka(Transport):
 
     @property
     def endpoints(self) -> dict[str, str]:
-        return {"bootstrap": self.bootstrap}
+        return {"bootstrap": self.bootstrap, **({"config": self._config} if self._config else {})}
 
     def client_ports(self) -> frozenset[int]:
         if not self.own:
@@ -123,25 +149,8 @@ class Kafka(Transport):
         )
 
     def check_reachable(self) -> None:
-        if self.own:
-            return
-        # Kafka's client retries until its timeout and does not report what is wrong with the address.
-        refused = {}
-        for address in self.bootstrap.split(","):
-            host, _, port = address.strip().rpartition(":")
-            try:
-                socket.create_connection((host.strip("[]"), int(port)), timeout=_CONNECT_S).close()
-                break
-            except OSError as problem:
-                refused[address.strip()] = problem.strerror or str(problem)
-        else:
-            raise EnvironmentProblem(
-                "the Kafka broker cannot be reached",
-                where=f"--bootstrap {self.bootstrap}",
-                got="; ".join(dict.fromkeys(refused.values())),
-                hint="check the address, and that the broker is running",
-            )
-        self._metadata()
+        if not self.own:
+            admission.check(self._client_settings(), self._config)
 
     def create(self, streams: Sequence[Stream]) -> None:
         from confluent_kafka.admin import NewTopic
@@ -172,7 +181,15 @@ class Kafka(Transport):
             return
         group = created[0].rpartition(".")[0]
         created += [topic for topic in self._metadata().topics if topic.startswith(f"{group}-")]
-        for topic, future in self._admin().delete_topics(created, operation_timeout=_ANSWER_S).items():
+        self.remove_streams(created)
+
+    def left_behind(self, active: Collection[str]) -> list[str]:
+        runs = {topic: found[1] for topic in self._metadata().topics if (found := _RUN.match(topic))}
+        return sorted(topic for topic, run in runs.items() if run not in active)
+
+    def remove_streams(self, names: Sequence[str]) -> None:
+        removals = self._admin().delete_topics(list(names), operation_timeout=_ANSWER_S) if names else {}
+        for topic, future in removals.items():
             try:
                 self._result(future, f"cannot delete topic {topic}", _ANSWER_S)
             except EnvironmentProblem:
@@ -185,7 +202,8 @@ class Kafka(Transport):
     def sender(self, streams: Sequence[Stream], queue_records: int, index: int = 0) -> Sender:
         from streamgauge.transports.kafka.sender import KafkaSender
 
-        return KafkaSender(self.bootstrap, {stream.name: stream.address for stream in streams}, queue_records)
+        topics = {stream.name: stream.address for stream in streams}
+        return KafkaSender(kafka_clients.settings_for(self.endpoints), topics, queue_records)
 
     def positions(self, streams: Sequence[Stream], group: str | None = None) -> Positions:
         try:
@@ -322,7 +340,7 @@ class Kafka(Transport):
 
         frame = (
             spark.read.format("kafka")
-            .option("kafka.bootstrap.servers", self.bootstrap)
+            .options(**{f"kafka.{key}": value for key, value in self._java_settings().items()})
             .option("kafka.isolation.level", "read_committed")
             # Larger fetches than the default: reading takes a quarter less time.
             .option("kafka.max.poll.records", "10000")
@@ -361,7 +379,10 @@ class Kafka(Transport):
         return Consumer({**self._client_settings(), **settings, **more}, logger=_silent())
 
     def _client_settings(self) -> dict[str, Any]:
-        return {"bootstrap.servers": self.bootstrap, "log_level": 0}
+        return {**kafka_clients.settings_for(self.endpoints), "log_level": 0}
+
+    def _java_settings(self) -> dict[str, str]:
+        return kafka_clients.java_settings_for(self.endpoints)
 
     def _metadata(self) -> Any:
         return self._answer(lambda: self._admin().list_topics(timeout=_ANSWER_S), "the Kafka broker does not answer")
@@ -386,6 +407,12 @@ class Kafka(Transport):
                 got=error.str(),
                 hint=None if self.own else "check --bootstrap HOST:PORT and that the broker is running",
             ) from None
+
+
+def _parts(address: str) -> tuple[str, str]:
+    """``HOST:PORT;config=FILE`` as the address and the file with the security of clients, if there is one."""
+    bootstrap, _, config = address.partition(CONFIG)
+    return bootstrap, config
 
 
 def _silent() -> logging.Logger:

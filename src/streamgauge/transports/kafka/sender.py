@@ -66,15 +66,16 @@ class _Delivery:
 class KafkaSender:
     """Implements contracts.Sender. A full queue refuses records, and never blocks."""
 
-    def __init__(self, bootstrap: str, topics: Mapping[str, str], queue_records: int) -> None:
-        self._bootstrap = bootstrap
+    def __init__(self, client: Mapping[str, Any], topics: Mapping[str, str], queue_records: int) -> None:
+        """``client`` has the address and the security."""
+        self._bootstrap = client["bootstrap.servers"]
         self._topics = dict(topics)
         self._reported_s = -_REPORT_EVERY_S
         queue_records = max(QUEUE_RECORDS_MIN, queue_records)
         self._producer = Producer(
             {
                 **PRODUCER_SETTINGS,
-                "bootstrap.servers": bootstrap,
+                **client,
                 "client.id": CLIENT_ID,
                 "queue.buffering.max.messages": queue_records,
                 "queue.buffering.max.kbytes": queue_records * RECORD_BYTES_MAX // 1_000,

@@ -30,8 +30,11 @@ _EXPECTED = "def build(spark, source), which returns a streaming DataFrame"
 _TUTORIAL = "docs/tutorial/own-script.md and examples/own_script.py"
 
 
-def inspect(path: Path) -> Script:
-    """Inspect the file without running it. Raises UsageError with the line of the mistake."""
+def inspect(path: Path, *, only_reference: bool = False) -> Script:
+    """Inspect the file without running it. Raises UsageError with the line of the mistake.
+
+    ``only_reference``: it is the reference of another program, so it need not define ``build``.
+    """
     try:
         content = path.read_bytes()
     except OSError as problem:
@@ -45,7 +48,11 @@ def inspect(path: Path) -> Script:
     except ValueError as problem:  # a null byte
         raise UsageError(f"{path}: syntax error: {problem}", hint=_TUTORIAL) from None
     names = _Names(path, tree.body)
-    if "build" not in names and not names.imports_all:
+    if only_reference and "reference" not in names:
+        raise UsageError(
+            "the file has no reference", where=path, expected="def reference(inputs) and key = […]", hint=_TUTORIAL
+        )
+    if "build" not in names and not names.imports_all and not only_reference:
         raise UsageError("the script does not define build", where=path, expected=_EXPECTED, hint=_TUTORIAL)
     names.check_function("build", ("spark", "source"))
     names.check_function("reference", ("inputs",))
@@ -184,7 +191,7 @@ class ScriptCode:
 
 
 @contextmanager
-def running(copy: Path, original: Path, spark: SparkSession) -> Iterator[ScriptCode]:
+def running(copy: Path, original: Path, spark: SparkSession, *, only_reference: bool = False) -> Iterator[ScriptCode]:
     """Load the file ``copy`` as if it were at ``original``, and return its functions.
 
     Modules next to the original can be imported, here and in Spark's Python workers on this machine. They are unloaded
@@ -192,7 +199,7 @@ def running(copy: Path, original: Path, spark: SparkSession) -> Iterator[ScriptC
     """
     from pyspark import cloudpickle
 
-    script = replace(inspect(copy), path=str(original))
+    script = replace(inspect(copy, only_reference=only_reference), path=str(original))
     text = decode_source(copy.read_bytes())
     module = ModuleType(MODULE)
     module.__file__ = str(original)

@@ -2,11 +2,15 @@ package streamgauge;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import java.io.IOException;
+import java.io.Reader;
 import java.io.Serializable;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Properties;
 
 /** The job file (see the protocol). */
 public final class Job implements Serializable {
@@ -62,6 +66,25 @@ public final class Job implements Serializable {
 
   public String bootstrap() {
     return endpoint("bootstrap");
+  }
+
+  /** The security of Kafka clients, from the file that the user has given; empty without one. */
+  public Properties clientSettings() {
+    Properties settings = new Properties();
+    JsonNode file = json.required("endpoints").get("config");
+    if (file != null) {
+      Path path = Path.of(file.asText()).toAbsolutePath();
+      try (Reader reader = Files.newBufferedReader(path)) {
+        settings.load(reader);
+      } catch (IOException problem) {
+        throw new UncheckedIOException(problem);
+      }
+      settings.remove("bootstrap.servers");
+      for (String name : List.of("ssl.truststore.location", "ssl.keystore.location")) {
+        settings.computeIfPresent(name, (key, place) -> path.resolveSibling(place.toString()).toString());
+      }
+    }
+    return settings;
   }
 
   /** The topic of an input stream. */

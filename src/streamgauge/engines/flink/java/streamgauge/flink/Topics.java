@@ -28,6 +28,8 @@ import streamgauge.flink.queue.QueueSource;
 
 /** Reads the inputs and publishes the results of jobs on Kafka. A record is its key and value, as bytes. */
 public final class Topics {
+  private static final String SHADED = "org.apache.flink.kafka.shaded.";
+
   public static final TypeInformation<Tuple2<byte[], byte[]>> RECORD = new TupleTypeInfo<>(
       PrimitiveArrayTypeInfo.BYTE_PRIMITIVE_ARRAY_TYPE_INFO, PrimitiveArrayTypeInfo.BYTE_PRIMITIVE_ARRAY_TYPE_INFO);
 
@@ -90,7 +92,7 @@ public final class Topics {
 
   static KafkaSink<Tuple2<byte[], byte[]>> sink(Job job) {
     boolean exactlyOnce = job.text("delivery").equals("exactly-once");
-    Properties producer = new Properties();
+    Properties producer = clientSettings(job);
     producer.setProperty("linger.ms", String.valueOf(job.number("linger_ms")));
     producer.setProperty("transaction.timeout.ms", String.valueOf(job.number("transaction_timeout_ms")));
     return KafkaSink.<Tuple2<byte[], byte[]>>builder()
@@ -100,6 +102,14 @@ public final class Topics {
         .setDeliveryGuarantee(exactlyOnce ? DeliveryGuarantee.EXACTLY_ONCE : DeliveryGuarantee.AT_LEAST_ONCE)
         .setTransactionalIdPrefix(job.group())
         .build();
+  }
+
+  /** Flink's connector contains a Kafka client of its own, in a package of its own. */
+  private static Properties clientSettings(Job job) {
+    Properties settings = job.clientSettings();
+    settings.computeIfPresent(
+        "sasl.jaas.config", (key, jaas) -> jaas.toString().replace("org.apache.kafka.", SHADED + "org.apache.kafka."));
+    return settings;
   }
 
   private static Source<Tuple2<byte[], byte[]>, ?, ?> one(Job job, String input) {
@@ -112,6 +122,7 @@ public final class Topics {
         .setBootstrapServers(job.bootstrap())
         .setTopics(topics)
         .setGroupId(job.group())
+        .setProperties(clientSettings(job))
         .setStartingOffsets(OffsetsInitializer.earliest())
         // The topics of a run never get more partitions.
         .setProperty("partition.discovery.interval.ms", "-1")

@@ -33,7 +33,7 @@ final class Settings {
   /** User settings take precedence. Throws UnknownSetting. */
   static Properties of(Job job, Path stateDir, boolean ordersTopics) {
     boolean exactlyOnce = job.text("delivery").equals("exactly-once");
-    Properties settings = new Properties();
+    Properties settings = job.clientSettings();
     settings.put(StreamsConfig.APPLICATION_ID_CONFIG, job.group());
     settings.put(StreamsConfig.BOOTSTRAP_SERVERS_CONFIG, job.bootstrap());
     settings.put(StreamsConfig.STATE_DIR_CONFIG, stateDir.toString());

@@ -1,0 +1,79 @@
+"""Starts a user's script and stays when it ends: ``python -m streamgauge.engines.pyspark.launcher DIR -- COMMAND``.
+
+The watcher says why a script ended. SIGTERM ends both.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+from streamgauge.jvm.kafka_clients import settings_for
+from streamgauge.protocol import stop_on_sigterm
+
+LOOK_S = 0.1
+STOP_S = 10.0
+HOSTS = "hosts"
+_ANSWER_S = 5.0
+
+
+def write_hosts(shim: Path) -> None:
+    """The host names that the script's JVM can resolve: this machine's, the broker's, and those that are allowed."""
+    config = json.loads((shim / "shim.json").read_text(encoding="utf-8"))
+    lines = [f"127.0.0.1 localhost {socket.gethostname()} {socket.getfqdn()}"]
+    for host in dict.fromkeys([*_brokers(config["endpoints"]), *config["hosts"]]):
+        try:
+            lines.append(f"{socket.gethostbyname(host)} {host}")
+        except OSError:
+            sys.stderr.write(f"the host {host} is not known\n")
+    (shim / HOSTS).write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def _brokers(endpoints: Mapping[str, str]) -> Iterator[str]:
+    """The hosts of the addresses, and those that the brokers there advertise."""
+    names = [address.strip().rpartition(":")[0] for address in endpoints["bootstrap"].split(",")]
+    if all(name in ("127.0.0.1", "localhost") for name in names):
+        return
+    from confluent_kafka import KafkaException
+    from confluent_kafka.admin import AdminClient
+
+    yield from names
+    try:
+        metadata = AdminClient({**settings_for(endpoints), "log_level": 0}).list_topics(timeout=_ANSWER_S)
+    except KafkaException:
+        return
+    yield from (str(broker.host) for broker in metadata.brokers.values())
+
+
+def run(shim: Path, command: Iterable[str]) -> int:
+    asked_to_stop = stop_on_sigterm()
+    write_hosts(shim)
+    script = subprocess.Popen([*command], stdout=sys.stderr)
+    threading.Thread(target=_report_end, args=(script, shim), daemon=True).start()
+    while not asked_to_stop.wait(LOOK_S):
+        pass
+    if script.poll() is None:
+        script.terminate()
+        try:
+            script.wait(STOP_S)
+        except subprocess.TimeoutExpired:
+            script.kill()
+    return 0
+
+
+def _report_end(script: subprocess.Popen[bytes], shim: Path) -> None:
+    code = script.wait()
+    line = json.dumps({"event": "ended", "pid": os.getpid(), "code": code}) + "\n"
+    with (shim / "events.jsonl").open("a", encoding="utf-8") as file:
+        file.write(line)
+
+
+if __name__ == "__main__":
+    directory, _, *words = sys.argv[1:]
+    sys.exit(run(Path(directory), words))

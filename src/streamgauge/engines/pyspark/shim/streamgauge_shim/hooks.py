@@ -1,0 +1,108 @@
+"""Patches the modules of PySpark when the script imports them, and fences Python's own connections."""
+
+from __future__ import annotations
+
+import importlib.abc
+import importlib.machinery
+import sys
+import traceback
+
+from streamgauge_shim import SHIM
+
+
+def patch_streaming(module):
+    from streamgauge_shim.sinks import patch_stream_writer
+    from streamgauge_shim.sources import patch_reader
+
+    patch_reader(module.DataStreamReader)
+    patch_stream_writer(module.DataStreamWriter)
+
+
+def patch_batch(module):
+    from streamgauge_shim.sinks import patch_writer, patch_writer_v2
+    from streamgauge_shim.sources import patch_reader
+
+    patch_reader(module.DataFrameReader)
+    patch_writer(module.DataFrameWriter)
+    if hasattr(module, "DataFrameWriterV2"):
+        patch_writer_v2(module.DataFrameWriterV2)
+
+
+def patch_sessions(module):
+    from streamgauge_shim.sessions import patch_session
+
+    patch_session(module.SparkSession)
+
+
+def patch_functions(module):
+    from streamgauge_shim.queries import patch_windows
+
+    if not hasattr(module, "__path__"):
+        patch_windows(module)
+
+
+PATCHES = {
+    "pyspark.sql.streaming.readwriter": patch_streaming,
+    "pyspark.sql.connect.streaming.readwriter": patch_streaming,
+    "pyspark.sql.readwriter": patch_batch,
+    "pyspark.sql.connect.readwriter": patch_batch,
+    "pyspark.sql.session": patch_sessions,
+    "pyspark.sql.connect.session": patch_sessions,
+    # A module until 3.5, a package with all functions in one of its modules since.
+    "pyspark.sql.functions": patch_functions,
+    "pyspark.sql.functions.builtin": patch_functions,
+}
+
+
+class Loader(importlib.abc.Loader):
+    """A new one for each module: under spark-submit one importer serves several modules."""
+
+    def __init__(self, inner, name):
+        self.inner, self.name = inner, name
+
+    def create_module(self, spec):
+        return self.inner.create_module(spec)
+
+    def exec_module(self, module):
+        self.inner.exec_module(module)
+        PATCHES[self.name](module)
+        SHIM.tell("patched", module=self.name)
+
+    def __getattr__(self, name):
+        return getattr(self.inner, name)
+
+
+class Finder(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path=None, target=None):
+        if name not in PATCHES:
+            return None
+        spec = importlib.machinery.PathFinder.find_spec(name, path)
+        if spec is not None and spec.loader is not None:
+            spec.loader = Loader(spec.loader, name)
+        return spec
+
+
+def fence(event, args):
+    """Refuses connections of Python's own sockets to other machines."""
+    if event != "socket.connect" or not isinstance(args[1], tuple):
+        return
+    host = str(args[1][0])
+    if host.startswith("127.") or host in ("localhost", "::1", "0.0.0.0", "::") or host in SHIM.config["hosts"]:
+        return
+    SHIM.refuse(f"the script connects to {host}:{args[1][1]}", f"--set allow_hosts={host} if that is intended")
+
+
+def report_failure(kind, problem, trace):
+    """What ended the script, with its last line in the script itself."""
+    frames = [one for one in traceback.extract_tb(trace) if one.filename == SHIM.config["script"]]
+    where = f"{frames[-1].filename}, line {frames[-1].lineno}" if frames else SHIM.config["script"]
+    text = (str(problem).strip().splitlines() or [""])[0]
+    SHIM.tell("failed", where=where, message=f"{kind.__name__}: {text}"[:1000])
+    sys.__excepthook__(kind, problem, trace)
+
+
+def install():
+    sys.meta_path.insert(0, Finder())
+    sys.excepthook = report_failure
+    sys.addaudithook(fence)
+    SHIM.tell("loaded", python=sys.version.split()[0])

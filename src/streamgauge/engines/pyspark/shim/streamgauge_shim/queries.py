@@ -1,0 +1,70 @@
+"""The queries that the script starts, and what Spark reports about them."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+import time
+
+from streamgauge_shim import SHIM
+
+PROGRESS_S = 5.0
+WINDOWS = []
+"""Length and slide of the windows that the script has asked for."""
+
+
+def patch_windows(module):
+    original = module.window
+
+    def window(timeColumn, windowDuration, slideDuration=None, startTime=None):
+        WINDOWS.append([str(windowDuration), str(slideDuration or windowDuration), str(startTime or "0 seconds")])
+        return original(timeColumn, windowDuration, slideDuration, startTime)
+
+    module.window = window
+
+
+def started(query, settings, kind, output_mode):
+    SHIM.queries.append(query)
+    SHIM.tell(
+        "query",
+        id=str(query.id),
+        name=query.name or "",
+        checkpoint=SHIM.checkpoint(settings["checkpointlocation"]),
+        sink=str(kind or "parquet"),
+        output_mode=str(output_mode or settings.get("outputmode") or "append"),
+        trigger=settings.get("trigger") or {},
+        asynchronous=str(settings.get("asyncprogresstrackingenabled", "")).lower() == "true",
+        windows=WINDOWS,
+    )
+    if len(SHIM.queries) == 1:
+        threading.Thread(target=follow_progress, daemon=True).start()
+
+
+def follow_progress():
+    """Passes on what the queries report. A listener would slow the script down by half."""
+    last = {}
+    while True:
+        time.sleep(PROGRESS_S)
+        try:
+            pass_on_progress(last)
+        except Exception:
+            # The query has ended, or Spark stops.
+            pass
+
+
+def pass_on_progress(last):
+    with open(os.path.join(SHIM.directory, "progress.jsonl"), "a", encoding="utf-8") as file:
+        for query in list(SHIM.queries):
+            handle = getattr(query, "_jsq", None)
+            recent = handle.recentProgress() if handle is not None else query.recentProgress
+            fresh = []
+            for place in reversed(range(len(recent))):
+                report = json.loads(recent[place].json()) if handle is not None else dict(recent[place])
+                if (report["batchId"], report["timestamp"]) <= last.get(str(query.id), (-1, "")):
+                    break
+                fresh.append(report)
+            for report in reversed(fresh):
+                file.write(json.dumps(report, default=str) + "\n")
+            if fresh:
+                last[str(query.id)] = (fresh[0]["batchId"], fresh[0]["timestamp"])

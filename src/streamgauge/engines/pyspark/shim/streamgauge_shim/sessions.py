@@ -1,0 +1,58 @@
+"""Spark sessions: their settings, and what they write by SQL."""
+
+from __future__ import annotations
+
+import os
+import re
+
+from streamgauge_shim import SHIM
+from streamgauge_shim.wrapping import wrap
+
+SQL_WRITES = re.compile(
+    r"\s*(create\s+(or\s+replace\s+)?(external\s+)?table|insert|merge|update|delete|drop|truncate|alter|replace|load)\b",
+    re.IGNORECASE,
+)
+
+
+def patch_session(cls):
+    @wrap(cls, "sql")
+    def sql(original, self, sqlQuery, *args, **kwargs):
+        statement = str(sqlQuery)
+        temporary = re.match(r"\s*create\s+(or\s+replace\s+)?(global\s+)?temp", statement, re.IGNORECASE)
+        if SQL_WRITES.match(statement) and not temporary and not re.match(r"\s*drop\s+view", statement, re.IGNORECASE):
+            words = re.sub(r"\s+", " ", statement.strip())[:80]
+            if not any(prefix in statement for prefix in SHIM.config["allow"]):
+                SHIM.refuse(f"the script writes by SQL: {words}", "--allow-sink TABLE if that is intended")
+        return original(self, sqlQuery, *args, **kwargs)
+
+    builder = cls.__dict__.get("Builder")
+    if builder is None:
+        return
+
+    @wrap(builder, "getOrCreate")
+    def get_or_create(original, self):
+        configure(self._options)
+        session = original(self)
+        SHIM.tell("session", version=session.version)
+        return session
+
+
+def configure(options):
+    """The settings of a session: the script's own, with those of the run."""
+    remote = "spark.remote" in options or "SPARK_REMOTE" in os.environ
+    if not remote and SHIM.config["master"] and not SHIM.config["submit"]:
+        if options.get("spark.master") not in (None, SHIM.config["master"]):
+            SHIM.redirected("master", options["spark.master"], SHIM.config["master"])
+        options["spark.master"] = SHIM.config["master"]
+    packages = [one for one in str(options.get("spark.jars.packages", "")).split(",") if one]
+    if SHIM.config["jars"]:
+        kept = [one for one in packages if "kafka" not in one]
+        if kept:
+            options["spark.jars.packages"] = ",".join(kept)
+        else:
+            options.pop("spark.jars.packages", None)
+        jars = [one for one in str(options.get("spark.jars", "")).split(",") if one]
+        options["spark.jars"] = ",".join([*jars, *SHIM.config["jars"]])
+    if "spark.sql.streaming.checkpointLocation" in options:
+        options["spark.sql.streaming.checkpointLocation"] = SHIM.config["checkpoints"]
+    options.update(SHIM.config["conf"])

@@ -1,0 +1,63 @@
+"""Wraps methods of readers and writers, and the options that both have."""
+
+from __future__ import annotations
+
+from streamgauge_shim import SHIM
+
+
+def settings_of(self):
+    """The options of a reader or writer as the script gave them, by lower-case name."""
+    return self.__dict__.setdefault("_streamgauge", {})
+
+
+def wrap(cls, name):
+    """Replaces a method by a function that gets the original first; methods that a version lacks are left out."""
+
+    def replace(function):
+        original = getattr(cls, name, None)
+        if original is not None:
+
+            def wrapped(self, *args, **kwargs):
+                return function(original, self, *args, **kwargs)
+
+            wrapped.__name__, wrapped.__doc__ = name, getattr(original, "__doc__", None)
+            setattr(cls, name, wrapped)
+        return function
+
+    return replace
+
+
+def with_options(cls, rewrite):
+    """Lets every option of a reader or writer pass through ``rewrite(settings, key, value)``."""
+
+    @wrap(cls, "format")
+    def format_(original, self, source):
+        settings_of(self)["format"] = str(source).lower()
+        return original(self, source)
+
+    @wrap(cls, "option")
+    def option(original, self, key, value):
+        return original(self, key, rewrite(settings_of(self), str(key).lower(), value))
+
+    @wrap(cls, "options")
+    def options(original, self, **given):
+        return original(self, **{key: rewrite(settings_of(self), key.lower(), value) for key, value in given.items()})
+
+
+def kafka_option(settings, key, value):
+    """Addresses and security of a reader or a writer."""
+    if key == "kafka.bootstrap.servers":
+        settings.setdefault("bootstrap", str(value))
+        SHIM.redirected("broker", str(value), SHIM.config["bootstrap"])
+        return SHIM.config["bootstrap"]
+    if key == "kafka.security.protocol":
+        return SHIM.config["kafka"].get("security.protocol", "PLAINTEXT")
+    if key.startswith("kafka.") and key[len("kafka.") :] in SHIM.config["kafka"]:
+        return SHIM.config["kafka"][key[len("kafka.") :]]
+    return value
+
+
+def give_security(original_option, self, settings):
+    """What the broker of the run needs, if anything."""
+    for key, value in SHIM.config["kafka"].items():
+        original_option(self, "kafka." + key, value)
