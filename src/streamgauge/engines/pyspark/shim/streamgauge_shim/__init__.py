@@ -79,8 +79,10 @@ class Shim:
     def _create(self, address):
         name = hashlib.sha256(address.encode()).hexdigest()[:16]
         made = os.path.join(self.directory, name + ".made")
-        with open(os.path.join(self.directory, name + ".wanted"), "w", encoding="utf-8") as file:
+        half = os.path.join(self.directory, name + ".half")
+        with open(half, "w", encoding="utf-8") as file:
             file.write(address)
+        os.replace(half, os.path.join(self.directory, name + ".wanted"))
         deadline = time.monotonic() + TOPIC_S
         while not os.path.exists(made):
             if time.monotonic() > deadline:

@@ -9,15 +9,18 @@ from streamgauge_shim import SHIM
 from streamgauge_shim.wrapping import wrap
 
 SQL_WRITES = re.compile(
-    r"\s*(create\s+(or\s+replace\s+)?(external\s+)?table|insert|merge|update|delete|drop|truncate|alter|replace|load)\b",
-    re.IGNORECASE,
+    r"\s*(create\s+(or\s+replace\s+)?(external\s+)?table|insert|merge|update|delete|drop|truncate|alter|replace|load)\b"
+    # Also behind a WITH or a FROM clause.
+    r"|.*\binsert\s+(into|overwrite)\b",
+    re.IGNORECASE | re.DOTALL,
 )
+SQL_COMMENTS = re.compile(r"--[^\n]*|/\*.*?\*/", re.DOTALL)
 
 
 def patch_session(cls):
     @wrap(cls, "sql")
     def sql(original, self, sqlQuery, *args, **kwargs):
-        statement = str(sqlQuery)
+        statement = SQL_COMMENTS.sub(" ", str(sqlQuery))
         temporary = re.match(r"\s*create\s+(or\s+replace\s+)?(global\s+)?temp", statement, re.IGNORECASE)
         if SQL_WRITES.match(statement) and not temporary and not re.match(r"\s*drop\s+view", statement, re.IGNORECASE):
             words = re.sub(r"\s+", " ", statement.strip())[:80]
