@@ -27,7 +27,8 @@ COMMITS = "commits"
 """The output of a run that is measured by commits."""
 KAFKA_ADDRESS = "kafka://"
 _NOT_FENCED = (
-    "this machine itself, numeric addresses from the JVM, C libraries inside Python, files that the script opens itself"
+    "this machine itself, numeric addresses from the JVM, C libraries inside Python, programs that the script starts, "
+    "files that it opens itself"
 )
 
 
@@ -45,6 +46,11 @@ class PySparkOptions(BaseModel):
         default_factory=list, description="what the script may write to: the beginning of a URL, path or table name"
     )
     allow_hosts: list[str] = Field(default_factory=list, description="other machines that the script may connect to")
+    isolate: bool = Field(
+        True,
+        description="run the script in a network of its own, in which it reaches only the broker of the run; Linux, "
+        "where that is permitted, and not with allow_hosts, allow_sink, submit, another master or your own broker",
+    )
     master: str = Field("local[*]", description="Spark master, also if the script names another; empty = the script's")
     ready_timeout_s: Annotated[float, Field(gt=0)] = Field(120.0, description="time limit for the first query, s")
     stop_timeout_s: Annotated[float, Field(gt=0)] = Field(20.0, description="time limit for shutdown, s")
@@ -96,13 +102,15 @@ class PySpark(Engine):
     def notes(self, job: Job) -> Mapping[str, str]:
         options = job.options
         topics = ", ".join(f"{topic} to {address}" for topic, address in _topics(job).items())
-        fenced = "nothing but Spark's own readers and writers" if options["submit"] else _NOT_FENCED
+        not_fenced = "all but Spark's own readers and writers" if options["submit"] else _NOT_FENCED
+        if _isolates(job):
+            not_fenced = f"files that the script opens itself; without a network of its own, {not_fenced}"
         return {
             "redirected": f"topics {topics}; every Kafka address to {job.endpoints['bootstrap']}; checkpoints and "
             "local output paths to a directory of the run",
             "refused": "other sinks"
             + (f", but for {', '.join(options['allow_sink'])}" if options["allow_sink"] else ""),
-            "not fenced": fenced,
+            "not fenced": not_fenced,
         }
 
     def plan(self, job: Job) -> Sequence[ProcessSpec]:
@@ -147,6 +155,13 @@ class PySpark(Engine):
         )
 
 
+def _isolates(job: Job) -> bool:
+    """Whether the script may need nothing but the broker of the run."""
+    options = job.options
+    needs_more = options["allow_hosts"] or options["allow_sink"] or options["submit"] or not job.own_transport
+    return options["isolate"] and not needs_more and options["master"].startswith("local")
+
+
 def _topics(job: Job) -> dict[str, str]:
     """The topics that the script reads, by its own names. Raises UsageError."""
     named = dict(one.split("=", 1) for one in job.options["map"] if not one.startswith(KAFKA_ADDRESS))
@@ -173,6 +188,7 @@ def _files(job: Job, home: Path, script: Path) -> dict[Path, str]:
         "script": str(script),
         "bootstrap": job.endpoints["bootstrap"],
         "own_broker": job.own_transport,
+        "isolate": _isolates(job),
         "endpoints": dict(job.endpoints),
         "kafka": {key: value for key, value in java_settings_for(job.endpoints).items() if key != BOOTSTRAP},
         "brokers": [one.removeprefix(KAFKA_ADDRESS) for one in options["map"] if one.startswith(KAFKA_ADDRESS)],

@@ -11,9 +11,11 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
+from streamgauge.engines.pyspark import isolation
 from streamgauge.jvm.kafka_clients import settings_for
 from streamgauge.protocol import stop_on_sigterm
 
@@ -54,7 +56,7 @@ def _brokers(endpoints: Mapping[str, str]) -> Iterator[str]:
 def run(shim: Path, command: Iterable[str]) -> int:
     asked_to_stop = stop_on_sigterm()
     write_hosts(shim)
-    script = subprocess.Popen([*command], stdout=sys.stderr)
+    script = _start(shim, [*command])
     threading.Thread(target=_report_end, args=(script, shim), daemon=True).start()
     while not asked_to_stop.wait(LOOK_S):
         pass
@@ -67,9 +69,22 @@ def run(shim: Path, command: Iterable[str]) -> int:
     return 0
 
 
+def _start(shim: Path, command: Sequence[str]) -> subprocess.Popen[bytes]:
+    """In a network of its own where that is asked for and the system permits it."""
+    config = json.loads((shim / "shim.json").read_text(encoding="utf-8"))
+    if config["isolate"] and (script := isolation.start(command, config["bootstrap"])) is not None:
+        new = f"one of the script's own, in which it reaches only {config['bootstrap']}"
+        _tell(shim, event="redirected", what="network", old="this machine's", new=new)
+        return script
+    return subprocess.Popen([*command], stdout=sys.stderr)
+
+
 def _report_end(script: subprocess.Popen[bytes], shim: Path) -> None:
-    code = script.wait()
-    line = json.dumps({"event": "ended", "pid": os.getpid(), "code": code}) + "\n"
+    _tell(shim, event="ended", code=script.wait())
+
+
+def _tell(shim: Path, **fields: Any) -> None:
+    line = json.dumps({"pid": os.getpid(), **fields}) + "\n"
     with (shim / "events.jsonl").open("a", encoding="utf-8") as file:
         file.write(line)
 

@@ -1,7 +1,7 @@
 """Python loads this before a user's script, which does not know about it.
 
 ``STREAMGAUGE_SHIM`` names a directory: ``shim.json`` there says what to redirect, ``events.jsonl`` receives what was
-done. Without the variable, and in Spark's own Python workers, nothing happens.
+done. Without the variable nothing happens; in Spark's own Python workers only connections are fenced.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ def is_worker():
     return "pyspark.daemon" in arguments or "pyspark.worker" in arguments
 
 
-if os.path.exists(os.path.join(os.environ.get("STREAMGAUGE_SHIM", ""), "shim.json")) and not is_worker():
-    from streamgauge_shim.hooks import install
+if os.path.exists(os.path.join(os.environ.get("STREAMGAUGE_SHIM", ""), "shim.json")):
+    from streamgauge_shim import hooks
 
-    install()
+    hooks.install_fence() if is_worker() else hooks.install()
 load_users_own()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.abc
 import importlib.machinery
+import socket
 import sys
 import traceback
 
@@ -54,6 +55,9 @@ PATCHES = {
 }
 
 
+ALLOWED = set()
+
+
 class Loader(importlib.abc.Loader):
     """A new one for each module: under spark-submit one importer serves several modules."""
 
@@ -83,13 +87,25 @@ class Finder(importlib.abc.MetaPathFinder):
 
 
 def fence(event, args):
-    """Refuses connections of Python's own sockets to other machines."""
-    if event != "socket.connect" or not isinstance(args[1], tuple):
+    """Refuses what Python's own sockets send to other machines."""
+    if event not in ("socket.connect", "socket.sendto", "socket.sendmsg") or not isinstance(args[1], tuple):
         return
     host = str(args[1][0])
-    if host.startswith("127.") or host in ("localhost", "::1", "0.0.0.0", "::") or host in SHIM.config["hosts"]:
+    if host.startswith("127.") or host in ("localhost", "::1", "0.0.0.0", "::") or host in allowed():
         return
     SHIM.refuse(f"the script connects to {host}:{args[1][1]}", f"--set allow_hosts={host} if that is intended")
+
+
+def allowed():
+    """The names of the machines that may be reached, and their addresses: sockets connect to those."""
+    if not ALLOWED:
+        ALLOWED.update(SHIM.config["hosts"])
+        for host in SHIM.config["hosts"]:
+            try:
+                ALLOWED.update(str(found[4][0]) for found in socket.getaddrinfo(host, None))
+            except OSError:
+                pass
+    return ALLOWED
 
 
 def report_failure(kind, problem, trace):
@@ -101,8 +117,12 @@ def report_failure(kind, problem, trace):
     sys.__excepthook__(kind, problem, trace)
 
 
+def install_fence():
+    sys.addaudithook(fence)
+
+
 def install():
     sys.meta_path.insert(0, Finder())
     sys.excepthook = report_failure
-    sys.addaudithook(fence)
+    install_fence()
     SHIM.tell("loaded", python=sys.version.split()[0])
