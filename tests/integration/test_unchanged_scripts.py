@@ -25,7 +25,7 @@ from streamgauge.errors import UsageError
 from streamgauge.model.samples import CommitSample
 from streamgauge.rundir import RunDir
 
-pytestmark = pytest.mark.engine("pyspark")
+pytestmark = [pytest.mark.engine("pyspark"), pytest.mark.timeout(600)]
 EXAMPLES = Path(__file__).parents[2] / "examples" / "scripts"
 RATE, WARMUP_S, MEASURED_S = 200, 12, 8
 
@@ -122,6 +122,7 @@ spark.streams.awaitAnyTermination()
 """
 
 
+@pytest.mark.full
 def test_commits_follow_the_function_of_a_batch(orders: Path, tmp_path: Path) -> None:
     (tmp_path / "sleepy.py").write_text(SLEEPY)
     ended = tmp_path / "ended.txt"
@@ -196,7 +197,7 @@ BY_SQL = 'spark.sql("create table shop as select 1")\n'
     ("code", "said"),
     [
         (IN_A_BATCH, "a sink of format jdbc"),
-        (TO_KAFKA, "from which it reads none of the run's data"),
+        pytest.param(TO_KAFKA, "from which it reads none of the run's data", marks=pytest.mark.full),
         pytest.param(TO_S3, "s3a://bucket/orders", marks=pytest.mark.full),
         pytest.param(TO_TABLE, "the table shop.orders", marks=pytest.mark.full),
         pytest.param(BY_SQL, "writes by SQL", marks=pytest.mark.full),
@@ -218,7 +219,11 @@ def test_a_sink_outside_the_run_is_refused_before_anything_is_sent(
     [
         ("print('nothing to do')\n", "ended before it started a streaming query"),
         ("import nothing_of_that_name\n", "No module named 'nothing_of_that_name'"),
-        (HEAD.replace('"orders")', '"other")'), "the topic other, for which the run has no data"),
+        pytest.param(
+            HEAD.replace('"orders")', '"other")'),
+            "the topic other, for which the run has no data",
+            marks=pytest.mark.full,
+        ),
     ],
 )
 def test_a_script_that_cannot_be_measured_gets_its_message(orders: Path, tmp_path: Path, code: str, said: str) -> None:

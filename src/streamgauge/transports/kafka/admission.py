@@ -9,8 +9,8 @@ from typing import Any
 
 from streamgauge.errors import EnvironmentProblem
 
-_CONNECT_S = 5.0
-_ADMITTED_S = 10.0
+CONNECT_S = 5.0
+ADMITTED_S = 10.0
 _ANSWER_S = 2.0
 
 
@@ -41,7 +41,7 @@ def _connect(bootstrap: str) -> None:
     for address in bootstrap.split(","):
         host, _, port = address.strip().rpartition(":")
         try:
-            socket.create_connection((host.strip("[]"), int(port)), timeout=_CONNECT_S).close()
+            socket.create_connection((host.strip("[]"), int(port)), timeout=CONNECT_S).close()
             return
         except OSError as problem:
             refused[address.strip()] = problem.strerror or str(problem)
@@ -64,7 +64,7 @@ def _ask(client: Mapping[str, Any]) -> tuple[list[str], str]:
         if error.code() in (KafkaError._AUTHENTICATION, KafkaError._SSL):
             refusals.append(error.str())
 
-    last, deadline = "no answer", time.monotonic() + _ADMITTED_S
+    last, deadline = "no answer", time.monotonic() + ADMITTED_S
     asking = AdminClient({**client, "error_cb": note})
     while time.monotonic() < deadline and not refusals:
         try:
