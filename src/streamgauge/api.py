@@ -221,13 +221,21 @@ class Options(TypedDict, total=False):
     out: Path | str
 
 
-def run(scenario: str, *, runs: int = 1, progress: bool = False, **options: Unpack[Options]) -> RunResult:
-    """Measure, as ``streamgauge run`` does. ``progress`` shows what happens on standard error."""
+def run(
+    scenario: str,
+    *,
+    runs: int = 1,
+    progress: bool = False,
+    metrics_port: int | None = None,
+    **options: Unpack[Options],
+) -> RunResult:
+    """Measure, as ``streamgauge run`` does. ``progress`` shows what happens on standard error, and ``metrics_port``
+    serves live metrics meanwhile; 0: on any free port, which is printed on standard error."""
     from streamgauge.campaigns.repetition import read_runs, run_repeated
     from streamgauge.measure.runner import run_scenario
 
     request = _request(scenario, options)
-    with _watched(progress) as reporter:
+    with _watched(progress, metrics_port) as reporter:
         if runs > 1:
             directory, summary = run_repeated(request, runs, reporter)
         else:
@@ -244,6 +252,7 @@ def capacity(
     over: str = "rate_per_s",
     runs: int = 1,
     progress: bool = False,
+    metrics_port: int | None = None,
     **options: Unpack[Options],
 ) -> CapacityResult:
     """Find the highest rate that is sustained, as ``streamgauge capacity`` does; ``over``: or another value."""
@@ -255,7 +264,7 @@ def capacity(
 
     request = with_rule(_request(scenario, options), rule)
     search = CapacitySearch(request, resolution, axis_of(over, request.scenario))
-    with _watched(progress) as reporter:
+    with _watched(progress, metrics_port) as reporter:
         found = find_capacities(search, runs, reporter) if runs > 1 else find_capacity(search, reporter)
     write_capacity(request.out)
     return CapacityResult(request.out, found)
@@ -315,20 +324,22 @@ def _request(scenario: str, options: Options) -> Request:
 
 
 @contextmanager
-def _watched(progress: bool) -> Iterator[Reporter]:
-    """Shows progress if asked for. SIGTERM ends a run in order, where this thread can be told of it."""
+def _watched(progress: bool, metrics_port: int | None = None) -> Iterator[Reporter]:
+    """Shows progress and serves metrics, each if asked for. SIGTERM ends a run in order, where this thread can be told
+    of it."""
     from streamgauge.cli.live import LiveView
-    from streamgauge.measure.reporter import NullReporter
+    from streamgauge.cli.metrics import metrics_on
+    from streamgauge.measure.reporter import SnapshotReporter
     from streamgauge.processes.supervisor import signals_as_interrupt
 
     in_main = threading.current_thread() is threading.main_thread()
     signals: AbstractContextManager[Any] = signals_as_interrupt() if in_main else nullcontext()
-    with signals:
+    with signals, metrics_on(metrics_port) as publish:
         if progress:
-            with LiveView() as view:
+            with LiveView(publish) as view:
                 yield view
         else:
-            yield NullReporter()
+            yield SnapshotReporter(publish)
 
 
 def _ms(value: float | None) -> str:

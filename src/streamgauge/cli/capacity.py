@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from streamgauge.cli.layout import echo_json
+from streamgauge.cli.metrics import MetricsPort, metrics_on
 from streamgauge.cli.request import takes_request
 from streamgauge.cli.usage import whole_number
 
@@ -60,6 +61,7 @@ def capacity(
         ),
     ] = 1,
     as_json: Annotated[bool, typer.Option("--json", help="Print capacity.json alone on stdout.")] = False,
+    metrics_port: MetricsPort = None,
 ) -> None:
     """Find the highest rate that is sustained. Pass the same --out to resume an interrupted search."""
     from streamgauge.campaigns.capacity import CapacitySearch, exit_code, find_capacity
@@ -90,7 +92,7 @@ def capacity(
             self._console.print(probe_line(row), markup=False, soft_wrap=True)
 
     try:
-        with signals_as_interrupt(), View() as view:
+        with signals_as_interrupt(), metrics_on(metrics_port) as publish, View(publish) as view:
             result: Capacity | CapacitySet
             if runs > 1:
                 result = find_capacities(search, runs, view, view.probe)

@@ -10,6 +10,7 @@ import typer
 
 from streamgauge.cli.compare_scripts import run_scripts, scripts_of
 from streamgauge.cli.layout import echo_json
+from streamgauge.cli.metrics import MetricsPort, metrics_on
 from streamgauge.cli.usage import whole_number
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 _COLOURS = {"faster": "green", "slower": "red", "same": "green", "cannot tell": "yellow"}
 
 
-_OPTIONS = ("--fail-on", "--json", "--run", "--runs", "--out", "--html", "--help")
+_OPTIONS = ("--fail-on", "--json", "--run", "--runs", "--out", "--html", "--metrics-port", "--help")
 
 
 class FailOn(Enum):
@@ -48,6 +49,7 @@ def compare(
     ] = 5,
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Directory that --run writes, new or empty.")] = None,
     html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the comparison as a page, too.")] = None,
+    metrics_port: MetricsPort = None,
 ) -> None:
     """Compare B with A: the ratio of their medians, its interval, and whether B is faster, slower or the same."""
     from streamgauge.campaigns.comparison import compare as judge
@@ -56,15 +58,17 @@ def compare(
     scripts = [scripts_of(one) for one in (a, b)]
     if all(scripts):
         directory = out or _fresh_directory()
-        sides = run_scripts(scripts, context.args, runs, directory)
+        sides = run_scripts(scripts, context.args, runs, directory, metrics_port)
     else:
         if context.args or any(scripts):
             raise _not_for_runs(context.args, a, b)
         if out is not None and not again:
             raise UsageError("--out is only used with --run", hint="add --run to repeat both, or leave --out out")
+        if metrics_port is not None and not again:
+            raise UsageError("--metrics-port is only used with --run: nothing else is measured", hint="add --run")
         sides = Path(a), Path(b)
         if again:
-            sides = _run_again(*sides, runs, out or _fresh_directory())
+            sides = _run_again(*sides, runs, out or _fresh_directory(), metrics_port)
     comparison = judge(*sides)
     _show(comparison, to_stderr=as_json)
     if html is not None:
@@ -97,7 +101,7 @@ def _write_page(comparison: Comparison, a: Path, b: Path, target: Path) -> Path:
     return write_comparison(comparison, target, *sides)
 
 
-def _run_again(a: Path, b: Path, runs: int, out: Path) -> tuple[Path, Path]:
+def _run_again(a: Path, b: Path, runs: int, out: Path, metrics_port: int | None) -> tuple[Path, Path]:
     """Repeat both from their manifests; returns the two new sets."""
     from streamgauge.campaigns.capacity_comparison import is_capacity
     from streamgauge.campaigns.comparison import IGNORED, check_alike
@@ -118,7 +122,7 @@ def _run_again(a: Path, b: Path, runs: int, out: Path) -> tuple[Path, Path]:
     check_alike(old_a, [old_b], [*IGNORED, "machine", "shared_cores", "transport.topic_settings"])
     sets = out / "a", out / "b"
     requests = [request_of(run, target) for run, target in zip((old_a, old_b), sets, strict=True)]
-    with signals_as_interrupt(), LiveView() as view:
+    with signals_as_interrupt(), metrics_on(metrics_port) as publish, LiveView(publish) as view:
         run_interleaved(requests, runs, view)
     return sets
 

@@ -12,6 +12,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from streamgauge.cli.metrics import metrics_on
+
 if TYPE_CHECKING:
     from streamgauge.measure.plan import Request
 
@@ -25,7 +27,11 @@ def scripts_of(side: str) -> re.Match[str] | None:
 
 
 def run_scripts(
-    scripts: Sequence[re.Match[str] | None], options: Sequence[str], runs: int, out: Path
+    scripts: Sequence[re.Match[str] | None],
+    options: Sequence[str],
+    runs: int,
+    out: Path,
+    metrics_port: int | None = None,
 ) -> tuple[Path, Path]:
     """Measure both in turns with the options of ``run``; returns the two new sets. Raises UsageError."""
     from streamgauge.campaigns.repetition import run_interleaved
@@ -40,7 +46,7 @@ def run_scripts(
         # Beside the set, which must be empty.
         file = check_out(path, revision, target.with_name(f"{target.name}-source")) if revision else path
         requests.append(replace(_request(str(file), options), out=target))
-    with signals_as_interrupt(), LiveView() as view:
+    with signals_as_interrupt(), metrics_on(metrics_port) as publish, LiveView(publish) as view:
         run_interleaved(requests, runs, view)
     return sets
 

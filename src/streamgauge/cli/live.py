@@ -14,6 +14,7 @@ from rich.table import Table
 from streamgauge import environment
 from streamgauge.cli import terminal
 from streamgauge.measure.reporter import Tick
+from streamgauge.measure.snapshot import Publish, Snapshot, publish_nowhere
 
 LINE_EVERY_S = 5.0
 AFTER_LOAD = ("draining", "processing")
@@ -24,9 +25,11 @@ class LiveView:
     """Shows the phase, and once a second what goes in, what comes out and how the generator does.
 
     With ``--quiet`` only what should stay in sight; with ``--verbose`` a line every second, on a terminal too.
+    ``publish`` gets each snapshot of a run.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, publish: Publish = publish_nowhere) -> None:
+        self._publish = publish
         self._console = Console(stderr=True, highlight=False)
         self._live: Live | None = None
         self._phase = ""
@@ -63,6 +66,9 @@ class LiveView:
         elif time.monotonic() - self._last_line >= (0.0 if terminal.detail.verbose else LINE_EVERY_S):
             self._last_line = time.monotonic()
             self._print(_line(tick))
+
+    def snapshot(self, snapshot: Snapshot) -> None:
+        self._publish(snapshot)
 
     def warn(self, text: str) -> None:
         self.say(f"warning: {text}")

@@ -11,6 +11,7 @@ import typer
 
 from streamgauge.cli import choices
 from streamgauge.cli.layout import echo_json
+from streamgauge.cli.metrics import MetricsPort, metrics_on
 from streamgauge.cli.request import ENGINE_HELP, Profile, TransportAddress, check_transport_address, refuse_redacted
 from streamgauge.cli.usage import whole_number
 
@@ -85,6 +86,7 @@ def reproduce(
         bool, typer.Option("--dry-run", help="Print the experiments and about how long they take; run none.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print reproduction.json alone on stdout.")] = False,
+    metrics_port: MetricsPort = None,
 ) -> None:
     """Run what a published study ran, and write one report with its tables and figures.
 
@@ -132,7 +134,7 @@ def reproduce(
             self.say(f"  {outcome_line(row)}")
 
     try:
-        with signals_as_interrupt(), View() as view:
+        with signals_as_interrupt(), metrics_on(metrics_port) as publish, View(publish) as view:
             content = reproduction.reproduce(campaign, view)
     except (KeyboardInterrupt, Interrupted):
         raise Interrupted(

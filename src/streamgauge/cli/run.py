@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from streamgauge.cli import terminal
+from streamgauge.cli.metrics import MetricsPort, metrics_on
 from streamgauge.cli.request import takes_request
 from streamgauge.cli.result import AsJson, finish, print_result
 from streamgauge.cli.stages import Stages, build_stages, run_stages
@@ -53,6 +54,7 @@ def run(
     baseline: Baseline = None,
     junit: Junit = None,
     markdown: Markdown = None,
+    metrics_port: MetricsPort = None,
 ) -> None:
     """Run a scenario: print whether its numbers can be trusted, then what they are."""
     from streamgauge.campaigns.baseline import check_baseline
@@ -64,14 +66,14 @@ def run(
         check_baseline(baseline)
     if stages.out is not None:
         _refuse_with_all(stages.choice, {"--baseline": baseline, "--junit": junit, "--markdown": markdown})
-        run_stages(stages, runs, as_json)
+        run_stages(stages, runs, as_json, metrics_port)
     (request,) = stages.requests.values()
     if terminal.detail.verbose:
         typer.echo(f"run directory {request.out}\n{request.command}", err=True)
     if runs > 1:
-        directory, summary = _run_repeated(request, runs, to_stderr=as_json)
+        directory, summary = _run_repeated(request, runs, metrics_port, to_stderr=as_json)
     else:
-        with signals_as_interrupt(), LiveView() as view:
+        with signals_as_interrupt(), metrics_on(metrics_port) as publish, LiveView(publish) as view:
             made, summary = run_scenario(request, view)
         print_result(made, summary, to_stderr=as_json)
         directory = made.path
@@ -88,13 +90,13 @@ def _refuse_with_all(choice: str, given: dict[str, object]) -> None:
         )
 
 
-def _run_repeated(request: Request, runs: int, *, to_stderr: bool) -> tuple[Path, Summary]:
+def _run_repeated(request: Request, runs: int, metrics_port: int | None, *, to_stderr: bool) -> tuple[Path, Summary]:
     from streamgauge.campaigns.repetition import run_repeated
     from streamgauge.cli.live import LiveView
     from streamgauge.processes.supervisor import signals_as_interrupt
     from streamgauge.rundir import RunDir
 
-    with signals_as_interrupt(), LiveView() as view:
+    with signals_as_interrupt(), metrics_on(metrics_port) as publish, LiveView(publish) as view:
         out, summary = run_repeated(request, runs, view)
     median = next(row.directory for row in summary.repetitions if row.run == summary.run)
     print_result(RunDir(out / median), summary, to_stderr=to_stderr)

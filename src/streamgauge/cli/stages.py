@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import typer
 
 from streamgauge.cli.layout import echo_json
+from streamgauge.cli.metrics import metrics_on
 from streamgauge.cli.request import build
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ def build_stages(**given: Any) -> Stages:
     return Stages(requests, choice, out, lacking)
 
 
-def run_stages(stages: Stages, runs: int, as_json: bool) -> NoReturn:
+def run_stages(stages: Stages, runs: int, as_json: bool, metrics_port: int | None = None) -> NoReturn:
     """Run them, with a line for each and a table at the end; ends with the first exit code that applies."""
     from streamgauge.campaigns.repetition import check_free
     from streamgauge.cli.live import LiveView
@@ -83,7 +84,7 @@ def run_stages(stages: Stages, runs: int, as_json: bool) -> NoReturn:
 
     assert stages.out is not None
     summaries: dict[str, Summary] = {}
-    with signals_as_interrupt(), LiveView() as view, ExitStack() as stack:
+    with signals_as_interrupt(), metrics_on(metrics_port) as publish, LiveView(publish) as view, ExitStack() as stack:
         stack.enter_context(directory_lock.hold(stages.out))
         check_free(stages.out)
         measure = _repeated(runs, view) if runs > 1 else _once(stages, view, stack)

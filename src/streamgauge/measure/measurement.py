@@ -21,11 +21,12 @@ from streamgauge.measure.plan import RunPlan
 from streamgauge.measure.reporter import ProbeDecision, Referee, Reporter
 from streamgauge.measure.results import is_missing
 from streamgauge.measure.slices import Slicing
+from streamgauge.measure.snapshot import Snapshots
 from streamgauge.measure.visibility import Visibility
 from streamgauge.model import NS_PER_S, TRANSPORT_GROUP
 from streamgauge.model.outcome import Outcome
 from streamgauge.model.summary import Summary
-from streamgauge.notices import Notice, notice
+from streamgauge.notices import notice
 from streamgauge.processes import leftovers, ports
 from streamgauge.processes.supervisor import Supervisor
 from streamgauge.rundir import RunDir
@@ -58,6 +59,7 @@ class Measurement:
         self._evaluator = evaluator or Evaluator(supervisor, plan.evaluator)
         self._observer = Observer(plan, self.run, supervisor, with_lag=referee is not None)
         self._progress, self._outcome = self._observer.progress, Outcome.blank()
+        self._snapshots = Snapshots(plan, self._observer, self._outcome, reporter.snapshot)
         self._faults = FaultInjector(
             self.scenario, supervisor, reporter.say, plan.proxy_port, self._observer.read_by_nodes
         )
@@ -76,6 +78,7 @@ class Measurement:
         Raises EnvironmentProblem when something that is not under test does not start, or a port was taken. A system
         under test that does not start or dies is a finding: the summary says FAILED.
         """
+        self._snapshots.begin()
         others = leftovers.interference(self._reporter.warn)
         self.run.write_manifest(describe(self.plan, list(others.values())))
         try:
@@ -121,10 +124,8 @@ class Measurement:
             self._outcome.redirected = [*self._progress.redirected.values()]
             engine_here = registry.engine(self.scenario.engine).runs_here(self.scenario.engine_options)
             note_cores(self._outcome, self._observer.cores, engine_here, own_transport=self.plan.transport.own)
-            warnings: list[Notice] = [*self.plan.warnings, *self._supervisor.warnings]
-            warnings += lost_members(self._outcome, self._observer.lost)
-            warnings += leftovers.newcomers(others)
-            self._outcome.warnings = warnings
+            lost, newcomers = lost_members(self._outcome, self._observer.lost), leftovers.newcomers(others)
+            self._outcome.warnings = [*self.plan.warnings, *self._supervisor.warnings, *lost, *newcomers]
             self.run.write_outcome(self._outcome)
         return self._evaluate()
 
@@ -222,9 +223,8 @@ class Measurement:
         def is_over(appended: Mapping[str, int] | None) -> bool:
             nonlocal sent, changed
             self._look_for_giving_out()
-            if self._ended_by_referee(appended) or self._load_done() or self._outcome.load_error is not None:
-                return True
-            if self._is_given_up():
+            over = self._ended_by_referee(appended) or self._load_done() or self._is_given_up()
+            if over or self._outcome.load_error is not None:
                 return True
             if self._progress.sent != sent:
                 sent, changed = self._progress.sent, time.monotonic()
@@ -289,7 +289,6 @@ class Measurement:
 
     def _drain(self) -> None:
         """Wait until no result comes any more, or for the scenario's deadline."""
-        deadline = time.monotonic() + self.scenario.drain_deadline_s
 
         def is_quiet(appended: Mapping[str, int] | None) -> bool:
             if appended is None or self._faults.is_restarting:
@@ -307,7 +306,7 @@ class Measurement:
         self._observer.begin_drain()
         over = self._each_second(
             until=lambda appended: has_no_transport() or is_quiet(appended) or bool(self._progress.gave_out),
-            deadline=deadline,
+            deadline=time.monotonic() + self.scenario.drain_deadline_s,
             phase=lambda _: phase,
         )
         self._look_for_giving_out()
@@ -344,7 +343,8 @@ class Measurement:
         return any(process.group == group for process in self._supervisor.processes())
 
     def _sample(self) -> Mapping[str, int] | None:
-        return self._observer.sample(self._outcome.measured_start_ns, disturbed=self._faults.has_acted)
+        appended = self._observer.sample(self._outcome.measured_start_ns, disturbed=self._faults.has_acted)
+        return self._snapshots.look(appended)
 
     def _show(self, appended: Mapping[str, int], phase: Callable[[float], str]) -> None:
         assert self._outcome.load_start_ns is not None
@@ -372,6 +372,7 @@ class Measurement:
                 self._outcome.ended = self._outcome.ended or self._supervisor.ended()
                 self._reporter.warn(problem.message())
         self._supervisor.stop_group("engine")
+        self._snapshots.end()
         if self.scenario.load.shape == "preloaded" and self._outcome.ends:
             self._reporter.phase(f"reading the input as fast as the {self.plan.transport.server_noun} serves it")
             with contextlib.suppress(EnvironmentProblem):

@@ -18,7 +18,7 @@ from streamgauge.measure.reporter import LoadObservation, Tick
 from streamgauge.measure.results import is_one_to_one
 from streamgauge.measure.sampling import Sampler, machine_sample
 from streamgauge.model import NS_PER_S, Positions, ResultKind, numbered_ends
-from streamgauge.model.samples import PositionsSample
+from streamgauge.model.samples import PositionsSample, ResourceSample
 from streamgauge.processes.supervisor import Supervisor
 from streamgauge.rundir import RunDir
 
@@ -55,6 +55,9 @@ class Observer:
         self._sampled_consumed: int | None = None
         self.taken: Mapping[str, Mapping[int, int]] = {}
         """How far the engine has read each partition of each input for good, where that is known."""
+        self.resources: list[ResourceSample] = []
+        """Of each role, at the last look."""
+        self.is_draining = False
         self._every_ns = round(sample_every_s(self._scenario) * NS_PER_S)
         self._sampled_ns = self._measured_files_ns = 0
         self._last_tick: tuple[float, int, int] = (time.monotonic(), 0, 0)
@@ -99,7 +102,8 @@ class Observer:
         due = self._every_ns <= NS_PER_S or t_ns - self._sampled_ns >= self._every_ns - NS_PER_S // 2
         if due:
             self._sampled_ns = t_ns
-            self._run.append_samples(*self._sampler.sample(t_ns), machine_sample(t_ns), read_clock())
+            self.resources = self._sampler.sample(t_ns)
+            self._run.append_samples(*self.resources, machine_sample(t_ns), read_clock())
         if self._scenario.slice_s and t_ns - self._measured_files_ns >= max(self._every_ns, FOOTPRINT_S * NS_PER_S):
             self._measured_files_ns = t_ns
             self._run.append_samples(*footprint(t_ns, self._run, self._plan.work_dir))
@@ -130,6 +134,7 @@ class Observer:
         return appended
 
     def begin_drain(self) -> None:
+        self.is_draining = True
         self._quiet.begin_drain(time.monotonic())
 
     def is_quiet(self, appended: Mapping[str, int], *, engine_lives: bool) -> bool:

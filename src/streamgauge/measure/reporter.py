@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 from streamgauge.measure.lag import Lags
+from streamgauge.measure.snapshot import Publish, Snapshot
 from streamgauge.notices import NOTHING, Notice
 
 
@@ -71,6 +72,9 @@ class Reporter(Protocol):
 
     def tick(self, tick: Tick) -> None: ...
 
+    def snapshot(self, snapshot: Snapshot) -> None:
+        """After each look at the run. What an earlier one says of the run, or of another run, no longer holds."""
+
     def say(self, text: str) -> None:
         """What should stay in sight."""
 
@@ -86,8 +90,21 @@ class NullReporter:
     def tick(self, tick: Tick) -> None:
         pass
 
+    def snapshot(self, snapshot: Snapshot) -> None:
+        pass
+
     def say(self, text: str) -> None:
         pass
 
     def warn(self, text: str) -> None:
         pass
+
+
+class SnapshotReporter(NullReporter):
+    """Shows nothing; publishes each snapshot."""
+
+    def __init__(self, publish: Publish) -> None:
+        self._publish = publish
+
+    def snapshot(self, snapshot: Snapshot) -> None:
+        self._publish(snapshot)

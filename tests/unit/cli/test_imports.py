@@ -7,7 +7,10 @@ import sys
 
 import pytest
 
-HEAVY = {"confluent_kafka", "jinja2", "numpy", "pandas", "plotly", "psutil", "pyarrow", "pyspark", "requests", "scipy"}
+HEAVY = {
+    *("confluent_kafka", "jinja2", "numpy", "pandas", "plotly", "prometheus_client", "psutil", "pyarrow", "pyspark"),
+    *("requests", "scipy"),
+}
 
 CODE = """
 import sys
