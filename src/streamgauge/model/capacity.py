@@ -45,7 +45,7 @@ Settings = Annotated[Mapping[str, Any], AfterValidator(_with_script)]
 class CapacityProbe(Stored):
     """One run of a search."""
 
-    value: AtLeastOne
+    value: SearchedValue
     rate: AtLeastOne | None = None
     purpose: Purpose
     verdict: str
@@ -94,7 +94,7 @@ class Capacity(Searched):
     validated: bool | None = None
     note: str
     best_latency_ms: BestLatency | None
-    guess: AtLeastOne | None
+    guess: SearchedValue | None
     probes: Sequence[CapacityProbe]
     seconds: Number
     seconds_saved: Number
@@ -111,7 +111,7 @@ class SearchRow(Stored):
     validated: bool | None = None
     note: str
     best_latency_ms: BestLatency | None = None
-    guess: AtLeastOne | None = None
+    guess: SearchedValue | None = None
     seconds: Number
 
 

@@ -155,7 +155,7 @@ def latency_against_value(capacity: Capacity) -> Figure | None:
         capacity.interval[0] or values[0],
     ]
     ticks = _apart(wanted, x_axis["range"])
-    x_axis |= {"tickvals": ticks, "ticktext": [text.number(tick) for tick in ticks], "tickangle": 0}
+    x_axis |= {"tickvals": ticks, "ticktext": [f"{tick:,.10g}" for tick in ticks], "tickangle": 0}
     zones = unsustainable(capacity, shown, x_axis["range"])
     y_axis = logarithmic(f"{LATENCY_NAMES['total']} (ms)", [v for trace in traces for v in trace["y"]])
     named = [key("not sustained", "--band", "square") for _ in zones]
