@@ -124,6 +124,9 @@ NOTICES: Mapping[str, str] = {
     "nothing-sustained": "{value} is the end of the range",
     "probe-failed": "the system under test failed at {value:,} {unit}",
     "drain-failed": "the system under test failed while it drained a backlog",
+    "scale-limited": "{at}: the {limit} was the limit, not the engine: the capacity is {bound}",
+    "scale-range": "{at}: the search came to the end of its range: the capacity is {bound}",
+    "scale-failed": "{at}: {why}",
     # Studies
     "engine-lacks-option": "engine {engine} has no option {options}",
     "engine-refuses": "{what}: {why}",

@@ -86,9 +86,7 @@ class CapacitySearch:
                 "no rule for a sustained rate", expected="a rule or an SLO", hint="--rule slope, or --slo …"
             )
         if self.least is not None and self.most is not None and self.least >= self.most:
-            raise UsageError(
-                "--from must be below --to", got=f"--from {self.least:g} --to {self.most:g}", expected="a range"
-            )
+            raise UsageError("--from must be below --to", got=f"--from {self.least:g} --to {self.most:g}")
         self.scenario_at(self.start)
 
     @property

@@ -33,6 +33,10 @@ MOST_CONFIRMING = 2
 """Values for which a confirming run is tried."""
 MOST_STEPS = 64
 """The largest step towards the easier side, in powers of the resolution."""
+MOST_INVALID = 2
+"""Values that may be INVALID twice while nothing was sustained: the first may just be too high for the generator."""
+STEPS_AFTER_INVALID = 4
+"""How much easier the second one is, in powers of the resolution."""
 GENERATOR = "generator"
 """What is the limit where a load that could not be sent has no other cause."""
 
@@ -93,16 +97,16 @@ def limited_by(probes: Sequence[Probe]) -> str:
 
     Empty where no value was INVALID twice.
     """
-    value = _twice_invalid(probes)
-    if value is None:
+    values = _twice_invalid(probes)
+    if not values:
         return ""
-    return next((probe.blamed for probe in probes if probe.value == value and probe.blamed), GENERATOR)
+    return next((probe.blamed for probe in probes if probe.value in values and probe.blamed), GENERATOR)
 
 
-def _twice_invalid(probes: Sequence[Probe]) -> float | None:
-    """The first value that was INVALID more than once, confirming runs apart."""
+def _twice_invalid(probes: Sequence[Probe]) -> list[float]:
+    """The values that were INVALID more than once, confirming runs apart."""
     counts = Counter(p.value for p in probes if p.verdict == "invalid" and p.purpose != "confirm")
-    return next((value for value, count in counts.items() if count > 1), None)
+    return [value for value, count in counts.items() if count > 1]
 
 
 def four_digits(value: float) -> float:
@@ -124,14 +128,30 @@ class _Search:
             if verdict != "sustained" and (self._best is None or self._difficulty(value) > self._difficulty(self._best))
         ]
         self._beyond = min(failed, key=self._difficulty) if failed else None
-        self._twice_invalid = _twice_invalid(probes)
+        # Beyond what the engine itself does not sustain, it does not matter what the load can do.
+        beyond = math.inf if self._beyond is None else self._difficulty(self._beyond)
+        self._twice_invalid = [value for value in _twice_invalid(probes) if self._difficulty(value) < beyond]
 
     def advance(self) -> Next | Answer:
         if self._probes and self._probes[-1].purpose == "confirm":
             return self._after_confirming()
-        if self._twice_invalid is not None:
-            return self._confirm() if self._best is not None else self._invalid(self._twice_invalid)
+        if self._twice_invalid:
+            return self._confirm() if self._best is not None else self._after_invalid()
         return self._go_on()
+
+    def _after_invalid(self) -> Next | Answer:
+        """Nothing was sustained, and a value was INVALID twice: the load may be too high for the generator."""
+        last = self._probes[-1].value
+        if last not in self._twice_invalid:
+            return self._go_on()
+        upwards = self._target.more_is_harder
+        low = self._target.lowest if upwards else last + self._apart
+        high = last - self._apart if upwards else self._target.highest
+        wanted = self._scaled(last, (1 + self._target.resolution) ** -STEPS_AFTER_INVALID)
+        easier = self._nearest(wanted, low, high)
+        if easier is None or easier == last or len(self._twice_invalid) >= MOST_INVALID:
+            return self._invalid(last)
+        return Next(easier, "bracket")
 
     def _go_on(self) -> Next | Answer:
         if self._probes and self._probes[-1].verdict == "invalid":
@@ -233,8 +253,8 @@ class _Search:
     def _confirmed(self, best: float) -> Answer:
         if self._beyond is None:
             return Answer("ceiling", best, None, True, notice("ceiling", value=best, limited_by=self._ceiling()))
-        twice_invalid = self._twice_invalid
-        wide = NOTHING if twice_invalid is None else notice("probes-invalid-wide", value=twice_invalid)
+        invalid = self._twice_invalid
+        wide = notice("probes-invalid-wide", value=invalid[0]) if invalid else NOTHING
         note = joined(part for part in (self._note_of_confirming(), wide) if part)
         return Answer("found", best, self._beyond, True, note)
 

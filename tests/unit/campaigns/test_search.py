@@ -146,7 +146,25 @@ def test_a_broker_that_does_not_take_the_load_is_the_ceiling() -> None:
 def test_invalid_from_the_start() -> None:
     answer, probes = search(Target(1000, 0.10), lambda step: "invalid")
     assert answer.outcome == "invalid"
-    assert len(probes) == 2
+    assert [probe.value for probe in probes] == [909, 909, 621, 621], "an easier value gets a chance as well"
+    alone, probes = search(Target(1000, 0.10, lowest=909), lambda step: "invalid")
+    assert (alone.outcome, len(probes)) == ("invalid", 2)
+
+
+def test_a_first_guess_above_what_can_be_sent_is_not_the_end() -> None:
+    """The generator can send 800, the engine sustains more; or less, and is found as usual."""
+
+    def judge(capacity: int) -> Judge:
+        return lambda step: "invalid" if step.value > 800 else up_to(capacity)(step)
+
+    answer, probes = search(Target(1000, 0.10), judge(5000))
+    assert (answer.outcome, answer.best, answer.confirmed) == ("ceiling", 621, True)
+    assert "the generator's ceiling" in answer.note
+    assert limited_by(probes) == "generator"
+    answer, _ = search(Target(1000, 0.10), judge(400))
+    assert (answer.outcome, answer.note) == ("found", "")
+    assert answer.best is not None and answer.beyond is not None
+    assert answer.best <= 400 < answer.beyond <= 1.1 * answer.best + 1
 
 
 @pytest.mark.parametrize("word", ["sustained", "not sustained", "invalid"])
