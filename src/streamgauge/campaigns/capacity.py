@@ -305,6 +305,7 @@ def _probe(
         verdict=verdict,
         reason=reason,
         weak=weak,
+        rule=sustained.decided_instead(scenario.sustained, summary.warnings),
         validated=summary.validated,
         seconds=round(time.monotonic() - began, 1),
         seconds_saved=round(referee.saved_s, 1),

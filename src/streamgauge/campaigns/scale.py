@@ -108,7 +108,7 @@ def find_scale(campaign: ScaleSearch, reporter: Reporter, show: Show = lambda ro
             try:
                 find_capacity(search, reporter, show)
             except EngineFailed as failure:
-                reporter.warn(f"{campaign.against} {value:g}: {failure.what}")
+                reporter.warn(notice("scale-failed", at=f"{campaign.against} {value:g}", why=failure.what))
             except UsageError:
                 # Something else may be there.
                 raise

@@ -2,8 +2,9 @@
 
 Format history
 --------------
-1   first; ``validated`` of a search and of a probe, ``rate`` of a probe and ``harder`` were added later and may be
-    missing; ``script`` in the settings replaced ``job``. A file with ``searches`` combines several searches
+1   first; ``validated`` of a search and of a probe, ``rate`` and ``rule`` of a probe and ``harder`` were added later
+    and may be missing; later a searched value may be a fraction; ``script`` in the settings replaced ``job``. A file
+    with ``searches`` combines several searches
 """
 
 from __future__ import annotations
@@ -52,6 +53,8 @@ class CapacityProbe(Stored):
     reason: str
     weak: bool
     """Judged by the point estimate, because the rule was inconclusive."""
+    rule: str | None = None
+    """The rule that decided in the place of the search's own; None: its own."""
     validated: bool | None = None
     seconds: Number
     seconds_saved: Number
