@@ -48,7 +48,9 @@ class Values(Strict):
         default=0.0, description="length of the measured interval, s", json_schema_extra={"harder": None}
     )
     records: Annotated[int, Field(ge=0, le=10**10)] = Field(
-        default=0, description="for shape preloaded: records sent before the engine starts"
+        default=0,
+        description="for shape preloaded: records sent before the engine starts",
+        json_schema_extra={"harder": None},
     )
     partitions: Annotated[int, Field(ge=1, le=1000)] = Field(
         description="partitions per stream", json_schema_extra={"harder": "less"}
@@ -67,9 +69,13 @@ class Values(Strict):
         default=[], description="for shape steps: rates of equal parts of the measured interval"
     )
     to_per_s: Annotated[int, Field(ge=0, le=RATE_MAX)] = Field(
-        default=0, description="for shape ramp: final rate; for shape fluctuating: low rate"
+        default=0,
+        description="for shape ramp: final rate; for shape fluctuating: low rate",
+        json_schema_extra={"harder": None},
     )
-    burst_records: Annotated[int, Field(ge=0, le=10**9)] = Field(default=0, description="for bursts: records per burst")
+    burst_records: Annotated[int, Field(ge=0, le=10**9)] = Field(
+        default=0, description="for bursts: records per burst", json_schema_extra={"harder": None}
+    )
     burst_s: Annotated[float, Field(ge=0, le=WEEK_S)] = Field(
         default=0.0, description="for bursts: duration of a burst, s", json_schema_extra={"harder": None}
     )

@@ -82,11 +82,13 @@ def bound_on(axis: SearchAxis, scenario: Scenario, text: str, option: str) -> fl
 def number_of(name: str, field: FieldInfo, text: str, typed: str) -> float:
     """The number above 0 that was typed for a field. Raises UsageError."""
     value = fields.read(text, name, field)
-    if isinstance(value, bool) or not isinstance(value, int | float) or value <= 0:
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not number or (fields.is_whole(field) and value != int(value)):
         raise invalid(typed, fields.expected(name, field))
-    if fields.is_whole(field) and value != int(value):
-        raise invalid(typed, fields.expected(name, field))
-    return value
+    if value <= 0:
+        least = fields.limits(field)[0] or 0
+        raise invalid(typed, fields.expected(name, field) if least > 0 else "a number above 0")
+    return cast(float, value)
 
 
 def limits_on(axis: SearchAxis, scenario: Scenario) -> tuple[float | None, float | None]:

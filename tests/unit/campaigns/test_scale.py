@@ -9,11 +9,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from streamgauge.campaigns import capacity
 from streamgauge.campaigns.capacity import CapacitySearch
 from streamgauge.campaigns.scale import ScaleSearch, exit_code, find_scale, parse_against, predicted
 from streamgauge.campaigns.search import Next
+from streamgauge.cli.main import app
 from streamgauge.errors import Interrupted, UsageError
 from streamgauge.measure.plan import Request
 from streamgauge.measure.reporter import NullReporter
@@ -286,3 +288,19 @@ def test_a_file_of_another_format_is_refused(tmp_path: Path) -> None:
     (tmp_path / "scale.json").write_text('{"format": 1, "against": 3}')
     with pytest.raises(UsageError, match="damaged"):
         files.read(tmp_path / "scale.json")
+
+
+def test_the_command_prints_the_answer_or_its_file_alone(
+    tmp_path: Path, simulate: Callable[[System], list[tuple[float, float]]]
+) -> None:
+    simulate(lambda instances, value: f"invalid: {GENERATOR_LATE}" if value > 2500 else linear(instances, value))
+    words = ["scale", "ospbench/throughput", "--engine", "kafka-streams", "--set", "stage=parse"]
+    words += ["--against", "instances=1,2,4", "--out", str(tmp_path / "out")]
+    shown = CliRunner().invoke(app, words)
+    assert shown.exit_code == 0, shown.output
+    assert "FOUND: each further unit of instances adds" in shown.stdout
+    assert "instances 4: the generator was the limit, not the engine: the capacity is at least" in shown.stdout
+    assert str(tmp_path / "out" / "report.html") in shown.stdout
+    content = json.loads(CliRunner().invoke(app, [*words, "--json"]).stdout)
+    assert content == json.loads((tmp_path / "out" / "scale.json").read_text())
+    assert [point["limited_by"] for point in content["points"]] == ["engine", "engine", "generator"]
