@@ -85,8 +85,8 @@ NOTICES: Mapping[str, str] = {
     "fifth-without-result": "a fifth of the measured interval has no result",
     "lag-grew": "overloaded: the mean backlog of the last {window_s} s is {grown:.0f} records above that of the first; "
     "the limit is {limit:g}",
-    "micro-batches": "the rule scalability means little with micro-batches: their backlog rises and falls by a whole "
-    "batch",
+    "lag-in-steps": "the engine's position moves in steps of more than 100 records, so the rule slope decided in the "
+    "place of scalability",
     "too-short": "the measured interval is too short to tell whether the rate is sustained: {seconds} whole seconds "
     "are needed",
     "unknown-rule": "the rule {rule!r} for a sustained rate is not known; known: {known}",
@@ -124,6 +124,9 @@ NOTICES: Mapping[str, str] = {
     "nothing-sustained": "{value} is the end of the range",
     "probe-failed": "the system under test failed at {value:,} {unit}",
     "drain-failed": "the system under test failed while it drained a backlog",
+    "scale-limited": "{at}: the {limit} was the limit, not the engine: the capacity is {bound}",
+    "scale-range": "{at}: the search came to the end of its range: the capacity is {bound}",
+    "scale-failed": "{at}: {why}",
     # Studies
     "engine-lacks-option": "engine {engine} has no option {options}",
     "engine-refuses": "{what}: {why}",

@@ -19,10 +19,12 @@ RESOURCE_MAX = 1000
 
 @dataclass(frozen=True)
 class SearchAxis:
-    """An integer among the values of a scenario or the options of its engine, by name."""
+    """A number among the values of a scenario or the options of its engine, by name."""
 
     name: str
     harder: Harder
+    whole: bool = True
+    """Whether it takes whole numbers only."""
 
     @classmethod
     def of_settings(cls, settings: Mapping[str, Any]) -> SearchAxis:

@@ -12,13 +12,14 @@ import shutil
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
 from streamgauge import registry
 from streamgauge.campaigns.capacity_file import CapacityFile, identifying_settings
 from streamgauge.campaigns.referee import PROBE_S, STEPS, DrainReferee, ProbeReferee
-from streamgauge.campaigns.search import Answer, Next, Probe, ProbeVerdict, Target, advance
+from streamgauge.campaigns.search import Answer, Next, Probe, ProbeVerdict, Target, advance, four_digits
 from streamgauge.errors import EXIT_MISSED, EXIT_OK, EngineFailed, InvalidMeasurement, UsageError
 from streamgauge.evaluate import sustained
 from streamgauge.evaluate.metrics.arrival import server_blamed
@@ -37,7 +38,7 @@ from streamgauge.redaction import redact_arguments
 from streamgauge.rundir import RunDir
 from streamgauge.search_axis import RATE_AXIS, SearchAxis
 from streamgauge.studies.scenario import RATE_MAX
-from streamgauge.studies.search_axis import value_on, with_value
+from streamgauge.studies.search_axis import limits_on, value_on, with_value
 
 BACKLOG_S = 750
 """The backlog that is drained for the first guess, in seconds of the scenario's own rate."""
@@ -50,6 +51,8 @@ DRAIN_BATCH = 50_000
 DRAIN_WATCHED_S = 30.0
 DRAIN_GIVEN_UP_S = 60.0
 """Seconds without a result after which the scenario's own rate is the first guess."""
+FRACTION_RANGE = 1000
+"""How far from the first guess a value that may be a fraction is searched, as a factor, where it has no limits."""
 NOT_SUSTAINED = ("overloaded", "not sustained")
 """How the warning begins that explains why a rate was not sustained."""
 
@@ -67,8 +70,11 @@ class CapacitySearch:
     """By how many resolutions the first guess is raised, below 1: see capacity_set.py."""
     drains: bool = True
     """Whether the speed at which a backlog drains is the first guess; else the scenario's own value is."""
-    most: int | None = None
-    """Beyond this value nothing is tried; None: as far as values go."""
+    guess: float | None = None
+    """A first guess from elsewhere, in place of both."""
+    least: float | None = None
+    most: float | None = None
+    """Beyond these values nothing is tried; None: as far as values go."""
 
     def __post_init__(self) -> None:
         """Raises UsageError for a search that cannot mean anything."""
@@ -79,35 +85,60 @@ class CapacitySearch:
             raise UsageError(
                 "no rule for a sustained rate", expected="a rule or an SLO", hint="--rule slope, or --slo …"
             )
+        if self.least is not None and self.most is not None and self.least >= self.most:
+            raise UsageError("--from must be below --to", got=f"--from {self.least:g} --to {self.most:g}")
         self.scenario_at(self.start)
 
     @property
-    def start(self) -> int:
+    def start(self) -> float:
         """The scenario's own value of what is searched."""
         return value_on(self.axis, self.request.scenario)
 
-    def target(self, guess: int) -> Target:
-        if self.most is not None:
-            guess = min(guess, self.most)
-        bounds = 1, self.most or max(self.axis.most() or RATE_MAX, guess)
-        lowest, highest = (self._accepted(guess, bound) for bound in bounds)
-        return Target(guess, self.resolution, lowest, highest, self.axis.more_is_harder)
+    def target(self, guess: float) -> Target:
+        """Where to search from a guess, which is moved into the bounds."""
+        guess = min(guess, self.most or guess)
+        guess = max(guess, self.least or guess)
+        lowest, highest = (self._accepted(guess, bound) for bound in self._bounds(guess))
+        return Target(
+            guess,
+            self.resolution,
+            lowest,
+            highest,
+            self.axis.more_is_harder,
+            whole=self.axis.whole,
+            counted=not self.axis.is_rate,
+            accepts=cache(self._accepts),
+        )
 
-    def _accepted(self, inside: int, end: int) -> int:
+    def _bounds(self, guess: float) -> tuple[float, float]:
+        """How far the search may go: as asked for, else as far as the value itself goes."""
+        if self.axis.whole:
+            return self.least or 1, self.most or max(self.axis.most() or RATE_MAX, guess)
+        least, most = limits_on(self.axis, self.request.scenario)
+        return self.least or least or guess / FRACTION_RANGE, self.most or most or guess * FRACTION_RANGE
+
+    def _accepts(self, value: float) -> bool:
+        try:
+            self.scenario_at(value)
+        except UsageError:
+            return False
+        return True
+
+    def _accepted(self, inside: float, end: float) -> float:
         """The value nearest to ``end`` that can be set; ``inside`` can."""
+        if not self.axis.whole:
+            return four_digits(end) if self._accepts(four_digits(end)) else inside
         tried = end
         while inside != end:
-            try:
-                self.scenario_at(tried)
-            except UsageError:
-                end = tried - (1 if tried > inside else -1)
-            else:
+            if self._accepts(tried):
                 inside = tried
+            else:
+                end = tried - (1 if tried > inside else -1)
             # Neighbouring values have nothing between them.
             tried = end if abs(end - inside) == 1 else (inside + end) // 2
         return inside
 
-    def scenario_at(self, value: int) -> Scenario:
+    def scenario_at(self, value: float) -> Scenario:
         """The scenario of a probe. Raises UsageError for a value that the scenario or the engine refuses."""
         return with_value(self.axis, self.request.scenario, value)
 
@@ -121,6 +152,8 @@ class CapacitySearch:
             "over": self.axis.name,
             "harder": self.axis.harder,
             "start": self.start,
+            "from": self.least,
+            "to": self.most,
             "bootstrap": request.transport_address,
             "program": redact_arguments(request.program),
         }
@@ -155,12 +188,12 @@ def _search(search: CapacitySearch, file: CapacityFile, reporter: Reporter, show
     """Probe until the answer is known. Raises EngineFailed when the system under test failed."""
     out = search.request.out
     if file.guess is None:
-        file.set_guess(_first_guess(search, reporter))
+        file.set_guess(_first_guess(search, reporter) if search.guess is None else search.guess)
     target = search.target(file.guess or search.start)
     load = search.request.scenario.load
     records = round(target.guess * (load.warmup_s + load.measured_s)) if search.axis.is_rate else load.records
     with kept_evaluator(f"capacity-{secrets.token_hex(4)}", out / "logs", search.request.master, records) as evaluator:
-        while isinstance(step := advance(target, _searched(file)), Next):
+        while isinstance(step := advance(target, searched(file.probes)), Next):
             reporter.phase(f"probe {file.next_number}: {step.value:,} {search.axis.unit} ({step.purpose})")
             row = _probe(search, step, file, reporter, evaluator)
             file.add(row)
@@ -181,16 +214,17 @@ def exit_code(capacity: Capacity | CapacitySet) -> int:
     return EXIT_MISSED if capacity.outcome == "missed" else EXIT_OK
 
 
-def _searched(file: CapacityFile) -> list[Probe]:
+def searched(probes: Sequence[CapacityProbe]) -> list[Probe]:
+    """What the probes of a file showed."""
     words = ("sustained", "not sustained", "undecided", "invalid")
     return [
         Probe(row.value, cast(ProbeVerdict, row.verdict), row.purpose, server_blamed(row.reason))
-        for row in file.probes
+        for row in probes
         if row.verdict in words
     ]
 
 
-def _first_guess(search: CapacitySearch, reporter: Reporter) -> int:
+def _first_guess(search: CapacitySearch, reporter: Reporter) -> float:
     """The rate at which a backlog drains; the scenario's own rate when that cannot be seen."""
     if not search.axis.is_rate or not search.drains:
         return search.start
@@ -271,6 +305,7 @@ def _probe(
         verdict=verdict,
         reason=reason,
         weak=weak,
+        rule=sustained.decided_instead(scenario.sustained, summary.warnings),
         validated=summary.validated,
         seconds=round(time.monotonic() - began, 1),
         seconds_saved=round(referee.saved_s, 1),

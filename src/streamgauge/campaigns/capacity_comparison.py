@@ -33,6 +33,8 @@ IGNORED_SETTINGS: Ignored = {
     "script": "another script in the workload's place may be compared with it",
     "profile": "only presets values, which are compared themselves",
     "start": "is the searched value of the scenario",
+    "from": "only bounds the search",
+    "to": "as above",
     "bootstrap": "the transport is compared by what its probes ran on",
 }
 

@@ -75,14 +75,14 @@ class CapacityFile:
         return self.content.outcome is not None
 
     @property
-    def guess(self) -> int | None:
+    def guess(self) -> float | None:
         return self.content.guess
 
     @property
     def next_number(self) -> int:
         return len(self.probes) + 1
 
-    def set_guess(self, guess: int) -> None:
+    def set_guess(self, guess: float) -> None:
         self._update(guess=guess)
 
     def add(self, probe: CapacityProbe) -> None:

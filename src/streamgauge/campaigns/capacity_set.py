@@ -106,14 +106,14 @@ def _write_pages(search: Path, settings: Mapping[str, Any], runs: int) -> Capaci
 def write_set(out: Path, settings: Mapping[str, Any], runs: int) -> CapacitySet:
     """Put the searches ``1`` … ``runs`` of a directory together, as far as they are there; returns the content."""
     paths = {str(number): out / str(number) / NAME for number in range(1, runs + 1)}
-    searches = {name: _read_search(path) for name, path in paths.items() if path.is_file()}
+    searches = {name: read_search(path) for name, path in paths.items() if path.is_file()}
     content = summarize(settings, runs, searches)
     files.write(out / NAME, content)
     write_capacity(out)
     return content
 
 
-def _read_search(path: Path) -> Capacity:
+def read_search(path: Path) -> Capacity:
     stored = files.read(path)
     if isinstance(stored, CapacitySet):
         raise UsageError("a set of searches lies where one search was expected", where=path)
@@ -126,7 +126,7 @@ def summarize(settings: Mapping[str, Any], runs: int, searches: Mapping[str, Cap
     The interval is left out unless every search found its edge: with a lower bound in place of a capacity, or without
     the searches that sustained nothing, it would be wrong.
     """
-    rows = [_row(name, search) for name, search in searches.items()]
+    rows = [row_of(name, search) for name, search in searches.items()]
     outcomes = {row.outcome for row in rows} | ({None} if len(rows) < runs else set())
     best = [row.interval[0] for row in rows if row.outcome in ("found", "ceiling") and row.interval[0] is not None]
     every_edge = all(row.outcome == "found" for row in rows)
@@ -148,7 +148,7 @@ def summarize(settings: Mapping[str, Any], runs: int, searches: Mapping[str, Cap
     )
 
 
-def _row(directory: str, search: Capacity) -> SearchRow:
+def row_of(directory: str, search: Capacity) -> SearchRow:
     return SearchRow(
         directory=directory,
         outcome=search.outcome,

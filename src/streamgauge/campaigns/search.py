@@ -5,7 +5,8 @@ smallest value that sustains the load). Below, *harder* means a higher rate or l
 
 1. Two probes round the first guess, so far apart that one more between them is enough if the guess is right.
 2. While the edge is not between two probes: steps that grow, away from the guess.
-3. The geometric middle, until the interval is as narrow as the resolution or no whole number lies inside.
+3. The geometric middle, until the interval is as narrow as the resolution or no whole number lies inside. Of values
+   that may be fractions, four digits are probed.
 4. The *not sustained* that bounds the interval, once more if it is within 10 % of the best sustained one.
 5. A confirming run of full length of the best sustained one; if that fails, another one, easier by the resolution.
 """
@@ -13,7 +14,8 @@ smallest value that sustains the load). Below, *harder* means a higher rate or l
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 from typing import Literal
@@ -31,23 +33,35 @@ MOST_CONFIRMING = 2
 """Values for which a confirming run is tried."""
 MOST_STEPS = 64
 """The largest step towards the easier side, in powers of the resolution."""
+MOST_INVALID = 2
+"""Values that may be INVALID twice while nothing was sustained: the first may just be too high for the generator."""
+STEPS_AFTER_INVALID = 4
+"""How much easier the second one is, in powers of the resolution."""
+GENERATOR = "generator"
+"""What is the limit where a load that could not be sent has no other cause."""
 
 
 @dataclass(frozen=True)
 class Target:
     """What is searched: where to begin, between which values, how closely, and in which direction."""
 
-    guess: int
+    guess: float
     resolution: float
-    lowest: int = 1
-    highest: int = 10_000_000
+    lowest: float = 1
+    highest: float = 10_000_000
     more_is_harder: bool = True
     """Else less of it is: a resource."""
+    whole: bool = True
+    """Whether only whole numbers can be probed."""
+    counted: bool = False
+    """Whether neighbouring whole numbers differ by more than rounding: cores and heights do, records/s do not."""
+    accepts: Callable[[float], bool] = lambda value: True
+    """Whether a value can be set. Values between two that can may be refused: a period has to divide its window."""
 
 
 @dataclass(frozen=True)
 class Probe:
-    value: int
+    value: float
     verdict: ProbeVerdict
     purpose: Purpose = "bracket"
     blamed: str = ""
@@ -58,7 +72,7 @@ class Probe:
 class Next:
     """The value to probe now."""
 
-    value: int
+    value: float
     purpose: Purpose
 
 
@@ -67,8 +81,8 @@ class Answer:
     """The end of the search: the best sustained value and the nearest one that was not; None: there is none."""
 
     outcome: SearchOutcome
-    best: int | None
-    beyond: int | None
+    best: float | None
+    beyond: float | None
     confirmed: bool
     note: Notice = NOTHING
 
@@ -76,6 +90,27 @@ class Answer:
 def advance(target: Target, probes: Sequence[Probe]) -> Next | Answer:
     """What to do after these probes. The same probes always give the same answer."""
     return _Search(target, probes).advance()
+
+
+def limited_by(probes: Sequence[Probe]) -> str:
+    """What kept the load of a probe from the engine, twice: the server by its name, else the *generator*.
+
+    Empty where no value was INVALID twice.
+    """
+    values = _twice_invalid(probes)
+    if not values:
+        return ""
+    return next((probe.blamed for probe in probes if probe.value in values and probe.blamed), GENERATOR)
+
+
+def _twice_invalid(probes: Sequence[Probe]) -> list[float]:
+    """The values that were INVALID more than once, confirming runs apart."""
+    counts = Counter(p.value for p in probes if p.verdict == "invalid" and p.purpose != "confirm")
+    return [value for value, count in counts.items() if count > 1]
+
+
+def four_digits(value: float) -> float:
+    return float(f"{value:.4g}")
 
 
 class _Search:
@@ -93,14 +128,30 @@ class _Search:
             if verdict != "sustained" and (self._best is None or self._difficulty(value) > self._difficulty(self._best))
         ]
         self._beyond = min(failed, key=self._difficulty) if failed else None
-        self._twice_invalid = next((p.value for p in probes if self._invalid_searching(p.value) > 1), None)
+        # Beyond what the engine itself does not sustain, it does not matter what the load can do.
+        beyond = math.inf if self._beyond is None else self._difficulty(self._beyond)
+        self._twice_invalid = [value for value in _twice_invalid(probes) if self._difficulty(value) < beyond]
 
     def advance(self) -> Next | Answer:
         if self._probes and self._probes[-1].purpose == "confirm":
             return self._after_confirming()
-        if self._twice_invalid is not None:
-            return self._confirm() if self._best is not None else self._invalid(self._twice_invalid)
+        if self._twice_invalid:
+            return self._confirm() if self._best is not None else self._after_invalid()
         return self._go_on()
+
+    def _after_invalid(self) -> Next | Answer:
+        """Nothing was sustained, and a value was INVALID twice: the load may be too high for the generator."""
+        last = self._probes[-1].value
+        if last not in self._twice_invalid:
+            return self._go_on()
+        upwards = self._target.more_is_harder
+        low = self._target.lowest if upwards else last + self._apart
+        high = last - self._apart if upwards else self._target.highest
+        wanted = self._scaled(last, (1 + self._target.resolution) ** -STEPS_AFTER_INVALID)
+        easier = self._nearest(wanted, low, high)
+        if easier is None or easier == last or len(self._twice_invalid) >= MOST_INVALID:
+            return self._invalid(last)
+        return Next(easier, "bracket")
 
     def _go_on(self) -> Next | Answer:
         if self._probes and self._probes[-1].verdict == "invalid":
@@ -115,36 +166,38 @@ class _Search:
             return self._confirm()
         return Answer("missed", None, self._beyond, False, notice("nothing-sustained", value=self._beyond))
 
-    def _middle(self) -> int | None:
+    def _middle(self) -> float | None:
         """The geometric middle of a bracket that is still too wide; None when there is none."""
         if self._best is None or self._beyond is None:
             return None
         low, high = sorted((self._best, self._beyond))
-        if self._are_within(1 + self._target.resolution) or high - low < 2:
+        if self._are_within(1 + self._target.resolution):
             return None
-        return min(max(round(math.sqrt(low * high)), low + 1), high - 1)
+        return self._nearest(self._rounded(math.sqrt(low * high)), low + self._apart, high - self._apart)
 
     def _are_within(self, factor: float) -> bool:
         """Whether the ends of the interval are no further apart than that."""
         assert self._best is not None and self._beyond is not None
         low, high = sorted((self._best, self._beyond))
         # Both ends of a rate were rounded to whole numbers: that must decide nothing. Of ten cores one counts.
-        rounding = 1 if self._target.more_is_harder else 0
-        return high <= low * factor + rounding
+        rounded = self._target.whole and self._target.more_is_harder and not self._target.counted
+        return high <= low * factor + (1 if rounded else 0)
 
-    def _outward(self) -> int | None:
+    def _outward(self) -> float | None:
         """The next value on the way to a bracket; None at the end of the range."""
         first = 1 + self._target.resolution
         if self._best is None and self._beyond is None:
-            return self._within(self._scaled(self._target.guess, 1 / first))
+            begin = self._scaled(self._target.guess, 1 / first)
+            return self._nearest(begin, self._target.lowest, self._target.highest)
         towards_harder = self._best is not None
         base = self._best if self._best is not None else self._beyond
         assert base is not None
         factor = first ** min(2.0 ** self._steps_outward(), MOST_STEPS)
         moved = self._scaled(base, min(factor, MOST_STEP) if towards_harder else 1 / factor)
-        if moved == base:
-            moved += self._sign if towards_harder else -self._sign
-        outward = self._within(moved)
+        upwards = towards_harder == self._target.more_is_harder
+        low = base + self._apart if upwards else self._target.lowest
+        high = self._target.highest if upwards else base - self._apart
+        outward = self._nearest(moved, low, high)
         return outward if outward != base else None
 
     def _steps_outward(self) -> int:
@@ -159,7 +212,7 @@ class _Search:
         steps = takewhile(lambda probe: (probe.verdict, probe.purpose) == (last.verdict, "bracket"), reversed(ended))
         return max(1, len(list(steps)))
 
-    def _settle(self, beyond: int) -> Next | Answer:
+    def _settle(self, beyond: float) -> Next | Answer:
         tries = sum(probe.value == beyond and probe.verdict != "invalid" for probe in self._probes)
         if tries == 1 and self._are_within(NEAR):
             return Next(beyond, "repeat")
@@ -185,44 +238,58 @@ class _Search:
             return Next(self._one_step_easier(last.value, self._best), "confirm")
         return Answer("found", self._best, self._beyond, False, self._note_of_confirming())
 
-    def _one_step_easier(self, value: int, best: int) -> int:
+    def _one_step_easier(self, value: float, best: float) -> float:
         """By the resolution, but not easier than what was sustained."""
         moved = self._scaled(value, 1 / (1 + self._target.resolution))
-        return max(moved if moved != value else value - self._sign, best, key=self._difficulty)
+        low, high = sorted((best, value - self._sign * self._apart))
+        nearest = self._nearest(moved, low, high)
+        return best if nearest is None else nearest
 
     def _note_of_confirming(self) -> Notice:
         confirming = [probe for probe in self._probes if probe.purpose == "confirm"]
         failed = [str(probe.value) for probe in confirming if probe.verdict not in ("sustained", "invalid")]
         return notice("not-confirmed", values=" and ".join(failed)) if failed else NOTHING
 
-    def _confirmed(self, best: int) -> Answer:
+    def _confirmed(self, best: float) -> Answer:
         if self._beyond is None:
             return Answer("ceiling", best, None, True, notice("ceiling", value=best, limited_by=self._ceiling()))
-        twice_invalid = self._twice_invalid
-        wide = NOTHING if twice_invalid is None else notice("probes-invalid-wide", value=twice_invalid)
+        invalid = self._twice_invalid
+        wide = notice("probes-invalid-wide", value=invalid[0]) if invalid else NOTHING
         note = joined(part for part in (self._note_of_confirming(), wide) if part)
         return Answer("found", best, self._beyond, True, note)
 
     def _ceiling(self) -> str:
         """What the search ran into instead of the engine's edge."""
-        if self._twice_invalid is None:
-            return "the end of the range"
-        at_ceiling = (probe for probe in self._probes if probe.value == self._twice_invalid)
-        return f"the {next((probe.blamed for probe in at_ceiling if probe.blamed), 'generator')}'s ceiling"
+        blamed = limited_by(self._probes)
+        return f"the {blamed}'s ceiling" if blamed else "the end of the range"
 
-    def _invalid(self, value: int) -> Answer:
+    def _invalid(self, value: float) -> Answer:
         return Answer("invalid", None, self._beyond, False, notice("probes-invalid", value=value))
 
-    def _invalid_searching(self, value: int) -> int:
-        """How often a value was INVALID, confirming runs apart."""
-        return sum(p.value == value and p.verdict == "invalid" and p.purpose != "confirm" for p in self._probes)
-
-    def _difficulty(self, value: int) -> int:
+    def _difficulty(self, value: float) -> float:
         return self._sign * value
 
-    def _scaled(self, value: int, factor: float) -> int:
+    def _scaled(self, value: float, factor: float) -> float:
         """``value`` made harder by a factor; easier when the factor is below 1."""
-        return round(value * factor**self._sign)
+        return self._rounded(value * factor**self._sign)
 
-    def _within(self, value: int) -> int:
-        return min(max(value, self._target.lowest), self._target.highest)
+    def _rounded(self, value: float) -> float:
+        return round(value) if self._target.whole else four_digits(value)
+
+    @property
+    def _apart(self) -> int:
+        """How far two values are apart at least."""
+        return 1 if self._target.whole else 0
+
+    def _nearest(self, wanted: float, low: float, high: float) -> float | None:
+        """The value nearest to ``wanted`` that can be set, from ``low`` to ``high``; None when there is none."""
+        if low > high:
+            return None
+        wanted = min(max(wanted, low), high)
+        if not self._target.whole:
+            return wanted
+        for distance in range(math.floor(high - low) + 1):
+            for value in (wanted - distance, wanted + distance):
+                if low <= value <= high and self._target.accepts(value):
+                    return value
+        return None

@@ -14,43 +14,54 @@ from streamgauge.cli.request import takes_request
 from streamgauge.cli.usage import whole_number
 
 if TYPE_CHECKING:
+    from streamgauge.campaigns.capacity import CapacitySearch
     from streamgauge.measure.plan import Request
-    from streamgauge.model.capacity import Capacity, CapacityProbe, CapacitySet
+    from streamgauge.model.capacity import Capacity, CapacitySet
 
-_ROW = "{value:>12}  {purpose:<8} {verdict:<14} {p50:>9} {p99:>9} {seconds:>8} {saved:>8}  {reason}"
-_HEAD = _ROW.format(
-    value="probe",
-    purpose="purpose",
-    verdict="verdict",
-    p50="p50, ms",
-    p99="p99, ms",
-    seconds="seconds",
-    saved="saved",
-    reason="",
-)
+Rule = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="Rule that decides whether a rate is sustained; `streamgauge list SCENARIO` shows them.",
+        show_default="the scenario's",
+    ),
+]
+Resolution = Annotated[str, typer.Option(metavar="PERCENT", help="How narrow the answer has to be, from 1% to 100%.")]
+Over = Annotated[
+    str,
+    typer.Option(
+        metavar="KEY",
+        help="Number to search: any value of the scenario or option of the engine; cores, for example, finds the "
+        "fewest that sustain the scenario's rate.",
+    ),
+]
+From = Annotated[
+    str | None,
+    typer.Option("--from", metavar="VALUE", help="Smallest value to try.", show_default="as far as the value goes"),
+]
+To = Annotated[
+    str | None,
+    typer.Option("--to", metavar="VALUE", help="Largest value to try.", show_default="as far as the value goes"),
+]
+Smallest = Annotated[
+    bool | None,
+    typer.Option(
+        "--smallest/--largest",
+        help="Find the smallest or the largest value that is sustained.",
+        show_default="as the value declares: the largest, but the smallest of a resource or a period",
+    ),
+]
 
 
 @takes_request
 def capacity(
     request: Request,
-    rule: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="Rule that decides whether a rate is sustained; `streamgauge list SCENARIO` shows them.",
-            show_default="the scenario's",
-        ),
-    ] = None,
-    resolution: Annotated[
-        str, typer.Option(metavar="PERCENT", help="How narrow the answer has to be, from 1% to 100%.")
-    ] = "10%",
-    over: Annotated[
-        str,
-        typer.Option(
-            metavar="KEY",
-            help="Whole number to search; cores, for example, finds the fewest that sustain the scenario's rate.",
-        ),
-    ] = "rate_per_s",
+    rule: Rule = None,
+    resolution: Resolution = "10%",
+    over: Over = "rate_per_s",
+    least: From = None,
+    most: To = None,
+    smallest: Smallest = None,
     runs: Annotated[
         int,
         typer.Option(
@@ -64,35 +75,16 @@ def capacity(
     metrics_port: MetricsPort = None,
 ) -> None:
     """Find the highest rate that is sustained. Pass the same --out to resume an interrupted search."""
-    from streamgauge.campaigns.capacity import CapacitySearch, exit_code, find_capacity
+    from streamgauge.campaigns.capacity import exit_code, find_capacity
     from streamgauge.campaigns.capacity_set import find_capacities
-    from streamgauge.cli.live import LiveView
+    from streamgauge.cli.search_view import SearchView
     from streamgauge.errors import Interrupted, StreamgaugeError, UsageError
     from streamgauge.processes.supervisor import signals_as_interrupt
     from streamgauge.report.capacity import write_capacity
-    from streamgauge.studies.search_axis import axis_of
 
-    if request.scenario.faults:
-        raise UsageError(
-            f"--fault {str(request.scenario.faults[0])!r} cannot be used here: a capacity search takes no faults",
-            hint="streamgauge run with --rate and --fault",
-        )
-    request = with_rule(request, rule)
-    search = CapacitySearch(request, parse_resolution(resolution), axis_of(over, request.scenario))
-
-    class View(LiveView):
-        """The live view of each probe, and a line that stays for every one that has ended."""
-
-        headed = False
-
-        def probe(self, row: CapacityProbe) -> None:
-            if not self.headed:
-                self.headed = True
-                self._console.print(_HEAD, markup=False, soft_wrap=True, style="bold")
-            self._console.print(probe_line(row), markup=False, soft_wrap=True)
-
+    search = search_of(request, rule, resolution, over, least, most, smallest)
     try:
-        with signals_as_interrupt(), metrics_on(metrics_port) as publish, View(publish) as view:
+        with signals_as_interrupt(), metrics_on(metrics_port) as publish, SearchView(publish) as view:
             result: Capacity | CapacitySet
             if runs > 1:
                 result = find_capacities(search, runs, view, view.probe)
@@ -116,6 +108,37 @@ def capacity(
     raise typer.Exit(exit_code(result))
 
 
+def search_of(
+    request: Request,
+    rule: str | None,
+    resolution: str,
+    over: str,
+    least: str | None,
+    most: str | None,
+    smallest: bool | None,
+) -> CapacitySearch:
+    """The search that the options describe. Raises UsageError for what cannot be searched."""
+    from streamgauge.campaigns.capacity import CapacitySearch
+    from streamgauge.errors import UsageError
+    from streamgauge.studies.search_axis import axis_of, bound_on
+
+    if request.scenario.faults:
+        raise UsageError(
+            f"--fault {str(request.scenario.faults[0])!r} cannot be used here: a capacity search takes no faults",
+            hint="streamgauge run with --rate and --fault",
+        )
+    request = with_rule(request, rule)
+    scenario = request.scenario
+    axis = axis_of(over, scenario, None if smallest is None else "less" if smallest else "more")
+    return CapacitySearch(
+        request,
+        parse_resolution(resolution),
+        axis,
+        least=None if least is None else bound_on(axis, scenario, least, "--from"),
+        most=None if most is None else bound_on(axis, scenario, most, "--to"),
+    )
+
+
 def parse_resolution(text: str) -> float:
     """``10%`` as 0.1. Raises UsageError outside 1 % to 100 %."""
     from streamgauge.errors import invalid
@@ -124,19 +147,6 @@ def parse_resolution(text: str) -> float:
     if not match or not 1 <= float(match[1]) <= 100:
         raise invalid(f"--resolution {text}", "1% to 100%, such as 10%")
     return float(match[1]) / 100
-
-
-def probe_line(row: CapacityProbe) -> str:
-    return _ROW.format(
-        value=f"{row.value:,}",
-        purpose=row.purpose,
-        verdict=row.verdict + (" (weak)" if row.weak else ""),
-        p50=_ms(row.total_p50),
-        p99=_ms(row.total_p99),
-        seconds=f"{row.seconds:.0f}",
-        saved=f"{row.seconds_saved:.0f}",
-        reason=row.reason,
-    ).rstrip()
 
 
 def with_rule(request: Request, rule: str | None) -> Request:
@@ -167,7 +177,3 @@ def _answer(result: Capacity | CapacitySet, page: object, file: object) -> str:
     if result.note:
         lines.append(f"  {result.note}")
     return "\n".join([*lines, done, f"report   {page}", f"capacity {file}"])
-
-
-def _ms(value: float | None) -> str:
-    return "–" if value is None else f"{value:,.1f}"

@@ -30,6 +30,7 @@ from streamgauge.cli.plan import plan
 from streamgauge.cli.report import report
 from streamgauge.cli.reproduce import reproduce
 from streamgauge.cli.run import run
+from streamgauge.cli.scale import scale
 from streamgauge.cli.schema import schema
 from streamgauge.cli.terminal import detail, set_detail, without_color
 from streamgauge.cli.usage import USAGE_ERROR, Commands
@@ -100,6 +101,7 @@ app.command("list")(list_everything)
 app.command()(plan)
 app.command()(run)
 app.command()(capacity)
+app.command()(scale)
 app.command()(reproduce)
 app.command()(evaluate)
 app.command()(report)

@@ -64,7 +64,8 @@ def takes_request(command: Callable[..., None], make: Callable[..., Any] | None 
     ``make`` takes those options in place of ``build``.
     """
     shared = _parameters(build)
-    _, *own = _parameters(command)
+    # Behind options with defaults, one without needs to be a keyword.
+    own = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in _parameters(command)[1:]]
     hidden = [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
         for name, annotation in (("job", OldScript), ("old_master", OldMaster))

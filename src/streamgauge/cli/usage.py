@@ -92,6 +92,9 @@ def _missing(path: str, problem: Exception, hint: str) -> UsageError:
     name = "an argument" if parameter is None else str(parameter.metavar or max(parameter.opts, key=len))
     if name == "SCENARIO":
         hint = f"{path} {defaults.SCENARIO}; streamgauge list shows all scenarios"
+    option = "" if parameter is None else max(parameter.opts, key=len)
+    if option.startswith("--"):
+        return UsageError(f"missing option: {path} needs {option} {name}", hint=hint)
     return UsageError(f"missing argument: {path} needs {name}", hint=hint)
 
 

@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+import numpy as np
+
 from streamgauge.evaluate.metrics.trend import LEAST_SECONDS, NO_SERIES, Series, Slope
 from streamgauge.notices import NOTHING, Notice, joined, notice
 
@@ -157,16 +159,34 @@ def sustainable(evidence: Evidence) -> Finding:
 
 
 def scalability(evidence: Evidence) -> Finding:
-    """The mean backlog of the last 30 s is less than 100 records above that of the first 30 s."""
-    notes = (notice("micro-batches"),) if evidence.micro_batches else ()
+    """The mean backlog of the last 30 s is less than 100 records above that of the first 30 s.
+
+    Where the engine moves in steps that may be larger than that, a single step would decide; ``slope`` does instead.
+    """
+    if _moves_in_steps(evidence):
+        finding = slope(evidence)
+        return Finding(finding.held, finding.why, (*finding.notes, notice("lag-in-steps")), finding.weak)
     seconds, values = evidence.backlog.seconds, evidence.backlog.values
     if len(seconds) < 2 * LAG_WINDOW_S:
-        return _too_short(2 * LAG_WINDOW_S, notes)
+        return _too_short(2 * LAG_WINDOW_S)
     grown = float(values[-LAG_WINDOW_S:].mean() - values[:LAG_WINDOW_S].mean())
     if grown >= LAG_LIMIT_RECORDS:
-        why = notice("lag-grew", window_s=LAG_WINDOW_S, grown=grown, limit=LAG_LIMIT_RECORDS)
-        return Finding(False, why, notes)
-    return Finding(True, notes=notes)
+        return Finding(False, notice("lag-grew", window_s=LAG_WINDOW_S, grown=grown, limit=LAG_LIMIT_RECORDS))
+    return Finding(True)
+
+
+def _moves_in_steps(evidence: Evidence) -> bool:
+    """Whether results come in bursts of possibly more records than the lag may grow by.
+
+    A backlog that grows by a whole burst and falls again is half of it on average, or more.
+    """
+    values = evidence.backlog.values
+    return evidence.micro_batches and len(values) > 0 and float(np.median(values)) > LAG_LIMIT_RECORDS / 2
+
+
+def decided_instead(rule: str | None, warnings: Sequence[str]) -> str | None:
+    """The rule that decided in the place of this one, by the warnings of a summary; None: it decided itself."""
+    return "slope" if rule == "scalability" and notice("lag-in-steps") in warnings else None
 
 
 RULES: Mapping[str, Callable[[Evidence], Finding]] = {
@@ -240,5 +260,5 @@ def _median_too_high(evidence: Evidence) -> Notice:
     return notice("median-too-high", median_s=evidence.median_ms / 1000, limit_s=MEDIAN_LIMIT_MS / 1000)
 
 
-def _too_short(seconds: int, notes: tuple[Notice, ...] = ()) -> Finding:
-    return Finding(None, notice("too-short", seconds=seconds), notes)
+def _too_short(seconds: int) -> Finding:
+    return Finding(None, notice("too-short", seconds=seconds))

@@ -2,8 +2,9 @@
 
 Format history
 --------------
-1   first; ``validated`` of a search and of a probe, ``rate`` of a probe and ``harder`` were added later and may be
-    missing; ``script`` in the settings replaced ``job``. A file with ``searches`` combines several searches
+1   first; ``validated`` of a search and of a probe, ``rate`` and ``rule`` of a probe and ``harder`` were added later
+    and may be missing; later a searched value may be a fraction; ``script`` in the settings replaced ``job``. A file
+    with ``searches`` combines several searches
 """
 
 from __future__ import annotations
@@ -45,13 +46,15 @@ Settings = Annotated[Mapping[str, Any], AfterValidator(_with_script)]
 class CapacityProbe(Stored):
     """One run of a search."""
 
-    value: AtLeastOne
+    value: SearchedValue
     rate: AtLeastOne | None = None
     purpose: Purpose
     verdict: str
     reason: str
     weak: bool
     """Judged by the point estimate, because the rule was inconclusive."""
+    rule: str | None = None
+    """The rule that decided in the place of the search's own; None: its own."""
     validated: bool | None = None
     seconds: Number
     seconds_saved: Number
@@ -94,7 +97,7 @@ class Capacity(Searched):
     validated: bool | None = None
     note: str
     best_latency_ms: BestLatency | None
-    guess: AtLeastOne | None
+    guess: SearchedValue | None
     probes: Sequence[CapacityProbe]
     seconds: Number
     seconds_saved: Number
@@ -111,7 +114,7 @@ class SearchRow(Stored):
     validated: bool | None = None
     note: str
     best_latency_ms: BestLatency | None = None
-    guess: AtLeastOne | None = None
+    guess: SearchedValue | None = None
     seconds: Number
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from streamgauge.errors import UsageError
-from streamgauge.model.capacity import NAME, Capacity, CapacityProbe, CapacitySet, SearchRow, read
+from streamgauge.model.capacity import NAME, Capacity, CapacityProbe, CapacitySet, Searched, SearchRow, read
 from streamgauge.model.latency import LATENCY_NAMES
 from streamgauge.report import text
 from streamgauge.report.draw import Figure, figure, key, line, logarithmic
@@ -24,7 +24,7 @@ _PERCENTILES: tuple[tuple[Literal["p50", "p99"], str], ...] = (("p50", "--s1"), 
 def write_capacity(out: Path) -> Path:
     """Write ``report.html`` beside ``capacity.json``, whole or not at all, and return its path."""
     capacity = read(out / NAME)
-    return write_whole(out / "report.html", render(capacity, _measured_on(out, capacity)))
+    return write_whole(out / "report.html", render(capacity, measured_where(out, capacity)))
 
 
 def render(capacity: Capacity | CapacitySet, measured: str = "") -> str:
@@ -54,12 +54,12 @@ def render(capacity: Capacity | CapacitySet, measured: str = "") -> str:
     )
 
 
-def _measured_on(out: Path, capacity: Capacity | CapacitySet) -> str:
+def measured_where(out: Path, capacity: Capacity | CapacitySet) -> str:
     """By the first probe that was kept; empty where none was."""
     if isinstance(capacity, CapacitySet):
         first = next(iter(capacity.searches), None)
         found = out / first.directory / NAME if first is not None else None
-        return "" if found is None or not found.is_file() else _measured_on(found.parent, read(found))
+        return "" if found is None or not found.is_file() else measured_where(found.parent, read(found))
     for probe in capacity.probes:
         try:
             run = RunDir.open(out / probe.directory)
@@ -85,8 +85,8 @@ def headline(capacity: Capacity | CapacitySet) -> tuple[str, str]:
     return "UNFINISHED", "the search has not come to its end"
 
 
-def bracket(search: Capacity | SearchRow, capacity: Capacity | CapacitySet) -> str:
-    """What a search found, by its file or by its row in that of a set. ``capacity`` says what was searched."""
+def bracket(search: Capacity | SearchRow, capacity: Searched) -> str:
+    """What a search found, by its file or by its row in that of several. ``capacity`` says what was searched."""
     best, beyond = search.interval
     if best is None:
         unfinished = "FAILED" if search.note else "not finished"
@@ -117,7 +117,7 @@ def _of_unusable_set(capacity: CapacitySet) -> tuple[str, str]:
     return "INVALID", f"the measurements of search {bad} cannot be trusted"
 
 
-def _at_least(capacity: Capacity | CapacitySet) -> str:
+def _at_least(capacity: Searched) -> str:
     return "at least" if SearchAxis.of_file(capacity).more_is_harder else "at most"
 
 
@@ -155,7 +155,7 @@ def latency_against_value(capacity: Capacity) -> Figure | None:
         capacity.interval[0] or values[0],
     ]
     ticks = _apart(wanted, x_axis["range"])
-    x_axis |= {"tickvals": ticks, "ticktext": [text.number(tick) for tick in ticks], "tickangle": 0}
+    x_axis |= {"tickvals": ticks, "ticktext": [f"{tick:,.10g}" for tick in ticks], "tickangle": 0}
     zones = unsustainable(capacity, shown, x_axis["range"])
     y_axis = logarithmic(f"{LATENCY_NAMES['total']} (ms)", [v for trace in traces for v in trace["y"]])
     named = [key("not sustained", "--band", "square") for _ in zones]

@@ -108,6 +108,21 @@ def expected(key: str, field: FieldInfo) -> str:
     return number + _range(bounds)
 
 
+def is_whole(field: FieldInfo) -> bool:
+    """Whether it takes whole numbers only."""
+    return _kind(field.annotation) is not float
+
+
+def is_number(field: FieldInfo) -> bool:
+    return _kind(field.annotation) in (int, float)
+
+
+def limits(field: FieldInfo) -> tuple[float | None, float | None]:
+    """The least and the largest number that it takes; None where there is no such limit."""
+    bounds = _bounds(field)
+    return bounds.get("ge"), bounds.get("le")
+
+
 def _bounds(field: FieldInfo) -> Mapping[str, float]:
     names = ("ge", "gt", "le", "lt")
     return {name: getattr(rule, name) for rule in field.metadata for name in names if hasattr(rule, name)}

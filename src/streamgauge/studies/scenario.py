@@ -41,21 +41,27 @@ class Values(Strict):
     rate_per_s: Annotated[int, Field(ge=0, le=RATE_MAX)] = Field(
         default=0, description="records per second, all streams together"
     )
-    warmup_s: Annotated[float, Field(ge=0, le=WEEK_S)] = Field(default=0.0, description="length of the warm-up, s")
+    warmup_s: Annotated[float, Field(ge=0, le=WEEK_S)] = Field(
+        default=0.0, description="length of the warm-up, s", json_schema_extra={"harder": None}
+    )
     measured_s: Annotated[float, Field(ge=0, le=WEEK_S)] = Field(
-        default=0.0, description="length of the measured interval, s"
+        default=0.0, description="length of the measured interval, s", json_schema_extra={"harder": None}
     )
     records: Annotated[int, Field(ge=0, le=10**10)] = Field(
-        default=0, description="for shape preloaded: records sent before the engine starts"
+        default=0,
+        description="for shape preloaded: records sent before the engine starts",
+        json_schema_extra={"harder": None},
     )
     partitions: Annotated[int, Field(ge=1, le=1000)] = Field(
         description="partitions per stream", json_schema_extra={"harder": "less"}
     )
     drain_deadline_s: Annotated[float, Field(ge=1, le=WEEK_S)] = Field(
-        description="maximum wait for results after the load, s"
+        description="maximum wait for results after the load, s", json_schema_extra={"harder": None}
     )
     quiet_s: Annotated[float, Field(ge=0.5, le=3600)] = Field(
-        default=QUIET_S, description="minimum silence that ends the wait for results, s"
+        default=QUIET_S,
+        description="minimum silence that ends the wait for results, s",
+        json_schema_extra={"harder": None},
     )
     shape: ShapeName = Field(default="constant", description="how the rate changes over the run")
     arrivals: Arrivals = Field(default="even", description="evenly spaced, or random (a Poisson process)")
@@ -63,14 +69,20 @@ class Values(Strict):
         default=[], description="for shape steps: rates of equal parts of the measured interval"
     )
     to_per_s: Annotated[int, Field(ge=0, le=RATE_MAX)] = Field(
-        default=0, description="for shape ramp: final rate; for shape fluctuating: low rate"
+        default=0,
+        description="for shape ramp: final rate; for shape fluctuating: low rate",
+        json_schema_extra={"harder": None},
     )
-    burst_records: Annotated[int, Field(ge=0, le=10**9)] = Field(default=0, description="for bursts: records per burst")
+    burst_records: Annotated[int, Field(ge=0, le=10**9)] = Field(
+        default=0, description="for bursts: records per burst", json_schema_extra={"harder": None}
+    )
     burst_s: Annotated[float, Field(ge=0, le=WEEK_S)] = Field(
-        default=0.0, description="for bursts: duration of a burst, s"
+        default=0.0, description="for bursts: duration of a burst, s", json_schema_extra={"harder": None}
     )
     burst_every_s: Annotated[float, Field(ge=0, le=WEEK_S)] = Field(
-        default=0.0, description="for shape periodic-burst: time between the starts of two bursts, s"
+        default=0.0,
+        description="for shape periodic-burst: time between the starts of two bursts, s",
+        json_schema_extra={"harder": None},
     )
     rising_warmup: bool = Field(
         default=False, description="let the rate rise from 0 during the warm-up, so that a cold engine can keep up"

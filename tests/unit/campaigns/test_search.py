@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamgauge.campaigns.search import Answer, Next, Probe, ProbeVerdict, Target, advance
+from streamgauge.campaigns.search import Answer, Next, Probe, ProbeVerdict, Target, advance, limited_by
 
 Judge = Callable[[Next], ProbeVerdict]
 
@@ -146,7 +146,25 @@ def test_a_broker_that_does_not_take_the_load_is_the_ceiling() -> None:
 def test_invalid_from_the_start() -> None:
     answer, probes = search(Target(1000, 0.10), lambda step: "invalid")
     assert answer.outcome == "invalid"
-    assert len(probes) == 2
+    assert [probe.value for probe in probes] == [909, 909, 621, 621], "an easier value gets a chance as well"
+    alone, probes = search(Target(1000, 0.10, lowest=909), lambda step: "invalid")
+    assert (alone.outcome, len(probes)) == ("invalid", 2)
+
+
+def test_a_first_guess_above_what_can_be_sent_is_not_the_end() -> None:
+    """The generator can send 800, the engine sustains more; or less, and is found as usual."""
+
+    def judge(capacity: int) -> Judge:
+        return lambda step: "invalid" if step.value > 800 else up_to(capacity)(step)
+
+    answer, probes = search(Target(1000, 0.10), judge(5000))
+    assert (answer.outcome, answer.best, answer.confirmed) == ("ceiling", 621, True)
+    assert "the generator's ceiling" in answer.note
+    assert limited_by(probes) == "generator"
+    answer, _ = search(Target(1000, 0.10), judge(400))
+    assert (answer.outcome, answer.note) == ("found", "")
+    assert answer.best is not None and answer.beyond is not None
+    assert answer.best <= 400 < answer.beyond <= 1.1 * answer.best + 1
 
 
 @pytest.mark.parametrize("word", ["sustained", "not sustained", "invalid"])
@@ -223,3 +241,66 @@ def test_a_ceiling_that_could_not_be_confirmed_is_a_ceiling() -> None:
 def test_below_a_rate_whose_confirmation_failed_the_edge_is_near() -> None:
     probes = [Probe(1000, "sustained"), Probe(1100, "not sustained"), Probe(1100, "not sustained", "repeat")]
     assert advance(Target(1100, 0.10), [*probes, Probe(1000, "not sustained", "confirm")]) == Next(909, "bracket")
+
+
+@pytest.mark.parametrize("height", range(1, 6))
+@pytest.mark.parametrize("guess", [1, 3, 5])
+def test_a_small_whole_number_is_found_exactly_and_only_whole_numbers_are_probed(height: int, guess: int) -> None:
+    target = Target(guess, 0.10, lowest=1, highest=5, counted=True)
+    answer, probes = search(target, up_to(height))
+    assert (answer.best, answer.beyond) == (height, height + 1 if height < 5 else None)
+    assert answer.outcome == ("found" if height < 5 else "ceiling")
+    assert {probe.value for probe in probes} <= {1, 2, 3, 4, 5}
+    assert len(probes) <= 6
+
+
+@given(st.integers(1, 1000), st.integers(1, 1000))
+def test_a_counted_value_is_as_narrow_as_the_resolution_without_rounding(capacity: int, guess: int) -> None:
+    """Of ten keys one counts: rounding must not hide that 11 is sustained."""
+    answer, _ = search(Target(guess, 0.10, highest=1001, counted=True), up_to(capacity))
+    assert answer.best is not None and answer.beyond is not None
+    assert answer.best <= capacity < answer.beyond
+    assert answer.beyond <= max(1.1 * answer.best, answer.best + 1)
+
+
+@given(st.integers(10, 1000), st.sampled_from([10, 100, 1000]))
+def test_the_smallest_period_that_is_sustained(least_ms: int, guess: int) -> None:
+    target = Target(guess, 0.10, lowest=10, highest=1000, more_is_harder=False, counted=True)
+    answer, _ = search(target, from_(least_ms))
+    assert answer.best is not None and answer.best >= least_ms
+    if least_ms > 10:
+        assert answer.beyond is not None and answer.beyond < least_ms
+        assert answer.best <= max(1.1 * answer.beyond, answer.beyond + 1)
+    else:
+        assert (answer.best, answer.beyond, answer.outcome) == (10, None, "ceiling")
+
+
+@given(st.sampled_from([1, 2, 3, 4, 6, 8, 12, 24]), st.sampled_from([1, 4, 24]))
+def test_values_that_cannot_be_set_are_skipped(least: int, guess: int) -> None:
+    """A period has to divide a window of 24 s."""
+    divisors = [value for value in range(1, 25) if 24 % value == 0]
+    target = Target(guess, 0.10, 1, 24, more_is_harder=False, counted=True, accepts=lambda value: 24 % value == 0)
+    answer, probes = search(target, from_(least))
+    assert {probe.value for probe in probes} <= {*divisors}
+    assert answer.best == least
+    assert answer.beyond == (divisors[divisors.index(least) - 1] if least > 1 else None)
+
+
+@given(st.floats(0.02, 90.0), st.floats(0.1, 50.0), st.booleans())
+def test_fractions_are_searched_to_the_resolution(edge: float, guess: float, more_is_harder: bool) -> None:
+    target = Target(guess, 0.10, 0.01, 100.0, more_is_harder, whole=False)
+    answer, probes = search(target, up_to(edge) if more_is_harder else from_(edge))
+    assert answer.outcome == "found"
+    assert answer.best is not None and answer.beyond is not None
+    low, high = sorted((answer.best, answer.beyond))
+    assert low <= edge <= high
+    assert high <= 1.1 * low
+    assert all(float(f"{probe.value:.4g}") == probe.value for probe in probes)
+
+
+def test_what_kept_the_load_from_the_engine() -> None:
+    late = [Probe(900, "sustained"), Probe(1089, "invalid"), Probe(1089, "invalid")]
+    assert limited_by(late) == "generator"
+    assert limited_by([*late[:2], Probe(1089, "invalid", blamed="broker")]) == "broker"
+    assert limited_by(late[:2]) == ""
+    assert limited_by([late[0], Probe(900, "invalid", "confirm"), Probe(900, "invalid", "confirm")]) == ""

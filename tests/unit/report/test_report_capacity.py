@@ -80,6 +80,13 @@ def test_the_choice_is_called_as_the_scenario_calls_it(settings: dict[str, str],
     assert f"ospbench/throughput, {words} · profile laptop" in page
 
 
+def test_the_page_says_where_another_rule_decided() -> None:
+    assert "in the place of" not in unlinked(render(capacity()))
+    probes = [probe(918, "sustained", 10.0, rule="slope"), probe(1000, "sustained", 10.0)]
+    page = unlinked(render(capacity(rule="scalability", probes=probes)))
+    assert "The rule slope decided 1 of 2 probes in the place of scalability" in page
+
+
 def test_an_invalid_probe_is_listed_with_reason_and_figures() -> None:
     spoilt = probe(950, "invalid", 77.7, reason="generator: a record was 327 ms late", directory="probes/02-950")
     page = unlinked(render(capacity(probes=[spoilt, probe(950, "sustained", 10.0)])))

@@ -33,8 +33,12 @@ class CommandOptions(BaseModel):
         False,
         description="whether inputs replayed after a failure may be counted twice (at-least-once only)",
     )
-    ready_timeout_s: Annotated[float, Field(gt=0)] = Field(60.0, description="time limit for startup, s")
-    stop_timeout_s: Annotated[float, Field(gt=0)] = Field(15.0, description="time limit for shutdown, s")
+    ready_timeout_s: Annotated[float, Field(gt=0)] = Field(
+        60.0, description="time limit for startup, s", json_schema_extra={"harder": None}
+    )
+    stop_timeout_s: Annotated[float, Field(gt=0)] = Field(
+        15.0, description="time limit for shutdown, s", json_schema_extra={"harder": None}
+    )
 
 
 class Command(Engine):

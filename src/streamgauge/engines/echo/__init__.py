@@ -20,13 +20,17 @@ Every = Annotated[int, Field(ge=0)]
 class EchoOptions(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
-    delay_ms: Annotated[float, Field(ge=0, le=60_000)] = Field(0.0, description="delay of each record, ms")
+    delay_ms: Annotated[float, Field(ge=0, le=60_000)] = Field(
+        0.0, description="delay of each record, ms", json_schema_extra={"harder": "more"}
+    )
     delay: Literal["fixed", "bimodal", "lognormal"] = Field(
         "fixed",
         description="distribution of the delay; bimodal: 230 ms more for one record in five; lognormal: median "
         "delay_ms, sigma 0.5; both treat delay_ms 0 as 20",
     )
-    delay_seed: Annotated[int, Field(ge=0)] = Field(1, description="seed of the random delays")
+    delay_seed: Annotated[int, Field(ge=0)] = Field(
+        1, description="seed of the random delays", json_schema_extra={"harder": None}
+    )
     cap_per_s: Annotated[int, Field(ge=0)] = Field(0, description="maximum records read per second; 0 = unlimited")
     drop_every: Every = Field(0, description="drop every n-th record (by n_seq); 0 = none")
     duplicate_every: Every = Field(0, description="publish every n-th record twice; 0 = none")

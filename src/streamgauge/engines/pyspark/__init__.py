@@ -52,8 +52,12 @@ class PySparkOptions(BaseModel):
         "where that is permitted, and not with allow_hosts, allow_sink, submit, another master or your own broker",
     )
     master: str = Field("local[*]", description="Spark master, also if the script names another; empty = the script's")
-    ready_timeout_s: Annotated[float, Field(gt=0)] = Field(120.0, description="time limit for the first query, s")
-    stop_timeout_s: Annotated[float, Field(gt=0)] = Field(20.0, description="time limit for shutdown, s")
+    ready_timeout_s: Annotated[float, Field(gt=0)] = Field(
+        120.0, description="time limit for the first query, s", json_schema_extra={"harder": None}
+    )
+    stop_timeout_s: Annotated[float, Field(gt=0)] = Field(
+        20.0, description="time limit for shutdown, s", json_schema_extra={"harder": None}
+    )
     conf: dict[str, str] = Field(default_factory=dict, description="any spark.* setting, which replaces the script's")
 
     @model_validator(mode="before")

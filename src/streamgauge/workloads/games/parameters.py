@@ -22,7 +22,9 @@ class RecordParameters(Parameters):
 class WindowParameters(RecordParameters):
     window_s: Annotated[int, Field(ge=1, le=3600)] = Field(default=8, description="length of the windows, s")
     slide_s: Annotated[int, Field(ge=1, le=3600)] = Field(
-        default=4, description="time between the starts of two windows, s; window_s is a multiple of it"
+        default=4,
+        description="time between the starts of two windows, s; window_s is a multiple of it",
+        json_schema_extra={"harder": "less"},
     )
     out_of_order_ms: Annotated[int, Field(ge=0, le=60_000)] = Field(
         default=50, description="maximum out-of-orderness of records within a partition, ms; the data has none"
