@@ -24,3 +24,12 @@ def read(spark: SparkSession, job: Mapping[str, Any], *streams: str) -> DataFram
     if (most := job["options"]["batch_records"]) and not job["options"]["realtime"]:
         reader = reader.option("maxOffsetsPerTrigger", most)
     return reader.load()
+
+
+def timed(records: DataFrame, job: Mapping[str, Any]) -> DataFrame:
+    """Records with their ``event_ms`` as a timestamp, ``time``. There is one watermark for all partitions."""
+    from pyspark.sql import functions as f
+
+    parameters = job["parameters"]
+    behind_ms = parameters["out_of_order_ms"] + parameters["partition_skew_ms"]
+    return records.withColumn("time", f.timestamp_millis("event_ms")).withWatermark("time", f"{behind_ms} milliseconds")
