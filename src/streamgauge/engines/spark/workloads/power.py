@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from streamgauge.engines.programs import built_in_only_limit, stateless_limit
-from streamgauge.engines.spark.sources import read, timed
+from streamgauge.engines.spark.sources import disorder_ms, read, timed
 from streamgauge.model import Limit
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql import Column, DataFrame, GroupedData, SparkSession
 
 _SUMMED = frozenset({"power/tumbling", "power/hopping", "power/hierarchy"})
 _SINK = frozenset({"power/sink"})
@@ -46,17 +46,27 @@ def tumbling(spark: SparkSession, job: Mapping[str, Any]) -> DataFrame:
     from pyspark.sql import functions as f
 
     window = f.window("time", f"{job['parameters']['window_s']} seconds").alias("window")
-    return _results(timed(_readings(spark, job), job).groupBy(window, "sensor"), "sensor")
+    return _results(timed(_readings(spark, job), job).groupBy(window, "sensor"), "window.end", "sensor")
 
 
 def hopping(spark: SparkSession, job: Mapping[str, Any]) -> DataFrame:
-    """The same for each sensor and second modulo seven, in windows that overlap."""
+    """The same for each sensor and second modulo seven, in windows that overlap.
+
+    Spark's own sliding windows are planned as a projection for each window that a record is in: with 6,000 of them, a
+    heap of 1 GB was full after minutes. Here a record has a row for each, and the end of the window is the event time.
+    """
     from pyspark.sql import functions as f
 
-    parameters = job["parameters"]
-    window = f.window("time", f"{parameters['window_s']} seconds", f"{parameters['period_ms']} milliseconds")
-    readings = timed(_readings(spark, job), job).withColumn("slot", f.expr("event_ms div 1000 % 7"))
-    return _results(readings.groupBy(window.alias("window"), "sensor", "slot"), "sensor", "slot")
+    window_ms, period_ms = 1000 * job["parameters"]["window_s"], job["parameters"]["period_ms"]
+    first_end_ms = f.expr(f"(event_ms div {period_ms} + 1) * {period_ms}")
+    ends_ms = f.sequence(first_end_ms, first_end_ms + f.lit(window_ms - period_ms), f.lit(period_ms))
+    rows = _readings(spark, job).select(
+        "sensor", "watts", f.expr("event_ms div 1000 % 7").alias("slot"), f.explode(ends_ms).alias("end_ms")
+    )
+    # The newest end is up to a window ahead of the newest record.
+    ends = rows.withColumn("end", f.timestamp_millis("end_ms"))
+    ends = ends.withWatermark("end", f"{window_ms + disorder_ms(job)} milliseconds")
+    return _results(ends.groupBy("end", "sensor", "slot"), "end", "sensor", "slot")
 
 
 def hierarchy(spark: SparkSession, job: Mapping[str, Any]) -> DataFrame:
@@ -79,7 +89,9 @@ def hierarchy(spark: SparkSession, job: Mapping[str, Any]) -> DataFrame:
     )
     of_groups = sums.select("second", "watts", "records", f.inline(groups))
     window = f.window(f.window_time("second"), "1 second").alias("window")
-    return _results(of_groups.groupBy(window, "level", "group"), "level", "group", records=f.sum("records"))
+    return _results(
+        of_groups.groupBy(window, "level", "group"), "window.end", "level", "group", records=f.sum("records")
+    )
 
 
 def _readings(spark: SparkSession, job: Mapping[str, Any]) -> DataFrame:
@@ -90,12 +102,12 @@ def _readings(spark: SparkSession, job: Mapping[str, Any]) -> DataFrame:
     return read(spark, job).select(*(fields[place].cast("bigint").alias(name) for place, name in enumerate(names, 1)))
 
 
-def _results(groups: Any, *key: str, records: Column | None = None) -> DataFrame:
-    """Key and value of the sum of each group."""
+def _results(groups: GroupedData, end: str, *key: str, records: Column | None = None) -> DataFrame:
+    """Key and value of the sum of each group, whose window ends at ``end``."""
     from pyspark.sql import functions as f
 
     sums = groups.agg(f.sum("watts").alias("watts"), (f.count("*") if records is None else records).alias("records"))
-    end_ms = f.unix_millis("window.end").alias("window_end_ms")
+    end_ms = f.unix_millis(end).alias("window_end_ms")
     return sums.select(
         f.concat_ws(":", *key).alias("key"), f.to_json(f.struct(*key, end_ms, "watts", "records")).alias("value")
     )
