@@ -29,8 +29,8 @@ TEXT = (".py", ".j2", ".css", ".js")
 NAME = re.compile(r"^    name: ClassVar\[str\] = \"(.+)\"", re.MULTILINE)
 TRANSPORT_WORDS = {"kafka", "broker", "topic", "bootstrap"}
 ORDINARY = {
-    *("aggregation", "checks", "games", "identity", "ingest", "join", "parse", "projection", "sample", "sink"),
-    *("queue", "statistics", "sustainable"),
+    *("aggregation", "checks", "games", "identity", "ingest", "join", "parse", "power", "projection", "sample"),
+    *("queue", "sink", "statistics", "sustainable"),
 }
 """Names that are also ordinary words: they count only as a string that is or begins a name (`join`, `checks/…`)."""
 
@@ -114,9 +114,15 @@ RULES = {
         "def ospbench(": "a rule for sustained rates has the name of the study that published it",
         'rule="ospbench"': "the name of the rule, in a message",
         '"ospbench": ospbench': "the name of the rule, as scenarios have it",
+        "def scalability(": "a rule with the name of a study, as above",
+        '"scalability": scalability': "the name of the rule, as scenarios have it",
+        'rule == "scalability"': "the same",
         '"sustainable": sustainable': "the name of the rule, as scenarios have it",
     },
-    "studies/scenario.py": {'"slope", "ospbench", "sustainable"': "the name of the rule, as scenarios have it"},
+    "notices.py": {"the rule scalability means": "the name of the rule, in a message"},
+    "studies/scenario.py": {
+        '"slope", "ospbench", "sustainable", "scalability"': "the names of the rules, as scenarios have them",
+    },
 }
 DEFAULTS = {
     "defaults.py": {

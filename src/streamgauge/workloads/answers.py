@@ -38,3 +38,14 @@ def unchanged_number() -> Column:
     n_seq = MessageKey().column()
     # 7.0 and 07 are equal as numbers, but not as keys.
     return f.when(n_seq.cast("string") == f.col("key"), n_seq)
+
+
+def with_fields(output: DataFrame, fields: str) -> DataFrame:
+    """The output with the fields of its values, which are JSON objects; null where a value is none.
+
+    ``fields`` are names and types, as Spark writes a schema.
+    """
+    from pyspark.sql import functions as f
+
+    result = f.from_json(f.col("value").cast("string"), fields).alias("result")
+    return output.select("*", result).select(*output.columns, "result.*")

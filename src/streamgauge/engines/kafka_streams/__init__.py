@@ -15,7 +15,7 @@ from streamgauge.engines.job_file import job_file
 from streamgauge.engines.programs import built_in_only_limit, java_workloads, stateless_limit
 from streamgauge.engines.settings import gather_conf, has_dot
 from streamgauge.jvm.java import JIT_OPTIONS, find_java
-from streamgauge.model import Job, ProcessSpec, Ready, Stop, Traits
+from streamgauge.model import Job, Limit, ProcessSpec, Ready, Stop, Traits
 
 OUTSIDE_HEAP_MB = 200
 """Memory of an instance outside its heap."""
@@ -106,7 +106,15 @@ class KafkaStreams(Engine):
             ("games/aggregation", "games/identity", "games/join"),
             "there is no program for it: the study has no broker, and Kafka Streams cannot do without one",
         ),
-        limits=(stateless_limit(_WORKLOADS), built_in_only_limit(_WORKLOADS, _CUSTOMISED)),
+        limits=(
+            stateless_limit(_WORKLOADS),
+            built_in_only_limit(_WORKLOADS, _CUSTOMISED),
+            Limit(
+                frozenset({"power/hierarchy"}),
+                {"emit": "close"},
+                "the sums of a level are a table of those below, and a table publishes updates only",
+            ),
+        ),
         jar_groups=("java", "kafka-streams"),
         transactional=True,
         # State changes reach the changelog at once, offsets only with the commit.

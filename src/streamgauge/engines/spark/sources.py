@@ -24,3 +24,17 @@ def read(spark: SparkSession, job: Mapping[str, Any], *streams: str) -> DataFram
     if (most := job["options"]["batch_records"]) and not job["options"]["realtime"]:
         reader = reader.option("maxOffsetsPerTrigger", most)
     return reader.load()
+
+
+def timed(records: DataFrame, job: Mapping[str, Any]) -> DataFrame:
+    """Records with their ``event_ms`` as a timestamp, ``time``. There is one watermark for all partitions."""
+    from pyspark.sql import functions as f
+
+    with_time = records.withColumn("time", f.timestamp_millis("event_ms"))
+    return with_time.withWatermark("time", f"{disorder_ms(job)} milliseconds")
+
+
+def disorder_ms(job: Mapping[str, Any]) -> int:
+    """How far a record may be behind the newest one."""
+    parameters = job["parameters"]
+    return int(parameters["out_of_order_ms"] + parameters["partition_skew_ms"])

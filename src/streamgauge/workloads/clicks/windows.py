@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from streamgauge.codec import Codec, DelimitedField
 from streamgauge.contracts import ReferenceWorkload
 from streamgauge.model import InputStream, LoadPlan, ResultKind
+from streamgauge.workloads.answers import with_fields
 from streamgauge.workloads.clicks import STREAM
 from streamgauge.workloads.clicks.parameters import ClickParameters
 
@@ -77,7 +78,4 @@ class Windowed(ReferenceWorkload):
         )
 
     def decode(self, output: DataFrame, parameters: Mapping[str, Any]) -> DataFrame:
-        from pyspark.sql import functions as f
-
-        result = f.from_json("value", "page string, window_end_ms bigint, n int").alias("result")
-        return output.select("*", result).select(*output.columns, "result.*")
+        return with_fields(output, "page string, window_end_ms bigint, n int")

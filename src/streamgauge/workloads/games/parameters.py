@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from streamgauge.workloads.parameters import Parameters
+from streamgauge.workloads.parameters import DisorderParameters, Parameters
 
 WINDOWS_MOST = 60
 """Windows that a record may be in."""
@@ -19,20 +19,12 @@ class RecordParameters(Parameters):
     )
 
 
-class WindowParameters(RecordParameters):
+class WindowParameters(RecordParameters, DisorderParameters):
     window_s: Annotated[int, Field(ge=1, le=3600)] = Field(default=8, description="length of the windows, s")
     slide_s: Annotated[int, Field(ge=1, le=3600)] = Field(
         default=4,
         description="time between the starts of two windows, s; window_s is a multiple of it",
         json_schema_extra={"harder": "less"},
-    )
-    out_of_order_ms: Annotated[int, Field(ge=0, le=60_000)] = Field(
-        default=50, description="maximum out-of-orderness of records within a partition, ms; the data has none"
-    )
-    partition_skew_ms: Annotated[int, Field(ge=0, le=60_000)] = Field(
-        default=450,
-        description="how far one partition may be ahead of another, ms; for engines with one watermark for all "
-        "partitions",
     )
 
     @model_validator(mode="after")

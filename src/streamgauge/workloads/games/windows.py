@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from streamgauge.codec import BinaryField, Codec, with_numbers
 from streamgauge.contracts import ReferenceWorkload
 from streamgauge.model import InputStream, LoadPlan, ResultKind
+from streamgauge.workloads.answers import with_fields
 from streamgauge.workloads.games import ADS, PURCHASES
 from streamgauge.workloads.games.parameters import AggregationParameters, JoinParameters
 
@@ -38,10 +39,7 @@ class Windowed(ReferenceWorkload):
         return float(parameters["window_s"] + disorder_ms / 1000)
 
     def decode(self, output: DataFrame, parameters: Mapping[str, Any]) -> DataFrame:
-        from pyspark.sql import functions as f
-
-        result = f.from_json(f.col("value").cast("string"), self.fields).alias("result")
-        return output.select("*", result).select(*output.columns, "result.*")
+        return with_fields(output, self.fields)
 
 
 class Aggregation(Windowed):

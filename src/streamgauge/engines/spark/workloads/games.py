@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from streamgauge.engines.programs import built_in_only_limit
-from streamgauge.engines.spark.sources import read
+from streamgauge.engines.spark.sources import read, timed
 from streamgauge.model import Limit
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def aggregation(spark: SparkSession, job: Mapping[str, Any]) -> DataFrame:
     from pyspark.sql import functions as f
 
     purchases = _records(spark, job, "purchases", "event_ms", "gem_pack", "price")
-    windows = _timed(purchases, job).groupBy(_window(job), "gem_pack")
+    windows = timed(purchases, job).groupBy(_window(job), "gem_pack")
     if job["parameters"]["evaluation"] == "recomputed":
         total = f.aggregate("prices", f.lit(0).cast("bigint"), lambda sum_, price: sum_ + price)
         sums = windows.agg(f.collect_list("price").alias("prices")).withColumn("revenue", total)
@@ -79,7 +79,7 @@ def join(spark: SparkSession, job: Mapping[str, Any]) -> DataFrame:
         ads.select(*same, f.col("n_seq").alias("ad")), allowMissingColumns=True
     )
     groups = (
-        _timed(both, job)
+        timed(both, job)
         .groupBy(_window(job), "user", "gem_pack")
         .agg(f.collect_list("purchase").alias("purchases"), f.collect_list("ad").alias("ads"))
     )
@@ -88,16 +88,6 @@ def join(spark: SparkSession, job: Mapping[str, Any]) -> DataFrame:
         _end_ms(), f.col("purchase.n_seq").alias("purchase"), "ad", "user", "gem_pack", f.col("purchase.price")
     )
     return pairs.select(f.col("gem_pack").cast("string").alias("key"), f.to_json(result).alias("value"))
-
-
-def _timed(records: DataFrame, job: Mapping[str, Any]) -> DataFrame:
-    """With event time as a timestamp. There is one watermark for all partitions."""
-    from pyspark.sql import functions as f
-
-    parameters = job["parameters"]
-    behind_ms = parameters["out_of_order_ms"] + parameters["partition_skew_ms"]
-    timed = records.withColumn("time", f.timestamp_millis("event_ms"))
-    return timed.withWatermark("time", f"{behind_ms} milliseconds")
 
 
 def _window(job: Mapping[str, Any]) -> Column:

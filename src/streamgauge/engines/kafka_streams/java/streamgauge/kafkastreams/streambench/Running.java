@@ -8,6 +8,7 @@ import org.apache.kafka.streams.kstream.Repartitioned;
 import org.apache.kafka.streams.state.KeyValueStore;
 import streamgauge.Job;
 import streamgauge.kafkastreams.Binary;
+import streamgauge.kafkastreams.StateStores;
 
 /** Shared by the programs with a running result. */
 final class Running {
@@ -21,12 +22,7 @@ final class Running {
     return records.repartition(Repartitioned.with(Binary.BYTES, Binary.BYTES).withName(name).withNumberOfPartitions(1));
   }
 
-  /** Without a cache every update is published; with a cache, the latest one at each commit. */
   static <T> Materialized<byte[], T, KeyValueStore<Bytes, byte[]>> store(String name, Serde<T> values, Job job) {
-    Materialized<byte[], T, KeyValueStore<Bytes, byte[]>> store =
-        Materialized.<byte[], T, KeyValueStore<Bytes, byte[]>>as(name)
-            .withKeySerde(Binary.BYTES)
-            .withValueSerde(values);
-    return job.number("cache_mb") > 0 ? store : store.withCachingDisabled();
+    return StateStores.table(job, name, Binary.BYTES, values);
   }
 }

@@ -2,19 +2,16 @@ package streamgauge.kafkastreams.traffic;
 
 import java.time.Duration;
 import org.apache.kafka.common.serialization.Serde;
-import org.apache.kafka.common.utils.Bytes;
 import org.apache.kafka.streams.StreamsBuilder;
 import org.apache.kafka.streams.kstream.Aggregator;
-import org.apache.kafka.streams.kstream.EmitStrategy;
 import org.apache.kafka.streams.kstream.Grouped;
 import org.apache.kafka.streams.kstream.Initializer;
 import org.apache.kafka.streams.kstream.KStream;
-import org.apache.kafka.streams.kstream.Materialized;
 import org.apache.kafka.streams.kstream.TimeWindows;
 import org.apache.kafka.streams.kstream.Windowed;
-import org.apache.kafka.streams.state.WindowStore;
 import streamgauge.Job;
 import streamgauge.kafkastreams.Binary;
+import streamgauge.kafkastreams.StateStores;
 import streamgauge.traffic.Pair;
 import streamgauge.traffic.Sums;
 
@@ -22,26 +19,17 @@ import streamgauge.traffic.Sums;
 final class Windows {
   private static final Duration SECOND = Duration.ofMillis(Sums.SECOND_MS);
 
-  /** The store expires windows by the newest record; after a gap this long, windows to be closed must still exist. */
-  private static final Duration LONGEST_GAP = Duration.ofMinutes(5);
-
   private Windows() {}
 
   /** A window closes when no speed message can match one of its flow messages any more. */
   static <T> KStream<Windowed<byte[]>, T> over(Duration length, StreamsBuilder builder, Job job, Initializer<T> nothing,
       Aggregator<byte[], Pair, T> add, Serde<T> serde) {
     Duration grace = Duration.ofMillis(job.parameter("join_bound_ms") + job.parameter("out_of_order_ms"));
-    boolean onClose = job.text("emit").equals("close");
-    Materialized<byte[], T, WindowStore<Bytes, byte[]>> store =
-        Materialized.<byte[], T, WindowStore<Bytes, byte[]>>as("windows")
-            .withKeySerde(Binary.BYTES)
-            .withValueSerde(serde)
-            .withRetention(length.plus(grace).plus(onClose ? LONGEST_GAP : Duration.ZERO));
     return Join.pairs(builder, job)
         .groupByKey(Grouped.keySerde(Binary.BYTES))
         .windowedBy(TimeWindows.ofSizeAndGrace(length, grace).advanceBy(SECOND))
-        .emitStrategy(onClose ? EmitStrategy.onWindowClose() : EmitStrategy.onWindowUpdate())
-        .aggregate(nothing, add, job.number("cache_mb") > 0 ? store : store.withCachingDisabled())
+        .emitStrategy(StateStores.emit(job))
+        .aggregate(nothing, add, StateStores.windows(job, length, grace, Binary.BYTES, serde))
         .toStream();
   }
 }

@@ -1,0 +1,25 @@
+package streamgauge.kafkastreams.power;
+
+import java.io.DataInput;
+import java.io.DataOutput;
+import java.io.IOException;
+import streamgauge.Form;
+
+/** A group of some level of a tree, and the end of a second. */
+record GroupSecond(long group, long endMs) {
+  static final Form<GroupSecond> FORM = new Form<>(GroupSecond::write, GroupSecond::read, true);
+
+  /** The same second of the group above. */
+  GroupSecond above(long children) {
+    return new GroupSecond(group / children, endMs);
+  }
+
+  private void write(DataOutput out) throws IOException {
+    out.writeLong(group);
+    out.writeLong(endMs);
+  }
+
+  private static GroupSecond read(DataInput in) throws IOException {
+    return new GroupSecond(in.readLong(), in.readLong());
+  }
+}

@@ -1,0 +1,190 @@
+"""Sums of readings by sensor, window and group, and a sink: the correct answers in PySpark batch.
+
+Event time is in the records. Windows begin at multiples of their period; a record at the end of a window belongs to the
+next ones only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from streamgauge.codec import Codec, DelimitedField
+from streamgauge.contracts import ReferenceWorkload, Workload
+from streamgauge.model import InputStream, LoadPlan, ResultKind
+from streamgauge.workloads.answers import with_fields
+from streamgauge.workloads.power import STREAM
+from streamgauge.workloads.power.parameters import (
+    HierarchyParameters,
+    HoppingParameters,
+    SensorParameters,
+    TumblingParameters,
+)
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+    from pyspark.sql import Column, DataFrame
+
+    from streamgauge.workloads.power.data import Power
+
+SECOND_MS = 1000
+SLOTS = 7
+"""Of *hopping*: the new key of a reading is its sensor and its second modulo this."""
+_SENSOR, _WATTS = DelimitedField(2), DelimitedField(3)
+
+
+class Readings(Workload):
+    """Base of all: one stream of readings."""
+
+    codec: ClassVar[Codec] = Codec(n_seq=DelimitedField(0), event_ms=DelimitedField(1))
+    inputs: ClassVar[tuple[InputStream, ...]] = (InputStream(STREAM),)
+    late: ClassVar[str] = "event time advances with the load plan, so no record is late"
+
+    def dataset(self, parameters: Mapping[str, Any], seed: int, load: LoadPlan) -> Power:
+        from streamgauge.workloads.power.data import Power
+
+        return Power(seed, load, sensors=self.sensors(parameters))
+
+    def sensors(self, parameters: Mapping[str, Any]) -> int:
+        """Their number; 0 if it follows from the load."""
+        return int(parameters["keys"])
+
+
+class Sink(Readings):
+    """Consume every reading, turn it into JSON, and publish nothing."""
+
+    name: ClassVar[str] = "power/sink"
+    title: ClassVar[str] = "sink: consume every reading, publish nothing"
+    kind: ClassVar[ResultKind] = ResultKind.NONE
+    outputs: ClassVar[tuple[str, ...]] = ()
+    parameters: ClassVar[type[BaseModel]] = SensorParameters
+
+
+class Summed(Readings, ReferenceWorkload):
+    """Base of those with results: sums over event time. Each result is a JSON object."""
+
+    kind: ClassVar[ResultKind] = ResultKind.FINAL_PER_KEY
+    fields: ClassVar[str]
+    """The fields of a result, as Spark writes a schema."""
+
+    def length_s(self, parameters: Mapping[str, Any]) -> float:
+        """The event time that a result covers."""
+        return float(parameters["window_s"])
+
+    def settles_s(self, parameters: Mapping[str, Any]) -> float:
+        disorder_ms = parameters["out_of_order_ms"] + parameters["partition_skew_ms"]
+        return float(self.length_s(parameters) + disorder_ms / 1000)
+
+    def decode(self, output: DataFrame, parameters: Mapping[str, Any]) -> DataFrame:
+        return with_fields(output, self.fields)
+
+
+class Tumbling(Summed):
+    """The sum and the number of the readings of each sensor in windows that do not overlap."""
+
+    name: ClassVar[str] = "power/tumbling"
+    title: ClassVar[str] = "tumbling: watts of each sensor in windows of event time that do not overlap"
+    key: ClassVar[tuple[str, ...]] = ("sensor", "window_end_ms")
+    parameters: ClassVar[type[BaseModel]] = TumblingParameters
+    fields: ClassVar[str] = "sensor bigint, window_end_ms bigint, watts bigint, records bigint"
+
+    def reference(self, inputs: Mapping[str, DataFrame], parameters: Mapping[str, Any]) -> DataFrame:
+        window_ms = SECOND_MS * parameters["window_s"]
+        parts = _parts(inputs[STREAM], window_ms, {"sensor": _SENSOR.column()})
+        return _added(parts.withColumnRenamed("end_ms", "window_end_ms"), self.key, is_first="true")
+
+
+class Hopping(Summed):
+    """The same in windows that overlap, for each sensor and second modulo seven."""
+
+    name: ClassVar[str] = "power/hopping"
+    title: ClassVar[str] = "hopping: watts of each sensor and second modulo 7 in overlapping windows of event time"
+    key: ClassVar[tuple[str, ...]] = ("sensor", "slot", "window_end_ms")
+    parameters: ClassVar[type[BaseModel]] = HoppingParameters
+    fields: ClassVar[str] = "sensor bigint, slot bigint, window_end_ms bigint, watts bigint, records bigint"
+
+    def reference(self, inputs: Mapping[str, DataFrame], parameters: Mapping[str, Any]) -> DataFrame:
+        from pyspark.sql import functions as f
+
+        period_ms = parameters["period_ms"]
+        slot = f.expr(f"event_ms div {SECOND_MS} % {SLOTS}")
+        # Windows consist of whole periods: those are summed up once, not again for each window that they are in.
+        parts = _parts(inputs[STREAM], period_ms, {"sensor": _SENSOR.column(), "slot": slot})
+        windows = SECOND_MS * parameters["window_s"] // period_ms
+        number = f.explode(f.sequence(f.lit(0), f.lit(windows - 1))).alias("number")
+        in_windows = parts.select("*", number).withColumn("window_end_ms", f.expr(f"end_ms + number * {period_ms}"))
+        return _added(in_windows, self.key, is_first="number = 0")
+
+
+class Hierarchy(Summed):
+    """The sum of each group of a tree of sensors in each second.
+
+    Sensor ``s`` is in group ``s div children`` of level 1, which is in group ``s div children²`` of level 2, and so on
+    up to the only group of the highest level.
+    """
+
+    name: ClassVar[str] = "power/hierarchy"
+    title: ClassVar[str] = "hierarchy: watts of each group of a tree of sensors in each second of event time"
+    key: ClassVar[tuple[str, ...]] = ("level", "group", "window_end_ms")
+    parameters: ClassVar[type[BaseModel]] = HierarchyParameters
+    fields: ClassVar[str] = "level int, group bigint, window_end_ms bigint, watts bigint, records bigint"
+
+    def sensors(self, parameters: Mapping[str, Any]) -> int:
+        return HierarchyParameters.model_validate(dict(parameters)).sensors
+
+    def length_s(self, parameters: Mapping[str, Any]) -> float:
+        return SECOND_MS / 1000
+
+    def reference(self, inputs: Mapping[str, DataFrame], parameters: Mapping[str, Any]) -> DataFrame:
+        from pyspark.sql import functions as f
+
+        seconds = _parts(inputs[STREAM], SECOND_MS, {"sensor": _SENSOR.column()})
+        levels = f.array(
+            *(
+                f.struct(
+                    f.lit(level).alias("level"),
+                    f.expr(f"sensor div {parameters['children'] ** level}").alias("group"),
+                )
+                for level in range(1, parameters["height"] + 1)
+            )
+        )
+        of_groups = seconds.select("*", f.inline(levels)).withColumnRenamed("end_ms", "window_end_ms")
+        return _added(of_groups, self.key, is_first="level = 1")
+
+
+def _parts(readings: DataFrame, period_ms: int, key: Mapping[str, Column]) -> DataFrame:
+    """The readings by key and period, with the end of the period: what sums over several of them are made of."""
+    from pyspark.sql import functions as f
+
+    end_ms = f.expr(f"(event_ms div {period_ms} + 1) * {period_ms}")
+    return (
+        readings.withColumns({**key, "end_ms": end_ms, "watts": _WATTS.column()})
+        .groupBy(*key, "end_ms")
+        .agg(
+            f.sum("watts").alias("watts"),
+            f.count("*").alias("records"),
+            f.min("appended_ms").alias("appended_min_ms"),
+            f.max("appended_ms").alias("appended_max_ms"),
+            f.sum("appended_ms").alias("appended_sum_ms"),
+            f.max("intended_ns").alias("intended_max_ns"),
+            f.bit_or("partition_bit").alias("partitions"),
+        )
+    )
+
+
+def _added(parts: DataFrame, key: tuple[str, ...], *, is_first: str) -> DataFrame:
+    """The answer. A reading counts as new in one row only: where ``is_first`` holds, in SQL."""
+    from pyspark.sql import functions as f
+
+    records = f.sum("records")
+    return parts.groupBy(*key).agg(
+        f.sum("watts").alias("watts"),
+        records.alias("records"),
+        records.cast("int").alias("inputs"),
+        f.coalesce(f.sum(f.when(f.expr(is_first), f.col("records"))), f.lit(0)).cast("int").alias("new_inputs"),
+        f.min("appended_min_ms").alias("appended_min_ms"),
+        f.max("appended_max_ms").alias("appended_max_ms"),
+        (f.sum("appended_sum_ms") / records).alias("appended_mean_ms"),
+        f.max("intended_max_ns").alias("intended_max_ns"),
+        f.bit_or("partitions").alias("partitions"),
+    )
