@@ -127,6 +127,16 @@ def test_where_the_load_was_the_limit_it_says_so_and_the_line_leaves_it_out(
     assert exit_code(content) == 0
 
 
+def test_an_edge_just_below_what_can_be_sent_is_the_engine_s(
+    tmp_path: Path, simulate: Callable[[System], list[tuple[float, float]]]
+) -> None:
+    """4,100 is sustained and 5,000 can be sent: a probe at more must not hide that."""
+    simulate(lambda instances, value: f"invalid: {GENERATOR_LATE}" if value > 5000 else linear(instances, value))
+    content = find_scale(campaign(tmp_path / "out"), NullReporter())
+    assert [point.limited_by for point in content.points] == ["engine"] * 3
+    assert content.notes == []
+
+
 def test_the_end_of_the_range_is_no_capacity(
     tmp_path: Path, simulate: Callable[[System], list[tuple[float, float]]]
 ) -> None:
