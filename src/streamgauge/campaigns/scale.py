@@ -202,7 +202,7 @@ def summarize(campaign: ScaleSearch, searches: Mapping[float, Capacity]) -> Scal
         state="finished" if len(ended) == len(campaign.values) else "unfinished",
         points=points,
         regression=regression(points),
-        notes=[note for point in points if (note := _note(point, campaign))],
+        notes=_notes(points, searches, campaign),
         seconds=round(sum(point.seconds for point in points), 1),
         settings=settings,
     )
@@ -242,6 +242,13 @@ def regression(points: Sequence[ScalePoint]) -> Regression | None:
 
 def _rounded(ends: tuple[float, float] | None) -> tuple[float, float] | None:
     return None if ends is None else (round(ends[0], DECIMALS), round(ends[1], DECIMALS))
+
+
+def _notes(points: Sequence[ScalePoint], searches: Mapping[float, Capacity], campaign: ScaleSearch) -> Sequence[Notice]:
+    """What has to be known beside the numbers."""
+    notes = [note for point in points if (note := _note(point, campaign))]
+    replaced = any(probe.rule for search in searches.values() for probe in search.probes)
+    return [*notes, notice("lag-in-steps")] if replaced else notes
 
 
 def _note(point: ScalePoint, campaign: ScaleSearch) -> Notice | None:

@@ -129,15 +129,29 @@ class _Search:
         ]
         self._beyond = min(failed, key=self._difficulty) if failed else None
         # Beyond what the engine itself does not sustain, it does not matter what the load can do.
+        best = -math.inf if self._best is None else self._difficulty(self._best)
         beyond = math.inf if self._beyond is None else self._difficulty(self._beyond)
-        self._twice_invalid = [value for value in _twice_invalid(probes) if self._difficulty(value) < beyond]
+        self._twice_invalid = [value for value in _twice_invalid(probes) if best < self._difficulty(value) < beyond]
 
     def advance(self) -> Next | Answer:
         if self._probes and self._probes[-1].purpose == "confirm":
             return self._after_confirming()
         if self._twice_invalid:
-            return self._confirm() if self._best is not None else self._after_invalid()
+            return self._below_ceiling() if self._best is not None else self._after_invalid()
         return self._go_on()
+
+    def _below_ceiling(self) -> Next | Answer:
+        """The engine's own edge may still lie between the best value and what could not be sent, if they are apart."""
+        assert self._best is not None
+        last = self._probes[-1]
+        if last.verdict == "invalid" and last.value not in self._twice_invalid:
+            return Next(last.value, last.purpose)
+        ceiling = min(self._twice_invalid, key=self._difficulty)
+        low, high = sorted((self._best, ceiling))
+        if high <= low * (1 + self._target.resolution) ** 2 + self._apart:
+            return self._confirm()
+        middle = self._nearest(self._rounded(math.sqrt(low * high)), low + self._apart, high - self._apart)
+        return self._confirm() if middle is None else Next(middle, "bisect")
 
     def _after_invalid(self) -> Next | Answer:
         """Nothing was sustained, and a value was INVALID twice: the load may be too high for the generator."""

@@ -30,6 +30,7 @@ from streamgauge.studies.search_axis import axis_of
 System = Callable[[float, float], str]
 """The verdict at a number of instances and a value of what is searched."""
 GENERATOR_LATE = "the generator was 900.0 ms late in second 3 of the load; the limit is 200.0 ms"
+IN_STEPS = "the rule slope decided"
 BROKER_BEHIND = "the broker did not take the load: offered − appended grew by 900 records/s"
 
 
@@ -46,7 +47,7 @@ def simulate(monkeypatch: pytest.MonkeyPatch) -> Callable[[System], list[tuple[f
     def play(system: System) -> list[tuple[float, float]]:
         ran: list[tuple[float, float]] = []
 
-        def probe(search: CapacitySearch, step: Next, *_: object) -> CapacityProbe:
+        def probe(search: CapacitySearch, step: Next, *rest: object) -> CapacityProbe:
             instances = search.request.scenario.engine_options["instances"]
             verdict, _, reason = system(instances, step.value).partition(": ")
             ran.append((instances, step.value))
@@ -54,6 +55,7 @@ def simulate(monkeypatch: pytest.MonkeyPatch) -> Callable[[System], list[tuple[f
                 value=step.value,
                 verdict=verdict,
                 reason=reason,
+                rule="slope" if reason == IN_STEPS else None,
                 validated=True,
                 seconds=40.0,
                 seconds_saved=0.0,
@@ -125,6 +127,26 @@ def test_where_the_load_was_the_limit_it_says_so_and_the_line_leaves_it_out(
     assert (band["name"], bounds["x"], edges["x"]) == ("its 95 % interval", [8], [1, 2, 4])
     assert line["x"] == [1, 8]
     assert exit_code(content) == 0
+
+
+def test_an_edge_just_below_what_can_be_sent_is_the_engine_s(
+    tmp_path: Path, simulate: Callable[[System], list[tuple[float, float]]]
+) -> None:
+    """4,100 is sustained and 5,000 can be sent: a probe at more must not hide that."""
+    simulate(lambda instances, value: f"invalid: {GENERATOR_LATE}" if value > 5000 else linear(instances, value))
+    content = find_scale(campaign(tmp_path / "out"), NullReporter())
+    assert [point.limited_by for point in content.points] == ["engine"] * 3
+    assert content.notes == []
+
+
+def test_it_says_where_another_rule_decided(
+    tmp_path: Path, simulate: Callable[[System], list[tuple[float, float]]]
+) -> None:
+    simulate(lambda instances, value: f"{linear(instances, value)}: {IN_STEPS if instances == 2 else ''}")
+    content = find_scale(campaign(tmp_path / "out"), NullReporter())
+    assert [note.partition(",")[0] for note in content.notes] == [
+        "the engine's position moves in steps of more than 100 records"
+    ]
 
 
 def test_the_end_of_the_range_is_no_capacity(

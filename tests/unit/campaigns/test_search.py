@@ -158,7 +158,7 @@ def test_a_first_guess_above_what_can_be_sent_is_not_the_end() -> None:
         return lambda step: "invalid" if step.value > 800 else up_to(capacity)(step)
 
     answer, probes = search(Target(1000, 0.10), judge(5000))
-    assert (answer.outcome, answer.best, answer.confirmed) == ("ceiling", 621, True)
+    assert (answer.outcome, answer.best, answer.confirmed) == ("ceiling", 751, True)
     assert "the generator's ceiling" in answer.note
     assert limited_by(probes) == "generator"
     answer, _ = search(Target(1000, 0.10), judge(400))
@@ -296,6 +296,27 @@ def test_fractions_are_searched_to_the_resolution(edge: float, guess: float, mor
     assert low <= edge <= high
     assert high <= 1.1 * low
     assert all(float(f"{probe.value:.4g}") == probe.value for probe in probes)
+
+
+@given(st.integers(1000, 100_000), st.floats(1.1, 10.0), st.floats(0.2, 5.0))
+def test_an_edge_below_what_can_be_sent_is_found_and_above_it_the_bound_is_near(
+    ceiling: int, factor: float, off: float
+) -> None:
+    def judge(capacity: float) -> Judge:
+        return lambda step: "invalid" if step.value > ceiling else up_to(capacity)(step)
+
+    below = ceiling / factor
+    answer, _ = search(Target(min(round(below * off), ceiling), 0.10), judge(below))
+    if answer.beyond is None:
+        assert answer.best is not None
+        assert ceiling <= answer.best * 1.1**2 + 1, "only where the edge is as near as the resolution shows"
+    else:
+        assert answer.best is not None
+        assert answer.best <= below < answer.beyond <= 1.1 * answer.best + 1
+    answer, probes = search(Target(min(round(ceiling * off), ceiling), 0.10), judge(ceiling * factor))
+    assert (answer.outcome, answer.beyond) == ("ceiling", None)
+    assert answer.best is not None and answer.best <= ceiling < answer.best * 1.1**2 + 2
+    assert len(probes) <= 25
 
 
 def test_what_kept_the_load_from_the_engine() -> None:
