@@ -69,7 +69,7 @@ class Summed(Readings, ReferenceWorkload):
     """The fields of a result, as Spark writes a schema."""
 
     def length_s(self, parameters: Mapping[str, Any]) -> float:
-        """Event time from the first reading of a result to the moment when a program knows that there was the last."""
+        """Event time from the first reading of a result until a program can know that no further one follows."""
         return float(parameters["window_s"])
 
     def settles_s(self, parameters: Mapping[str, Any]) -> float:
