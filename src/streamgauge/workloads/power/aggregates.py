@@ -6,6 +6,7 @@ next ones only.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -68,7 +69,7 @@ class Summed(Readings, ReferenceWorkload):
     """The fields of a result, as Spark writes a schema."""
 
     def length_s(self, parameters: Mapping[str, Any]) -> float:
-        """The event time that a result covers."""
+        """Event time from the first reading of a result until a program can know that no further one follows."""
         return float(parameters["window_s"])
 
     def settles_s(self, parameters: Mapping[str, Any]) -> float:
@@ -103,17 +104,24 @@ class Hopping(Summed):
     parameters: ClassVar[type[BaseModel]] = HoppingParameters
     fields: ClassVar[str] = "sensor bigint, slot bigint, window_end_ms bigint, watts bigint, records bigint"
 
+    def length_s(self, parameters: Mapping[str, Any]) -> float:
+        """A program may know the progress of event time by the beginnings of windows only."""
+        return float(parameters["window_s"] + parameters["period_ms"] / 1000)
+
     def reference(self, inputs: Mapping[str, DataFrame], parameters: Mapping[str, Any]) -> DataFrame:
         from pyspark.sql import functions as f
 
-        period_ms = parameters["period_ms"]
+        window_ms, period_ms = SECOND_MS * parameters["window_s"], parameters["period_ms"]
+        # Windows consist of whole parts of this length: those are summed up once, not for each window that they are in.
+        part_ms = math.gcd(window_ms, period_ms)
         slot = f.expr(f"event_ms div {SECOND_MS} % {SLOTS}")
-        # Windows consist of whole periods: those are summed up once, not again for each window that they are in.
-        parts = _parts(inputs[STREAM], period_ms, {"sensor": _SENSOR.column(), "slot": slot})
-        windows = SECOND_MS * parameters["window_s"] // period_ms
-        number = f.explode(f.sequence(f.lit(0), f.lit(windows - 1))).alias("number")
-        in_windows = parts.select("*", number).withColumn("window_end_ms", f.expr(f"end_ms + number * {period_ms}"))
-        return _added(in_windows, self.key, is_first="number = 0")
+        parts = _parts(inputs[STREAM], part_ms, {"sensor": _SENSOR.column(), "slot": slot})
+        # Windows begin at multiples of the period; these have the part in them.
+        last_ms = f"((end_ms - {part_ms}) div {period_ms}) * {period_ms}"
+        first_ms = f"((end_ms - {part_ms} - {window_ms}) div {period_ms} + 1) * {period_ms}"
+        begin_ms = f.explode(f.expr(f"sequence({first_ms}, {last_ms}, {period_ms})")).alias("begin_ms")
+        in_windows = parts.select("*", begin_ms).withColumn("window_end_ms", f.col("begin_ms") + window_ms)
+        return _added(in_windows, self.key, is_first=f"begin_ms = {first_ms}")
 
 
 class Hierarchy(Summed):

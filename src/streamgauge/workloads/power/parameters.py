@@ -31,16 +31,16 @@ class HoppingParameters(TumblingParameters):
     )
     period_ms: Annotated[int, Field(ge=10, le=3_600_000)] = Field(
         default=1000,
-        description="time between the starts of two windows, ms; window_s is a multiple of it",
+        description="time between the starts of two windows, ms; at most window_s",
         json_schema_extra={"harder": "less"},
     )
 
     @model_validator(mode="after")
     def _windows_fit(self) -> Self:
         window_ms = 1000 * self.window_s
-        if window_ms % self.period_ms:
-            raise ValueError(f"window_s {self.window_s} must be a multiple of period_ms {self.period_ms}")
-        if window_ms // self.period_ms > WINDOWS_MOST:
+        if window_ms < self.period_ms:
+            raise ValueError(f"period_ms {self.period_ms} must not exceed window_s {self.window_s}")
+        if window_ms > WINDOWS_MOST * self.period_ms:
             raise ValueError(
                 f"window_s {self.window_s} and period_ms {self.period_ms}: a record would be in more than "
                 f"{WINDOWS_MOST} windows"

@@ -58,8 +58,9 @@ def hopping(spark: SparkSession, job: Mapping[str, Any]) -> DataFrame:
     from pyspark.sql import functions as f
 
     window_ms, period_ms = 1000 * job["parameters"]["window_s"], job["parameters"]["period_ms"]
-    first_end_ms = f.expr(f"(event_ms div {period_ms} + 1) * {period_ms}")
-    ends_ms = f.sequence(first_end_ms, first_end_ms + f.lit(window_ms - period_ms), f.lit(period_ms))
+    first_end = f"((event_ms - {window_ms}) div {period_ms} + 1) * {period_ms} + {window_ms}"
+    last_end = f"(event_ms div {period_ms}) * {period_ms} + {window_ms}"
+    ends_ms = f.expr(f"sequence({first_end}, {last_end}, {period_ms})")
     rows = _readings(spark, job).select(
         "sensor", "watts", f.expr("event_ms div 1000 % 7").alias("slot"), f.explode(ends_ms).alias("end_ms")
     )
