@@ -345,6 +345,8 @@ class Workload(ABC):
     """Whether results are compared with a correct answer; otherwise only counted and timed."""
     complete: ClassVar[bool] = True
     """Whether each row of the reference must have a result; otherwise it is not known which have one."""
+    searched_as: ClassVar[Mapping[str, str]] = {}
+    """Further names of values that a capacity search varies, such as the paper's own: the value, by the name."""
     users_program: ClassVar[bool] = False
     """Whether only a program of the user's computes it, so that no engine has a program for it."""
     folded: ClassVar[bool] = False
@@ -357,6 +359,10 @@ class Workload(ABC):
     @abstractmethod
     def dataset(self, parameters: Mapping[str, Any], seed: int, load: LoadPlan) -> Dataset:
         """The records of a run with this load. Raises UsageError if a file given by the user is unusable."""
+
+    def follows(self, name: str, value: float, parameters: Mapping[str, Any], rate_per_s: int) -> Mapping[str, str]:
+        """The values that change along with this one in a capacity search."""
+        return {}
 
     def reference_file(self, parameters: Mapping[str, Any]) -> Path | None:
         """A file of the user's with the reference answer, if there is one."""

@@ -119,7 +119,7 @@ RULES = {
         'rule == "scalability"': "the same",
         '"sustainable": sustainable': "the name of the rule, as scenarios have it",
     },
-    "notices.py": {"the rule scalability means": "the name of the rule, in a message"},
+    "notices.py": {"place of scalability": "the name of the rule, in a message"},
     "studies/scenario.py": {
         '"slope", "ospbench", "sustainable", "scalability"': "the names of the rules, as scenarios have them",
     },

@@ -107,21 +107,24 @@ def capacity_against_option(scale: Scale) -> Figure | None:
         return None
     traces: list[Figure] = []
     if fitted := fit(edges):
-        traces += _line(fitted, [p.value for p in scale.points if p.best is not None], scale.unit)
+        traces += trend(fitted, [p.value for p in scale.points if p.best is not None], scale.unit)
     more = SearchAxis.of_file(scale).more_is_harder
     if edges:
-        traces.append(_markers("capacity", edges, "--s1", "circle", scale.unit))
+        traces.append(markers("capacity", edges, "--s1", "circle", scale.unit))
     if bounds:
         name = f"at {'least' if more else 'most'}: the engine was not the limit"
-        traces.append(_markers(name, bounds, "--s2", "triangle-up-open", scale.unit))
+        traces.append(markers(name, bounds, "--s2", "triangle-up-open", scale.unit))
     values = sorted(x for x, _ in (*edges, *bounds))
     x_axis = linear(scale.against, tickvals=values, ticktext=[f"{value:g}" for value in values])
     return figure(traces, x_axis, linear(scale.unit), hovermode="closest")
 
 
-def _line(fitted: Line, values: Sequence[float], unit: str) -> list[Figure]:
+def trend(
+    fitted: Line, values: Sequence[float], unit: str, color: str = "--s3", name: str = "line through the capacities"
+) -> list[Figure]:
+    """A line from the smallest to the largest of these values, and its interval if it has one."""
     low, high = min(values), max(values)
-    drawn = [line("line through the capacities", [low, high], [fitted.at(low), fitted.at(high)], "--s3", unit)]
+    drawn = [line(name, [low, high], [fitted.at(low), fitted.at(high)], color, unit)]
     steps = [low + (high - low) * step / BAND_STEPS for step in range(BAND_STEPS + 1)]
     ends = [(x, interval) for x in steps if (interval := fitted.interval_at(x)) is not None]
     if ends:
@@ -132,6 +135,6 @@ def _line(fitted: Line, values: Sequence[float], unit: str) -> list[Figure]:
     return drawn
 
 
-def _markers(name: str, points: Sequence[tuple[float, float]], color: str, symbol: str, unit: str) -> Figure:
+def markers(name: str, points: Sequence[tuple[float, float]], color: str, symbol: str, unit: str) -> Figure:
     drawn = line(name, [x for x, _ in points], [y for _, y in points], color, unit)
     return {**drawn, "mode": "markers", "marker": {"color": color, "size": 10, "symbol": symbol}}

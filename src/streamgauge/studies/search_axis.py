@@ -33,6 +33,7 @@ def axis_of(name: str, scenario: Scenario, harder: Harder | None = None) -> Sear
     Raises UsageError if the scenario has no such number to search.
     """
     axes = _axes(scenario)
+    name = registry.workload(scenario.workload).searched_as.get(name, name)
     short = [] if name in pinned(scenario) else [name + unit for unit in UNITS]
     full = [candidate for candidate in (name, *short) if candidate in axes]
     if not full:
@@ -55,7 +56,10 @@ def value_on(axis: SearchAxis, scenario: Scenario) -> float:
 
 def with_value(axis: SearchAxis, scenario: Scenario, value: float, typed: str | None = None) -> Scenario:
     """The scenario with this value, as with ``--set``. Raises UsageError for an invalid value, named as ``typed``."""
-    return with_changes(scenario, {axis.name: str(value)}, None if typed is None else {axis.name: typed})
+    workload = registry.workload(scenario.workload)
+    follows = workload.follows(axis.name, value, scenario.parameters, scenario.load.rate_per_s)
+    changes = {axis.name: str(value), **follows}
+    return with_changes(scenario, changes, None if typed is None else {axis.name: typed})
 
 
 def with_changes(scenario: Scenario, changes: Mapping[str, str], typed: Mapping[str, str] | None = None) -> Scenario:

@@ -8,7 +8,9 @@ from streamgauge import registry
 from streamgauge.errors import Unsupported
 from streamgauge.evaluate.sustained import LAG_WINDOW_S, least_s
 from streamgauge.model import Scenario
+from streamgauge.search_axis import RATE_AXIS
 from streamgauge.studies import scenario as scenarios
+from streamgauge.studies.search_axis import axis_of, with_value
 from streamgauge.workloads.power.data import Power
 
 WORKLOADS = {"sink": "sink", "hierarchy": "hierarchy", "windows": "tumbling", "overlapping": "hopping"}
@@ -27,11 +29,27 @@ def sensors(scenario: Scenario) -> int:
     return dataset.sensors
 
 
-def test_it_has_scenarios_and_nothing_to_reproduce_yet() -> None:
+def test_it_has_a_search_for_each_topology_and_number_of_instances() -> None:
     assert {name for name in scenarios.names() if name.startswith("scalability/")} == {
         f"scalability/{name}" for name in WORKLOADS
     }
-    assert not registry.study_description("scalability").experiments
+    experiments = registry.study_description("scalability").experiments
+    assert [one.name for one in experiments] == [f"{name}-{n}" for name in WORKLOADS for n in (1, 2, 4, 8, 16)]
+    assert {one.cores for one in experiments} == {0, 8, 16}
+    for one in experiments:
+        instances = one.dimensions["instances"]
+        assert one.on("kafka-streams").settings["instances"] == instances
+        assert all(int(settings["partitions"]) >= int(instances) for settings in one.profiles.values())
+
+
+def test_the_load_grows_with_what_is_searched() -> None:
+    """The paper's sensors send one record per second each, also in a higher tree."""
+    tree = resolved("hierarchy")
+    assert axis_of("generators", resolved("sink")) == RATE_AXIS
+    for height in (1, 3, 5):
+        changed = with_value(axis_of("height", tree), tree, height)
+        assert changed.load.rate_per_s == sensors(changed) == 10**height
+    assert axis_of("period", resolved("overlapping")).harder == "less"
 
 
 @EACH

@@ -40,6 +40,8 @@ class Readings(Workload):
     codec: ClassVar[Codec] = Codec(n_seq=DelimitedField(0), event_ms=DelimitedField(1))
     inputs: ClassVar[tuple[InputStream, ...]] = (InputStream(STREAM),)
     late: ClassVar[str] = "event time advances with the load plan, so no record is late"
+    searched_as: ClassVar[Mapping[str, str]] = {"generators": "rate_per_s"}
+    """The paper's generators are sensors that send one record per second each."""
 
     def dataset(self, parameters: Mapping[str, Any], seed: int, load: LoadPlan) -> Power:
         from streamgauge.workloads.power.data import Power
@@ -139,6 +141,12 @@ class Hierarchy(Summed):
 
     def sensors(self, parameters: Mapping[str, Any]) -> int:
         return HierarchyParameters.model_validate(dict(parameters)).sensors
+
+    def follows(self, name: str, value: float, parameters: Mapping[str, Any], rate_per_s: int) -> Mapping[str, str]:
+        """A higher tree has more sensors, each of which sends as often as before."""
+        if name != "height":
+            return {}
+        return {"rate_per_s": str(round(rate_per_s * parameters["children"] ** (value - parameters["height"])))}
 
     def length_s(self, parameters: Mapping[str, Any]) -> float:
         return SECOND_MS / 1000
