@@ -131,7 +131,7 @@ class _Search:
         # Beyond what the engine itself does not sustain, it does not matter what the load can do.
         best = -math.inf if self._best is None else self._difficulty(self._best)
         beyond = math.inf if self._beyond is None else self._difficulty(self._beyond)
-        self._twice_invalid = [value for value in _twice_invalid(probes) if best < self._difficulty(value) < beyond]
+        self._twice_invalid = [value for value in _twice_invalid(probes) if best < self._difficulty(value) <= beyond]
 
     def advance(self) -> Next | Answer:
         if self._probes and self._probes[-1].purpose == "confirm":

@@ -79,10 +79,13 @@ def test_the_least_of_a_resource_is_found_exactly_while_it_is_small(least: int, 
     assert len(probes) <= 20
 
 
-@given(st.lists(st.sampled_from(["sustained", "not sustained", "undecided", "invalid"]), max_size=200))
-def test_it_ends_whatever_the_probes_say(words: list[ProbeVerdict]) -> None:
+@given(
+    st.lists(st.sampled_from(["sustained", "not sustained", "undecided", "invalid"]), max_size=200),
+    st.sampled_from(["sustained", "not sustained", "invalid"]),
+)
+def test_it_ends_whatever_the_probes_say(words: list[ProbeVerdict], then: ProbeVerdict) -> None:
     answers = iter(words)
-    answer, _ = search(Target(4000, 0.10), lambda step: next(answers, "not sustained"), most=200)
+    answer, _ = search(Target(4000, 0.10), lambda step: next(answers, then), most=300)
     assert answer.best is None or answer.beyond is None or answer.best < answer.beyond
 
 
@@ -115,6 +118,12 @@ def test_a_not_sustained_near_the_best_is_repeated_once_and_its_second_word_coun
     assert advance(Target(1000, 0.05), settled) == Next(1000, "confirm")
     lifted = advance(Target(1000, 0.05), [*probes, Probe(1050, "sustained", "repeat")])
     assert lifted == Next(1102, "bracket"), "the edge is near"
+
+
+def test_a_repeat_that_stays_invalid_is_not_tried_for_ever() -> None:
+    probes = [Probe(952, "sustained"), Probe(1050, "not sustained"), Probe(1000, "sustained", "bisect")]
+    twice = [*probes, Probe(1050, "invalid", "repeat"), Probe(1050, "invalid", "repeat")]
+    assert advance(Target(1000, 0.05), twice) == Next(1000, "confirm")
 
 
 def test_rounding_does_not_decide_whether_it_is_near() -> None:
