@@ -66,7 +66,8 @@ class ScenarioUsed(Stored):
     generators: int = 1
     slo: Sequence[str] = ()
     parameters: Mapping[str, Any] = {}
-    scaled: Mapping[str, Any] = {}
+    scaled: Mapping[str, Any] | None = None
+    """What differs from the paper; None in early manifests."""
     script: Script | None = Field(None, validation_alias=AliasChoices("script", "job"))
     """Early manifests call it ``job``."""
     faults: Sequence[Fault] = ()

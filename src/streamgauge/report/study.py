@@ -87,7 +87,7 @@ def _scaled(reproduction: Reproduction, study: Study) -> list[tuple[str, str]]:
     changes: dict[str, dict[str, Any]] = {}
     paper_runs = study.runs.get("paper", 1)
     for result in reproduction.experiments:
-        of_result = {} if result.manifest is None else dict(result.manifest.scenario.scaled)
+        of_result = {} if result.manifest is None else dict(result.manifest.scenario.scaled or {})
         if result.purpose == "capacity":
             for name in (SearchAxis.of_file(result.capacity).name, "measured_s"):  # of one probe among many
                 of_result.pop(name, None)
