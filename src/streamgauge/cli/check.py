@@ -42,7 +42,7 @@ def engine(
 ) -> None:
     """Run an engine through every check that its traits call for, on a real transport."""
     from streamgauge import registry
-    from streamgauge.conformance.suite import bench, check_engine
+    from streamgauge.conformance.suite import bench, check_engine, workloads_to_check
     from streamgauge.errors import Unsupported
     from streamgauge.processes.supervisor import signals_as_interrupt
 
@@ -60,6 +60,7 @@ def engine(
             f"{mark}  {finding.subject:<32} {finding.check}" + (f": {finding.problem}" if finding.problem else "")
         )
 
+    workloads_to_check(registry.engine(name))
     typer.echo("starting the transport …", err=True)
     with signals_as_interrupt(), bench() as shared:
         findings = check_engine(shared, name, tuple(program or ()), say, workload or ())

@@ -124,7 +124,7 @@ def cases(engine: Engine) -> list[Case]:
     """
     every = [
         Case(workload, variant, settings, scenario)
-        for workload in _with_programs(engine)
+        for workload in workloads_to_check(engine)
         for scenario in scenarios_of(workload)
         for variant, settings in VARIANTS.items()
         if settings.keys() <= engine.options.model_fields.keys() and _is_supported(engine, workload, settings, scenario)
@@ -142,7 +142,7 @@ def cases(engine: Engine) -> list[Case]:
     return every
 
 
-def _with_programs(engine: Engine) -> list[str]:
+def workloads_to_check(engine: Engine) -> list[str]:
     """Raises Unsupported for an engine that only runs what a user brings, which has no known answer."""
     workloads = [name for name in sorted(engine.traits.workloads) if not registry.workload(name).users_program]
     if not workloads:
@@ -246,7 +246,7 @@ def _observe_once(shared: Bench, engine: Engine, scenario: Scenario, program: tu
 
 def look_at_plan(engine: Engine, program: tuple[str, ...] = ()) -> Planned:
     """Plan the same job twice and record any side effects."""
-    workload = next(name for name in _with_programs(engine) if scenarios_of(name))
+    workload = next(name for name in workloads_to_check(engine) if scenarios_of(name))
     with tempfile.TemporaryDirectory(prefix="streamgauge-check-") as home:
         work = Path(home) / "work"
         work.mkdir()
