@@ -19,7 +19,10 @@ from streamgauge.model import ResultKind
 
 OWN_COMMAND = (sys.executable, str(Path(__file__).parents[2] / "examples" / "own_command.py"))
 OWN_COMMAND_DOES = {"traffic/ingest", "traffic/parse"}
-ENGINES = registry.names("engines")
+ENGINES = [
+    name for name in registry.names("engines") if registry.engine(name).traits.workloads & registry.engine_workloads()
+]
+"""Those that have programs of their own; an engine for scripts has its own tests (test_unchanged_scripts.py)."""
 QUIET_S, QUIET_OF_A_COMMAND_S = 2.0, 5.0
 """Less than by default. Engines that report consumed records need none at all: the drain waits for those."""
 OFTEN = {"flink": {"checkpoint_ms": "1000"}}
