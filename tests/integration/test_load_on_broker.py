@@ -133,7 +133,9 @@ def test_errors_are_counted_for_every_record_of_a_slice(
     shared: Bench, kafka: Kafka, streams: list[Stream], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sender, "PRODUCER_SETTINGS", {**sender.PRODUCER_SETTINGS, "message.timeout.ms": 1_000})
-    sending = KafkaSender(shared.transport_address, {stream.name: stream.address for stream in streams}, 0)
+    sending = KafkaSender(
+        {"bootstrap.servers": shared.transport_address}, {stream.name: stream.address for stream in streams}, 0
+    )
     sending.connect(20.0)
     dataset = Traffic(1, 10)
     settled: list[int] = []
@@ -160,7 +162,9 @@ def test_a_full_queue_refuses_and_never_blocks(
 ) -> None:
     monkeypatch.setattr(sender, "QUEUE_RECORDS_MIN", 1)
     monkeypatch.setattr(sender, "PRODUCER_SETTINGS", {**sender.PRODUCER_SETTINGS, "linger.ms": 2_000})
-    sending = KafkaSender(shared.transport_address, {stream.name: stream.address for stream in streams}, 100)
+    sending = KafkaSender(
+        {"bootstrap.servers": shared.transport_address}, {stream.name: stream.address for stream in streams}, 100
+    )
     sending.connect(20.0)
     settled: list[int] = []
     sending.send(Traffic(1, 10).build(0, 250), settled.append)

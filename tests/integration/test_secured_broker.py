@@ -53,6 +53,7 @@ def test_sasl_over_tls_with_a_trust_store_of_java(secured: Secured, tmp_path: Pa
     without_secrets(tmp_path)
 
 
+@pytest.mark.full
 @pytest.mark.engine("echo")
 def test_tls_on_both_sides(secured: Secured, tmp_path: Path) -> None:
     result = run(tmp_path, "echo", secured.mutual(), f"127.0.0.1:{secured.tls_port}")

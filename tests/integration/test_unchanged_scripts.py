@@ -196,11 +196,11 @@ BY_SQL = 'spark.sql("create table shop as select 1")\n'
 @pytest.mark.parametrize(
     ("code", "said"),
     [
-        (IN_A_BATCH, "a sink of format jdbc"),
-        pytest.param(TO_KAFKA, "from which it reads none of the run's data", marks=pytest.mark.full),
-        pytest.param(TO_S3, "s3a://bucket/orders", marks=pytest.mark.full),
-        pytest.param(TO_TABLE, "the table shop.orders", marks=pytest.mark.full),
-        pytest.param(BY_SQL, "writes by SQL", marks=pytest.mark.full),
+        pytest.param(IN_A_BATCH, "a sink of format jdbc", id="jdbc"),
+        pytest.param(TO_KAFKA, "from which it reads none of the run's data", id="kafka", marks=pytest.mark.full),
+        pytest.param(TO_S3, "s3a://bucket/orders", id="s3", marks=pytest.mark.full),
+        pytest.param(TO_TABLE, "the table shop.orders", id="table", marks=pytest.mark.full),
+        pytest.param(BY_SQL, "writes by SQL", id="sql", marks=pytest.mark.full),
     ],
 )
 def test_a_sink_outside_the_run_is_refused_before_anything_is_sent(
@@ -217,11 +217,12 @@ def test_a_sink_outside_the_run_is_refused_before_anything_is_sent(
 @pytest.mark.parametrize(
     ("code", "said"),
     [
-        ("print('nothing to do')\n", "ended before it started a streaming query"),
-        ("import nothing_of_that_name\n", "No module named 'nothing_of_that_name'"),
+        pytest.param("print('nothing to do')\n", "ended before it started a streaming query", id="ends"),
+        pytest.param("import nothing_of_that_name\n", "No module named 'nothing_of_that_name'", id="raises"),
         pytest.param(
             HEAD.replace('"orders")', '"other")'),
             "the topic other, for which the run has no data",
+            id="topic",
             marks=pytest.mark.full,
         ),
     ],

@@ -213,7 +213,7 @@ def _evaluate(run: RunDir, facts: Facts, tally: Tally, *, recorded: bool, whole:
     if whole is not None and facts.moments is not None:
         more["durability"] = durability.measure(run, facts, facts.moments, whole, counts).as_json()
     if recorded and whole is None and facts.moments is not None:
-        more["queries"] = queries.measure(run, facts, facts.moments)
+        more |= {"queries": found} if (found := queries.measure(run, facts, facts.moments)) else {}
     known = summary.with_changes(**more).as_json()
     summary = summary.with_changes(**more, slo=[slo.judge(slo.parse(text), known) for text in facts.scenario.slo])
     if figures is not None and facts.moments is not None:
