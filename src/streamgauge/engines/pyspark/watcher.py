@@ -167,7 +167,7 @@ class Watcher:
 
     def _add_query(self, event: Mapping[str, Any]) -> None:
         if event["checkpoint"] in self._watched.queries:
-            return  # a script that was started again goes on with the same checkpoint
+            return  # a script that was started again continues with the same checkpoint
         name = event["name"] or f"query {len(self._watched.queries) + 1}"
         self._watched.queries[event["checkpoint"]] = Query(name, Checkpoint(Path(event["checkpoint"])))
         self._names[event["id"]] = name
