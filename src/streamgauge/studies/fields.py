@@ -118,7 +118,7 @@ def is_number(field: FieldInfo) -> bool:
 
 
 def limits(field: FieldInfo) -> tuple[float | None, float | None]:
-    """The least and the largest number that it takes; None where there is no such limit."""
+    """The least and the largest number that it takes; None for an end without a limit."""
     bounds = _bounds(field)
     return bounds.get("ge"), bounds.get("le")
 

@@ -25,9 +25,8 @@ HOSTS = "hosts"
 _ANSWER_S = 5.0
 
 
-def write_hosts(shim: Path) -> None:
+def write_hosts(shim: Path, config: Mapping[str, Any]) -> None:
     """The host names that the script's JVM can resolve: this machine's, the broker's, and those that are allowed."""
-    config = json.loads((shim / "shim.json").read_text(encoding="utf-8"))
     lines = [f"127.0.0.1 localhost {socket.gethostname()} {socket.getfqdn()}"]
     for host in dict.fromkeys([*_brokers(config["endpoints"]), *config["hosts"]]):
         try:
@@ -55,8 +54,9 @@ def _brokers(endpoints: Mapping[str, str]) -> Iterator[str]:
 
 def run(shim: Path, command: Iterable[str]) -> int:
     asked_to_stop = stop_on_sigterm()
-    write_hosts(shim)
-    script = _start(shim, [*command])
+    config = json.loads((shim / "shim.json").read_text(encoding="utf-8"))
+    write_hosts(shim, config)
+    script = _start(shim, config, [*command])
     threading.Thread(target=_report_end, args=(script, shim), daemon=True).start()
     while not asked_to_stop.wait(LOOK_S):
         pass
@@ -69,9 +69,8 @@ def run(shim: Path, command: Iterable[str]) -> int:
     return 0
 
 
-def _start(shim: Path, command: Sequence[str]) -> subprocess.Popen[bytes]:
+def _start(shim: Path, config: Mapping[str, Any], command: Sequence[str]) -> subprocess.Popen[bytes]:
     """In a network of its own where that is asked for and the system permits it."""
-    config = json.loads((shim / "shim.json").read_text(encoding="utf-8"))
     if config["isolate"] and (script := isolation.start(command, config["bootstrap"])) is not None:
         new = f"one of the script's own, in which it reaches only {config['bootstrap']}"
         _tell(shim, event="redirected", what="network", old="this machine's", new=new)

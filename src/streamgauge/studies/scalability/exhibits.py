@@ -34,12 +34,12 @@ def _unit(shown: Sequence[ExperimentResult]) -> str:
     return next(result.capacity.unit for result in shown if result.capacity is not None)
 
 
-def edges(shown: Sequence[ExperimentResult]) -> Points:
-    """Where the engine itself was the limit; elsewhere the capacity is only known to be at least that much."""
+def _points(shown: Sequence[ExperimentResult], *, edges: bool) -> Points:
+    """Where the engine itself was the limit, or where the capacity is only known to be at least that much."""
     return [
         (instances(result), best)
         for result in shown
-        if result.usable and _is_edge(result) and (best := result.value(CAPACITY)) is not None
+        if result.usable and _is_edge(result) is edges and (best := result.value(CAPACITY)) is not None
     ]
 
 
@@ -51,12 +51,8 @@ def _plot(context: Context, shown: Sequence[ExperimentResult]) -> Plot:
     traces, words, unit = [], [], _unit(shown)
     for engine in context.reproduction.engines:
         of_engine = [result for result in shown if result.engine == engine]
-        found, color = edges(of_engine), context.engine_color(engine)
-        bounds = [
-            (instances(result), best)
-            for result in of_engine
-            if result.usable and not _is_edge(result) and (best := result.value(CAPACITY)) is not None
-        ]
+        found, bounds = _points(of_engine, edges=True), _points(of_engine, edges=False)
+        color = context.engine_color(engine)
         if (fitted := fit(found)) is not None:
             traces += trend(fitted, [x for x, _ in found], unit, color, f"{engine}: line")
             words.append(f"{engine}: each further instance adds {_adds(fitted.slope, fitted.slope_interval, unit)}")
