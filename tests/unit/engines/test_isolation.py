@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import sys
 import threading
@@ -58,7 +59,7 @@ def answering() -> Iterator[tuple[int, list[int]]]:
 def test_only_the_port_of_the_broker_answers() -> None:
     with answering() as (broker, received), answering() as (other, seen):
         command = [sys.executable, "-c", PROGRAM, str(broker), str(other)]
-        script = isolation.start(command, f"127.0.0.1:{broker}")
+        script = isolation.start(command, f"127.0.0.1:{broker}", os.environ)
         if script is None:
             pytest.skip("this system permits no network of its own")
         assert script.wait(60) == 0
@@ -69,7 +70,7 @@ def test_without_permission_nothing_is_started(monkeypatch: pytest.MonkeyPatch, 
     broken = tmp_path / "isolated.py"
     broken.write_text("import os, sys; os.write(int(sys.argv[1]), b'not permitted: no'); sys.exit(1)")
     monkeypatch.setattr(isolated, "__file__", str(broken))
-    assert isolation.start([sys.executable, "-c", "raise SystemExit(7)"], "127.0.0.1:9") is None
+    assert isolation.start([sys.executable, "-c", "raise SystemExit(7)"], "127.0.0.1:9", os.environ) is None
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,6 +26,11 @@ CONFIG = {
     "sink_prefix": "run-",
     "allow": ["jdbc:sqlite:", "sandbox."],
     "hosts": ["metrics.example"],
+    "master": "local[*]",
+    "submit": False,
+    "jars": ["/jars/spark-sql-kafka.jar"],
+    "packages": "",
+    "conf": {"spark.ui.enabled": "false"},
 }
 
 
@@ -35,8 +41,8 @@ def shim(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     (tmp_path / "shim.json").write_text(json.dumps({**CONFIG, **folders}))
     monkeypatch.setenv("STREAMGAUGE_SHIM", str(tmp_path))
     monkeypatch.syspath_prepend(str(SHIM))
-    names = ("", ".hooks", ".queries", ".sessions", ".sinks", ".sources", ".wrapping")
-    package, hooks, _, sessions, sinks, sources, _ = [
+    names = ("", ".hooks", ".packages", ".queries", ".sessions", ".sinks", ".sources", ".wrapping")
+    package, hooks, packages, _, sessions, sinks, sources, _ = [
         importlib.import_module(f"streamgauge_shim{one}") for one in names
     ]
     yield SimpleNamespace(
@@ -44,6 +50,7 @@ def shim(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
         Refused=package.Refused,
         directory=tmp_path,
         hooks=hooks,
+        packages=packages,
         sessions=sessions,
         sinks=sinks,
         sources=sources,
@@ -161,3 +168,40 @@ def test_connections_of_python_stay_on_the_machine(shim: Any, address: Any, refu
             shim.hooks.fence("socket.connect", (None, address))
     else:
         shim.hooks.fence("socket.connect", (None, address))
+
+
+def test_packages_become_jars_that_were_resolved_elsewhere(shim: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    connector = "org.apache.spark:spark-sql-kafka-0-10_2.13:4.2.0"
+    monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", f"--packages a:b:1,{connector} --driver-memory 1g pyspark-shell")
+    requests = []
+
+    def answer(_: float) -> None:
+        for request in shim.directory.glob("*.packages"):
+            requests.append(json.loads(request.read_text()))
+            request.with_suffix(".jars").write_text(json.dumps({"jars": ["file:///b.jar"], "problem": ""}))
+
+    monkeypatch.setattr(shim.packages.time, "sleep", answer)
+    options = {"spark.jars.packages": "c:d:2", "spark.jars": "/mine.jar", "spark.jars.repositories": "https://own"}
+    shim.sessions.configure(options)
+    assert requests == [{"spark.jars.packages": "c:d:2,a:b:1", "spark.jars.repositories": "https://own"}]
+    assert options["spark.jars"] == "/mine.jar,/jars/spark-sql-kafka.jar,file:///b.jar"
+    assert "spark.jars.packages" not in options
+    assert os.environ["PYSPARK_SUBMIT_ARGS"] == "--driver-memory 1g pyspark-shell"
+    assert {"packages"} <= {one["what"] for one in events(shim, "redirected")}
+
+
+def test_packages_that_are_not_to_be_had_are_named(shim: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def answer(_: float) -> None:
+        for request in shim.directory.glob("*.packages"):
+            request.with_suffix(".jars").write_text(json.dumps({"jars": [], "problem": "a#b;1: not found"}))
+
+    monkeypatch.setattr(shim.packages.time, "sleep", answer)
+    with pytest.raises(shim.Refused, match=r"could not be resolved: a:b:1 \(a#b;1: not found\)"):
+        shim.sessions.configure({"spark.jars.packages": "a:b:1"})
+
+
+def test_the_connector_of_the_run_needs_no_repository(shim: Any) -> None:
+    options = {"spark.jars.packages": "org.apache.spark:spark-sql-kafka-0-10_2.13:4.2.0"}
+    shim.sessions.configure(options)
+    assert options["spark.jars"] == "/jars/spark-sql-kafka.jar"
+    assert not [*shim.directory.glob("*.packages")]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
@@ -138,8 +139,11 @@ class PySpark(Engine):
                     *(sys.executable, "-P", "-m", "streamgauge.engines.pyspark.launcher", str(home), "--"),
                     *(*command, str(path), *arguments),
                 ],
-                env=_environment(job, home, python),
-                files={**_files(job, home, path), home / "checkpoints" / ".keep": "", home / "output" / ".keep": ""},
+                files={
+                    **_files(job, home, path, python),
+                    home / "checkpoints" / ".keep": "",
+                    home / "output" / ".keep": "",
+                },
                 stop=Stop("terminate", grace_s=float(options["stop_timeout_s"])),
                 keeps_environment=True,
                 node=True,
@@ -177,9 +181,9 @@ def _topics(job: Job) -> dict[str, str]:
     return {named.get(stream, stream): address for stream, address in job.inputs.items()}
 
 
-def _files(job: Job, home: Path, script: Path) -> dict[Path, str]:
+def _files(job: Job, home: Path, script: Path, python: str) -> dict[Path, str]:
     options = job.options
-    group = environments.jar_group(environments.pyspark_version(environments.interpreter(options["python"])))
+    group = environments.jar_group(environments.pyspark_version(python))
     connector = [str(path) for path in jars.locations(group)] if group else []
     settings = {
         "spark.ui.enabled": "false",
@@ -188,6 +192,7 @@ def _files(job: Job, home: Path, script: Path) -> dict[Path, str]:
         "spark.sql.warehouse.dir": str(home / "warehouse"),
         "spark.local.dir": str(home / "local"),
     }
+    own, packages = _users_defaults()
     config = {
         "script": str(script),
         "bootstrap": job.endpoints["bootstrap"],
@@ -207,26 +212,35 @@ def _files(job: Job, home: Path, script: Path) -> dict[Path, str]:
         "master": options["master"],
         "submit": bool(options["submit"]),
         "jars": connector,
+        "python": python,
+        "environment": _environment(job, home, python),
+        "packages": packages,
         "conf": {} if options["submit"] else {**settings, **options["conf"]},
     }
     defaults = {**settings, **options["conf"], **({"spark.jars": ",".join(connector)} if connector else {})}
-    own = _users_defaults()
     return {
         home / "shim.json": json.dumps(config, indent=1) + "\n",
         home / "conf" / "spark-defaults.conf": own + "".join(f"{key} {value}\n" for key, value in defaults.items()),
     }
 
 
-def _users_defaults() -> str:
-    """What the user's environment sets for every Spark; of a key that is there twice the last one counts."""
+def _users_defaults() -> tuple[str, str]:
+    """What the user's environment sets for every Spark, and which packages, which are resolved outside the fence.
+
+    Of a key that is there twice the last one counts.
+    """
     directory = os.environ.get("SPARK_CONF_DIR")
     try:
-        return (Path(directory) / "spark-defaults.conf").read_text(encoding="utf-8") + "\n" if directory else ""
+        text = (Path(directory) / "spark-defaults.conf").read_text(encoding="utf-8") if directory else ""
     except OSError:
-        return ""
+        text = ""
+    line = re.compile(r"^[ \t]*spark\.jars\.packages[ \t=:]+(.*)\n?", re.MULTILINE)
+    packages = [found.strip() for found in line.findall(text)]
+    return line.sub("", text) + "\n" * bool(text), packages[-1] if packages else ""
 
 
 def _environment(job: Job, home: Path, python: str) -> dict[str, str]:
+    """Of the script, beyond that of its launcher."""
     paths = [str(SHIM), *filter(None, [os.environ.get("PYTHONPATH")])]
     environment = {
         "STREAMGAUGE_SHIM": str(home),

@@ -7,7 +7,7 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from streamgauge.engines.pyspark import isolated
@@ -16,7 +16,7 @@ _ANSWER_S = 10.0
 _CHUNK_BYTES = 1 << 18
 
 
-def start(command: Sequence[str], address: str) -> subprocess.Popen[bytes] | None:
+def start(command: Sequence[str], address: str, environment: Mapping[str, str]) -> subprocess.Popen[bytes] | None:
     """The command in a network where only the server at this address of this machine's loopback can be reached.
 
     None where the system does not permit it.
@@ -26,7 +26,9 @@ def start(command: Sequence[str], address: str) -> subprocess.Popen[bytes] | Non
     with ours:
         with theirs:
             words = [sys.executable, "-I", "-S", str(Path(isolated.__file__)), str(theirs.fileno()), str(port), "--"]
-            process = subprocess.Popen([*words, *command], pass_fds=[theirs.fileno()], stdout=sys.stderr)
+            process = subprocess.Popen(
+                [*words, *command], pass_fds=[theirs.fileno()], stdout=sys.stderr, env=environment
+            )
         ours.settimeout(_ANSWER_S)
         try:
             answer, descriptors, _, _ = socket.recv_fds(ours, 1024, 1)

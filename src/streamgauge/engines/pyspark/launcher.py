@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from streamgauge.engines.pyspark import isolation
+from streamgauge.engines.pyspark.packages import PackageResolver
 from streamgauge.jvm.kafka_clients import settings_for
 from streamgauge.protocol import stop_on_sigterm
 
@@ -58,8 +59,10 @@ def run(shim: Path, command: Iterable[str]) -> int:
     write_hosts(shim, config)
     script = _start(shim, config, [*command])
     threading.Thread(target=_report_end, args=(script, shim), daemon=True).start()
+    packages = PackageResolver(shim, config["python"], {"JAVA_HOME": config["environment"]["JAVA_HOME"]})
     while not asked_to_stop.wait(LOOK_S):
-        pass
+        packages.look()
+    packages.stop()
     if script.poll() is None:
         script.terminate()
         try:
@@ -71,11 +74,12 @@ def run(shim: Path, command: Iterable[str]) -> int:
 
 def _start(shim: Path, config: Mapping[str, Any], command: Sequence[str]) -> subprocess.Popen[bytes]:
     """In a network of its own where that is asked for and the system permits it."""
-    if config["isolate"] and (script := isolation.start(command, config["bootstrap"])) is not None:
+    environment = {**os.environ, **config["environment"]}
+    if config["isolate"] and (script := isolation.start(command, config["bootstrap"], environment)) is not None:
         new = f"one of the script's own, in which it reaches only {config['bootstrap']}"
         _tell(shim, event="redirected", what="network", old="this machine's", new=new)
         return script
-    return subprocess.Popen([*command], stdout=sys.stderr)
+    return subprocess.Popen([*command], stdout=sys.stderr, env=environment)
 
 
 def _report_end(script: subprocess.Popen[bytes], shim: Path) -> None:

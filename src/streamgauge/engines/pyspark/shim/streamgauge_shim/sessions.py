@@ -6,6 +6,7 @@ import os
 import re
 
 from streamgauge_shim import SHIM
+from streamgauge_shim.packages import resolve, take_packages
 from streamgauge_shim.wrapping import wrap
 
 SQL_WRITES = re.compile(
@@ -47,15 +48,12 @@ def configure(options):
         if options.get("spark.master") not in (None, SHIM.config["master"]):
             SHIM.redirected("master", options["spark.master"], SHIM.config["master"])
         options["spark.master"] = SHIM.config["master"]
-    packages = [one for one in str(options.get("spark.jars.packages", "")).split(",") if one]
-    if SHIM.config["jars"]:
-        kept = [one for one in packages if "kafka" not in one]
-        if kept:
-            options["spark.jars.packages"] = ",".join(kept)
-        else:
-            options.pop("spark.jars.packages", None)
+    if not remote and not SHIM.config["submit"]:
+        packages = take_packages(options)
+        found = resolve(packages, options) if packages else []
         jars = [one for one in str(options.get("spark.jars", "")).split(",") if one]
-        options["spark.jars"] = ",".join([*jars, *SHIM.config["jars"]])
+        if found or SHIM.config["jars"]:
+            options["spark.jars"] = ",".join([*jars, *SHIM.config["jars"], *found])
     if "spark.sql.streaming.checkpointLocation" in options:
         options["spark.sql.streaming.checkpointLocation"] = SHIM.config["checkpoints"]
     options.update(SHIM.config["conf"])
