@@ -16,7 +16,6 @@ from streamgauge.evaluate.facts import Facts, Moments
 from streamgauge.evaluate.metrics.latency import Distribution
 from streamgauge.evaluate.recorded import batches
 from streamgauge.evaluate.tally import Bools, Ints
-from streamgauge.model import NS_PER_MS
 from streamgauge.model.outcome import ScriptQuery
 from streamgauge.model.samples import CommitSample
 from streamgauge.model.summary import QueryMeasured
@@ -54,8 +53,12 @@ class _Inputs:
                 mine = np.flatnonzero(table["partition"] == partition)
                 order = mine[np.argsort(table["offset"][mine], kind="stable")]
                 self.by_place[stream.address, partition] = {name: column[order] for name, column in table.items()}
-        self.timed = timed
         self._plan, self._moments = facts.plan, moments
+
+    def read_by(self, commits: Sequence[CommitSample]) -> list[tuple[tuple[str, int], Mapping[str, Ints]]]:
+        """The partitions of the streams that a query with these commits reads."""
+        addresses = {address for one in commits for address in one.ends}
+        return [(place, table) for place, table in self.by_place.items() if place[0] in addresses]
 
     def measured(self, table: Mapping[str, Ints]) -> Bools:
         """Whether each record was due in the measured interval."""
@@ -78,9 +81,8 @@ def measure(run: RunDir, facts: Facts, moments: Moments) -> list[QueryMeasured]:
 
 def _measure(query: ScriptQuery, commits: Sequence[CommitSample], inputs: _Inputs, moments: Moments) -> QueryMeasured:
     latencies, arrivals, waits, missing = [], [], [], 0
-    for place, table in inputs.by_place.items():
-        if not any(place[0] in one.ends for one in commits):
-            continue
+    moments_done: set[int] = set()
+    for place, table in inputs.read_by(commits):
         committed_ms = _committed_ms(place, table["offset"], commits)
         measured = inputs.measured(table)
         known = measured & (committed_ms != NEVER)
@@ -89,16 +91,14 @@ def _measure(query: ScriptQuery, commits: Sequence[CommitSample], inputs: _Input
         arrivals.append(table["appended_ms"][done] - moments.load_start_ms)
         waits.append((committed_ms - table["appended_ms"])[done])
         missing += int((measured & (committed_ms == NEVER)).sum())
+        moments_done |= {*committed_ms[known].tolist()}
     values = np.concatenate(latencies) if latencies else np.zeros(0, np.int64)
-    inside = [
-        one for one in commits if moments.measured_start_ns <= one.committed_ms * NS_PER_MS < moments.observed_end_ns
-    ]
     windows = _windows(query, commits, inputs)
     return QueryMeasured(
         name=query.name,
         sink=query.sink,
         output_mode=query.output_mode,
-        batches=len(inside),
+        batches=len(moments_done),
         records=len(values),
         not_committed=missing,
         committed_ms=_figures(values),
@@ -157,12 +157,15 @@ def _windows(query: ScriptQuery, commits: Sequence[CommitSample], inputs: _Input
     [(length_ms, slide_ms, start_ms)] = bounds
     moments_ms = np.array([one.committed_ms for one in commits], np.int64)
     follows_arrival = abs(int(watermarks[-1]) - int(moments_ms[-1])) < CLOSE_MS
-    if not length_ms or not slide_ms or not (inputs.timed or follows_arrival):
+    read = [table for _, table in inputs.read_by(commits)]
+    # Beside a stream with event times, one without them does not say which windows there are.
+    timed = [table for table in read if "event_ms" in table and (table["event_ms"] != NEVER).any()]
+    if not length_ms or not slide_ms or not (timed or follows_arrival):
         return None
     last_ms: dict[int, int] = {}
-    for table in inputs.by_place.values():
-        event_ms = table["event_ms"] if inputs.timed else table["appended_ms"]
-        measured = inputs.measured(table)
+    for table in timed or read:
+        event_ms = table["event_ms"] if timed else table["appended_ms"]
+        measured = inputs.measured(table) & (event_ms != NEVER)
         for end_ms, arrived_ms in _last_arrivals(
             event_ms[measured], table["appended_ms"][measured], length_ms, slide_ms, start_ms
         ):
