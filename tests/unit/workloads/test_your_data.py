@@ -82,8 +82,12 @@ def test_csv_rows_stay_as_they_are(tmp_path: Path) -> None:
 
 
 def test_csv_as_json(tmp_path: Path) -> None:
-    file = write(tmp_path / "a.csv", 'id,name\n1,"a, b"\n')
-    assert [json.loads(value) for value in read(only(f"s={file},as=json")).values] == [{"id": "1", "name": "a, b"}]
+    """A column of numbers alone has numbers, as the file writes them; 007 is a name."""
+    file = write(tmp_path / "a.csv", 'id,name,price,code\n1,"a, b",2.50,007\n2,c,,8\n')
+    assert list(read(only(f"s={file},as=json")).values) == [
+        b'{"id":1,"name":"a, b","price":2.50,"code":"007"}',
+        b'{"id":2,"name":"c","price":null,"code":"8"}',
+    ]
 
 
 def test_parquet_as_json(tmp_path: Path) -> None:

@@ -25,6 +25,8 @@ BYTES_MAX = 2**30
 RECORD_BYTES_MAX = 900_000
 """A broker takes a megabyte at most, unless it is told otherwise."""
 _SHOWN = 60
+_JSON_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
+"""Not 007, which is a name."""
 
 Later = Callable[[int, EventTime, int], bytes]
 """A row's value with its event time so many milliseconds later."""
@@ -137,10 +139,15 @@ def _csv(given: Given, path: Path) -> Rows:
     except UnicodeDecodeError as problem:
         raise UsageError("the data file is not UTF-8", where=path, got=str(problem)) from None
     names, rows = _csv_rows(given, text)
-    fields, values = _Fields(given, by_line=True), []
+    fields, values, objects = _Fields(given, by_line=True), [], []
     for number, row, raw in rows:
         fields.take(number, row)
-        values.append(_as_json(row) if given.as_json else raw)
+        if given.as_json:
+            objects.append(row)
+        else:
+            values.append(raw)
+    if given.as_json:
+        values = _csv_objects(names, objects)
     later = _json_later(values, given) if given.as_json else partial(_csv_later, values, names, given)
     return Rows(values, fields.keys, fields.times, later if given.time else None)
 
@@ -175,6 +182,24 @@ def _csv_rows(given: Given, text: str) -> tuple[list[str], Iterator[tuple[int, d
             begin = reader.line_num
 
     return names, rows()
+
+
+def _csv_objects(names: Sequence[str], rows: Sequence[dict[str, str]]) -> list[bytes]:
+    """Each row as a JSON object. CSV has no types: a column of numbers alone becomes numbers, written as in the file.
+
+    An empty field of such a column is null.
+    """
+    plain = [name for name in names if all(_JSON_NUMBER.fullmatch(row[name]) for row in rows if row[name])]
+    numeric = {name for name in plain if any(row[name] for row in rows)}
+    written = {name: json.dumps(name, ensure_ascii=False) for name in names}
+
+    def value(name: str, text: str) -> str:
+        return (text or "null") if name in numeric else json.dumps(text, ensure_ascii=False)
+
+    return [
+        ("{" + ",".join(f"{written[name]}:{value(name, text)}" for name, text in row.items()) + "}").encode()
+        for row in rows
+    ]
 
 
 def _csv_later(
