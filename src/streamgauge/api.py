@@ -250,20 +250,26 @@ def capacity(
     rule: str | None = None,
     resolution: float = 0.1,
     over: str = "rate_per_s",
+    least: float | None = None,
+    most: float | None = None,
+    smallest: bool | None = None,
     runs: int = 1,
     progress: bool = False,
     metrics_port: int | None = None,
     **options: Unpack[Options],
 ) -> CapacityResult:
-    """Find the highest rate that is sustained, as ``streamgauge capacity`` does; ``over``: or another value."""
-    from streamgauge.campaigns.capacity import CapacitySearch, find_capacity
-    from streamgauge.campaigns.capacity_set import find_capacities
-    from streamgauge.cli.capacity import with_rule
-    from streamgauge.report.capacity import write_capacity
-    from streamgauge.studies.search_axis import axis_of
+    """Find the highest rate that is sustained, as ``streamgauge capacity`` does; ``over``: or another value.
 
-    request = with_rule(_request(scenario, options), rule)
-    search = CapacitySearch(request, resolution, axis_of(over, request.scenario))
+    ``least``, ``most`` and ``smallest`` are ``--from``, ``--to`` and ``--smallest``.
+    """
+    from streamgauge.campaigns.capacity import find_capacity
+    from streamgauge.campaigns.capacity_set import find_capacities
+    from streamgauge.cli.capacity import search_of
+    from streamgauge.report.capacity import write_capacity
+
+    request = _request(scenario, options)
+    low, high = (None if bound is None else str(bound) for bound in (least, most))
+    search = search_of(request, rule, f"{100 * resolution:g}%", over, low, high, smallest)
     with _watched(progress, metrics_port) as reporter:
         found = find_capacities(search, runs, reporter) if runs > 1 else find_capacity(search, reporter)
     write_capacity(request.out)

@@ -247,13 +247,17 @@ def _again(fault: FaultFigures) -> str:
 
 def _objective(objective: SloResult) -> str:
     """One SLO: as it was written, what was measured, the limit, and whether it was held."""
-    value, at_least, limit = (
+    value, at_least, at_most, limit = (
         "none" if number is None else f"{number:,.6g}{objective.unit}"
-        for number in (objective.value, objective.at_least, objective.limit)
+        for number in (objective.value, objective.at_least, objective.at_most, objective.limit)
     )
-    value = value if objective.at_least is None else f"at least {at_least}"
+    if objective.at_least is not None:
+        value = f"at least {at_least}"
+    elif objective.at_most is not None:
+        value = f"at most {at_most} (too few results for this percentile: use a longer --for)"
     outcome = "held" if objective.passed else "missed"
-    return f"{objective.slo}: {outcome}, value {value}, limit {limit}"
+    run = "" if objective.run is None else f"run {objective.run}: "
+    return f"{run}{objective.slo}: {outcome}, value {value}, limit {limit}"
 
 
 def _results(results: Mapping[str, Any]) -> str:

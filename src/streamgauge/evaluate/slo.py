@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from streamgauge.errors import UsageError, invalid, nearest
+from streamgauge.evaluate.metrics.latency import PERCENTILES_PERMILLE
 from streamgauge.metrics import METRICS, PERCENT
 from streamgauge.model.summary import SloResult
 
@@ -23,6 +24,7 @@ OPERATORS: Mapping[str, Callable[[float, float], bool]] = {
     "==": operator.eq,
     "!=": operator.ne,
 }
+_BELOW = ("<", "<=")
 EXAMPLES = "latency.p99 < 2s, backlog.slope < 1%, results.lost == 0"
 DECIMALS = 6
 
@@ -70,24 +72,30 @@ def judge(slo: Slo, summary: Mapping[str, Any]) -> SloResult:
     """What the summary says of it, value and limit in the unit of the objective.
 
     A figure that the run does not have is null, and the objective is missed; ``at_least`` is its lower bound, where
-    results that never came leave it unknown.
+    results that never came leave it unknown. Where too few results leave a percentile unknown, the largest of them,
+    ``at_most``, decides whether it is below the limit.
     """
-    value = _value(slo, summary)
-    at_least = _value(slo, summary, "_at_least")
+    metric = METRICS[slo.metric]
+    *group, name = metric.path
+    value = _value(slo, summary, metric.path)
+    at_least = _value(slo, summary, (*group, f"{name}_at_least"))
+    unknown = value is None and at_least is None and name in PERCENTILES_PERMILLE
+    at_most = _value(slo, summary, (*group, "max")) if unknown else None
+    judged = at_most if slo.operator in _BELOW and value is None else value
     result = SloResult(
         slo=slo.text,
         value=None if value is None else _short(value),
         limit=_short(slo.limit),
         unit=slo.unit,
-        passed=value is not None and OPERATORS[slo.operator](_short(value), slo.limit),
+        passed=judged is not None and OPERATORS[slo.operator](_short(judged), slo.limit),
     )
-    return result if at_least is None else result.with_changes(at_least=_short(at_least))
+    bounds = {"at_least": at_least, "at_most": at_most}
+    return result.with_changes(**{key: _short(bound) for key, bound in bounds.items() if bound is not None})
 
 
-def _value(slo: Slo, summary: Mapping[str, Any], suffix: str = "") -> float | None:
+def _value(slo: Slo, summary: Mapping[str, Any], path: tuple[str, ...]) -> float | None:
     metric = METRICS[slo.metric]
-    *group, name = metric.path
-    value = _figure(summary, (*group, name + suffix))
+    value = _figure(summary, path)
     if value is None or slo.unit != PERCENT:
         return None if value is None else value / metric.units[slo.unit]
     if metric.percent and (share := _figure(summary, metric.percent)) is not None:

@@ -98,6 +98,8 @@ class SloResult(Stored):
     slo: str
     value: Number | None
     at_least: Number | None = None
+    at_most: Number | None = None
+    """The largest value there is, where too few results leave a percentile unknown."""
     limit: Number
     unit: str
     passed: bool

@@ -62,6 +62,8 @@ def baseline_words(comparison: Comparison) -> str:
 
 
 def _value(objective: SloResult) -> str:
-    value, prefix = (objective.value, "") if objective.at_least is None else (objective.at_least, "at least ")
+    bounds = {"at least ": objective.at_least, "at most ": objective.at_most}
+    known = ((bound, words) for words, bound in bounds.items() if bound is not None)
+    value, prefix = next(known, (objective.value, ""))
     shown = "nothing was measured" if value is None else f"{prefix}{rounded(value)}{objective.unit}"
     return f"value {shown}, limit {rounded(objective.limit)}{objective.unit}"

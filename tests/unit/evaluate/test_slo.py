@@ -72,7 +72,7 @@ def test_judged_in_the_unit_it_was_written_in(text: str, value: float, limit: fl
 @pytest.mark.parametrize(
     "text",
     [
-        "latency.p999 < 10s",  # too few samples
+        "latency.p999 > 10ms",  # too few samples
         "latency.p90 > 0ms",  # not in this summary at all
         "resources.engine.heap_max < 100MB",
         "resources.broker.cpu_mean < 1",
@@ -81,6 +81,12 @@ def test_judged_in_the_unit_it_was_written_in(text: str, value: float, limit: fl
 def test_what_the_run_does_not_have_is_missed(text: str) -> None:
     judgement = judged(text)
     assert (judgement["value"], judgement["passed"]) == (None, False)
+
+
+@pytest.mark.parametrize(("limit", "passed"), [("2501ms", True), ("2500ms", False)])
+def test_the_maximum_bounds_a_percentile_of_too_few_samples(limit: str, passed: bool) -> None:
+    judgement = judged(f"latency.p999 < {limit}")
+    assert (judgement["value"], judgement["at_most"], judgement["passed"]) == (None, 2500.5, passed)
 
 
 def test_zeros_of_a_run_of_which_nothing_was_checked_hold_nothing() -> None:
