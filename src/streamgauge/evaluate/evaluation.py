@@ -24,7 +24,7 @@ from streamgauge.evaluate.metrics import (
     resources,
     throughput,
 )
-from streamgauge.evaluate.metrics.generator import Lateness, Ledger, LedgerProblem
+from streamgauge.evaluate.metrics.generator import Ledger, LedgerProblem
 from streamgauge.evaluate.metrics.trend import NO_SERIES, Series
 from streamgauge.evaluate.record import check_recorded
 from streamgauge.evaluate.recorded import is_recorded
@@ -273,12 +273,11 @@ def _measure(
     if median_ms is None:
         # A run that was given up is not evaluated; its lag has to do.
         median_ms = facts.outcome.hopeless_latency_ms
-    late = Lateness.of(ledger, facts, moments)
     backlog = lag.backlog_per_second(tally, moments.seconds)
     backlog_measured = Series.of(backlog, moments.measured_seconds()) if recorded else NO_SERIES
     medians = latency.medians_ms(tally, kind, tally.second, moments.seconds)
     medians_measured = Series.of(medians, moments.measured_seconds())
-    sending = generator.measure(ledger, late, facts, moments, median_ms)
+    sending = generator.measure(ledger, facts, moments, median_ms)
     working_ns = resources.working_ns(facts, moments, stamps.last_output_ms)
     return Figures(
         tally=tally,
@@ -303,7 +302,7 @@ def _measure(
         transport_bound=bound,
         working_ns=working_ns,
         resources=resources.by_group(resources.within(run.samples(ResourceSample), working_ns)),
-        burst=burst.measure(facts, moments, tally, late, stamps, kind) if recorded else None,
+        burst=burst.measure(facts, moments, tally, ledger, stamps, kind) if recorded else None,
     )
 
 

@@ -12,7 +12,7 @@ from written_runs import manifest
 
 from streamgauge.evaluate.facts import Facts, Moments
 from streamgauge.evaluate.metrics import arrival, generator
-from streamgauge.evaluate.metrics.generator import Lateness, Ledger
+from streamgauge.evaluate.metrics.generator import Ledger
 from streamgauge.evaluate.metrics.throughput import Stamps
 from streamgauge.model import NS_PER_S
 from streamgauge.model.outcome import FaultRecord, Outcome
@@ -28,7 +28,7 @@ def generated(known: Facts, moments: Moments, slowed_by: float = 0.0) -> generat
     sent_ns = START_NS + (known.plan.offsets_ns(first) * (1 + slowed_by)).astype(np.int64)
     none = np.zeros(len(first), np.int64)
     ledger = Ledger(first, count, sent_ns, first, none, none)
-    return generator.measure(ledger, Lateness.of(ledger, known, moments), known, moments, None)
+    return generator.measure(ledger, known, moments, None)
 
 
 def measured(

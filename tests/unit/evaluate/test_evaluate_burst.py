@@ -12,7 +12,7 @@ from written_runs import manifest
 from streamgauge.evaluate.facts import Facts, Moments
 from streamgauge.evaluate.metrics import burst
 from streamgauge.evaluate.metrics.burst import PeriodicBursts, SingleBurst
-from streamgauge.evaluate.metrics.generator import Lateness
+from streamgauge.evaluate.metrics.generator import Ledger
 from streamgauge.evaluate.metrics.throughput import Stamps
 from streamgauge.evaluate.tally import Tally
 from streamgauge.model import NS_PER_MS, NS_PER_S, LoadPlan
@@ -29,14 +29,15 @@ def facts_of(plan: LoadPlan, **outcome: Any) -> tuple[Facts, Moments]:
     ), moments
 
 
-def sent(plan: LoadPlan, late_ms: dict[int, float] | None = None) -> Lateness:
+def sent(plan: LoadPlan, late_ms: dict[int, float] | None = None) -> Ledger:
     """All records in time but the last ones of some bursts, by number of the burst."""
     n_seq = np.arange(plan.records)
     late_ns = np.zeros(plan.records, np.int64)
     for number, ms in (late_ms or {}).items():
         segment = plan.bursts[number]
         late_ns[segment.first + segment.records - 1] = round(ms * NS_PER_MS)
-    return Lateness(n_seq, late_ns, START_NS + plan.offsets_ns(n_seq) + late_ns)
+    sent_ns = START_NS + plan.offsets_ns(n_seq) + late_ns
+    return Ledger(n_seq, np.ones_like(n_seq), sent_ns, n_seq, sent_ns, np.zeros_like(n_seq))
 
 
 def periodic(
@@ -125,7 +126,7 @@ ENGINE_START_NS = START_NS + round(2.25 * NS_PER_S)
 def single(results: Tally, *, first_output_ms: int | None, appended: int = 5000) -> SingleBurst:
     known, moments = facts_of(BACKLOG, engine_start_ns=ENGINE_START_NS)
     stamps = Stamps(NONE, NONE, 0, NONE, first_output_ms=first_output_ms, backlog_appended=appended)
-    bursts = burst.measure(known, moments, results, Lateness(NONE, NONE, NONE), stamps, "total")
+    bursts = burst.measure(known, moments, results, Ledger.empty(), stamps, "total")
     assert isinstance(bursts, SingleBurst)
     return bursts
 
@@ -175,6 +176,6 @@ def test_a_backlog_that_was_not_there_makes_the_run_invalid() -> None:
 
 def test_no_bursts_and_no_start_of_the_engine() -> None:
     nothing = Stamps(NONE, NONE, 0, NONE), "total"
-    late = Lateness(NONE, NONE, NONE)
+    ledger = Ledger.empty()
     for plan in (LoadPlan(100, 1.0, 10.0, 1.0), BACKLOG):
-        assert burst.measure(*facts_of(plan), tally(row()), late, *nothing) is None
+        assert burst.measure(*facts_of(plan), tally(row()), ledger, *nothing) is None

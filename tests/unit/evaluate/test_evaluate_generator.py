@@ -11,7 +11,7 @@ from tallies import START_NS, facts
 
 from streamgauge.errors import UsageError
 from streamgauge.evaluate.metrics import generator
-from streamgauge.evaluate.metrics.generator import Generator, Lateness, Ledger, LedgerProblem
+from streamgauge.evaluate.metrics.generator import Generator, Ledger, LedgerProblem
 from streamgauge.model import NS_PER_MS, NS_PER_S
 from streamgauge.rundir import RunDir
 
@@ -35,7 +35,7 @@ def ledger(late_ms: dict[int, float] | None = None, errors: dict[int, int] | Non
 
 def measured(sent: Ledger, median_ms: float | None = None) -> Generator:
     known, moments = facts()
-    return generator.measure(sent, Lateness.of(sent, known, moments), known, moments, median_ms)
+    return generator.measure(sent, known, moments, median_ms)
 
 
 def reasons(sent: Ledger, median_ms: float | None = None) -> list[str]:
@@ -51,6 +51,27 @@ def test_lateness_of_each_record() -> None:
     assert figures.late_max_per_second == [9.0] * 12 + [None] * 5
     assert reasons(ledger()) == []
     assert generator.warnings(figures) == []
+
+
+def test_a_long_ledger_is_looked_at_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    sent = ledger({number: number % 7 for number in range(1200)} | {700: 150.0})
+    whole = measured(sent)
+    monkeypatch.setattr(Ledger.parts, "__defaults__", (997,))
+    parts = [*sent.parts()]
+    assert len(parts) == 13 and sum(int(part.count.sum()) for part in parts) == 12_000
+    assert max(int(part.count.sum()) for part in parts) <= 1000
+    in_parts = measured(sent)
+    assert whole.latest_second == 7
+    for name, figure in vars(whole).items():
+        if name == "late_ms":
+            assert figure.figures() == in_parts.late_ms.figures()
+        else:
+            np.testing.assert_array_equal(figure, getattr(in_parts, name), name)
+
+
+def test_a_ledger_without_a_slice() -> None:
+    figures = measured(Ledger.empty())
+    assert (figures.sent, figures.late_ms.count, figures.worst_second, figures.latest_second) == (0, 0, 0, 0)
 
 
 def test_a_record_too_late() -> None:
@@ -96,7 +117,7 @@ def test_a_run_that_was_cut_short_is_not_blamed_on_the_generator() -> None:
     moments = dataclasses.replace(moments, drain_end_ns=START_NS + 5 * NS_PER_S)
     sent = ledger()
     half = Ledger(*(getattr(sent, field.name)[:499] for field in dataclasses.fields(Ledger)))
-    figures = generator.measure(half, Lateness.of(half, known, moments), known, moments, None)
+    figures = generator.measure(half, known, moments, None)
     assert figures.offered == 4000
     assert generator.reasons(figures, moments) == []
 

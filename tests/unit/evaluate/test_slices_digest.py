@@ -12,9 +12,9 @@ from tallies import START_NS, facts
 
 from streamgauge.evaluate.metrics import lag, latency
 from streamgauge.evaluate.metrics.generator import Lateness, Ledger
-from streamgauge.evaluate.metrics.latency import Distribution
+from streamgauge.evaluate.metrics.latency import Distribution, added
 from streamgauge.evaluate.slices import digest
-from streamgauge.evaluate.slices.sending import Sending, added, by_second, gaps
+from streamgauge.evaluate.slices.sending import Sending, by_second, gaps
 from streamgauge.evaluate.tally import MATCHED, MEASURED, MISSING, TAIL, WARMUP, Tally, results
 from streamgauge.model import NS_PER_MS, NS_PER_S
 

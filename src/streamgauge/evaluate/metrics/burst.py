@@ -7,11 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from statistics import median
 
-import numpy as np
-
 from streamgauge.evaluate.facts import Facts, Moments
 from streamgauge.evaluate.metrics import latency
-from streamgauge.evaluate.metrics.generator import SENT_SHARE, Lateness
+from streamgauge.evaluate.metrics.generator import SENT_SHARE, Ledger
 from streamgauge.evaluate.metrics.throughput import Stamps
 from streamgauge.evaluate.tally import MATCHED, Tally
 from streamgauge.model import NS_PER_MS, NS_PER_S
@@ -121,7 +119,7 @@ def measure(
     facts: Facts,
     moments: Moments,
     tally: Tally,
-    late: Lateness,
+    ledger: Ledger,
     stamps: Stamps,
     kind: str,
 ) -> Bursts | None:
@@ -130,7 +128,7 @@ def measure(
     None where the plan has no bursts, or where the engine's start was not noted.
     """
     if facts.plan.shape == "periodic-burst":
-        return _periodic(facts, moments, late, latency.per_second(tally, kind, moments.seconds))
+        return _periodic(facts, moments, ledger, latency.per_second(tally, kind, moments.seconds))
     engine_start_ns = facts.outcome.engine_start_ns
     if facts.plan.shape == "single-burst" and engine_start_ns is not None:
         return _single(facts, tally, stamps, int(engine_start_ns))
@@ -157,23 +155,21 @@ def _single(facts: Facts, tally: Tally, stamps: Stamps, engine_start_ns: int) ->
 
 
 def _periodic(
-    facts: Facts, moments: Moments, late: Lateness, by_second: Mapping[str, Sequence[float | None]]
+    facts: Facts, moments: Moments, ledger: Ledger, by_second: Mapping[str, Sequence[float | None]]
 ) -> PeriodicBursts:
     plan = facts.plan
     limit_ms = max(WIDE_MS, 1000 * plan.burst_s + WIDER_MS)
     begin_ns, end_ns = (
         moment - moments.load_start_ns for moment in (moments.measured_start_ns, moments.observed_end_ns)
     )
-    order = np.argsort(late.n_seq, kind="stable")
-    n_seq, sent_ns = late.n_seq[order], late.sent_ns[order]
     bursts = []
     for planned in plan.bursts:
         stop_ns = planned.start_ns + planned.length_ns
         if planned.start_ns < begin_ns or stop_ns > end_ns:
             continue
         # By their moments, not by the segment's numbers: random arrivals move a few records across its borders.
-        numbers = plan.count_before(planned.start_ns), plan.count_before(stop_ns)
-        sent = sent_ns[slice(*np.searchsorted(n_seq, numbers))]
+        of_burst = ledger.among(plan.count_before(planned.start_ns), plan.count_before(stop_ns)) > 0
+        sent = ledger.sent_ns[of_burst]
         width_ms = float(sent.max() - sent.min()) / NS_PER_MS if len(sent) else None
         start_s = planned.start_ns / NS_PER_S
         whole = start_s + plan.burst_every_s <= end_ns / NS_PER_S

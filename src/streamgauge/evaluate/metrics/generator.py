@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from streamgauge.evaluate.facts import Facts, Moments
-from streamgauge.evaluate.metrics.latency import Distribution
+from streamgauge.evaluate.metrics.latency import Distribution, added
 from streamgauge.evaluate.tally import Ints
 from streamgauge.model import NS_PER_MS, NS_PER_S
 from streamgauge.notices import Notice, notice
@@ -20,6 +20,10 @@ from streamgauge.stored import damaged
 LATE_MS, LATE_SHARE = 200.0, 0.25
 OFTEN_MS, OFTEN_SHARE, OFTEN_RECORDS = 20.0, 0.05, 0.01
 SENT_SHARE = 0.999
+PART_RECORDS = 4_000_000
+"""So many records are looked at one by one at a time: all of a long run would not fit into memory."""
+NS_PER_US = US_PER_MS = 1_000
+_NONE = np.iinfo(np.int64).min
 
 
 class LedgerProblem(Exception):
@@ -72,6 +76,17 @@ class Ledger:
         order = np.argsort(columns[2], kind="stable")
         return cls(*(column[order] for column in columns))
 
+    def parts(self, records: int = PART_RECORDS) -> Iterator[Ledger]:
+        """One after the other, each with about so many records at most; one of an empty ledger."""
+        part = np.cumsum(self.count) // records
+        for places in np.split(np.arange(len(part)), np.flatnonzero(np.diff(part)) + 1):
+            yield Ledger(*(column[places] for column in vars(self).values()))
+
+    def among(self, first: int, end: int) -> Ints:
+        """How many of the records ``first`` to ``end`` − 1 each slice has."""
+        among: Ints = np.maximum(np.minimum(self.first + self.count, end) - np.maximum(self.first, first), 0)
+        return among
+
 
 @dataclass(frozen=True)
 class Lateness:
@@ -120,38 +135,71 @@ def limits_ms(median_ms: float | None) -> tuple[float, float]:
     return max(LATE_MS, LATE_SHARE * (median_ms or 0.0)), max(OFTEN_MS, OFTEN_SHARE * (median_ms or 0.0))
 
 
-def measure(ledger: Ledger, late: Lateness, facts: Facts, moments: Moments, median_ms: float | None) -> Generator:
+@dataclass(frozen=True)
+class _Late:
+    """What can only be seen record by record."""
+
+    us: Distribution
+    """Lateness of the records of the measured interval."""
+    often: int
+    latest: tuple[int, int]
+    """The largest of them in nanoseconds, and the second of the run in which that record was due."""
+    max_ns_by_second: Ints
+    """Of the records that were due in each second; ``_NONE`` where none was."""
+
+    @classmethod
+    def of(cls, ledger: Ledger, facts: Facts, moments: Moments, measured: range, often_limit_ms: float) -> _Late:
+        late = Lateness.of(ledger, facts, moments)
+        intended_ns = late.sent_ns - late.late_ns
+        second = np.clip((intended_ns - moments.load_start_ns) // NS_PER_S, 0, moments.seconds - 1)
+        worst = np.full(moments.seconds, _NONE)
+        np.maximum.at(worst, second, late.late_ns)
+        is_measured = (late.n_seq >= measured.start) & (late.n_seq < measured.stop)
+        late_ns, of_second = late.late_ns[is_measured], second[is_measured]
+        latest = int(np.argmax(late_ns)) if len(late_ns) else None
+        return cls(
+            us=counted_us(late_ns),
+            often=int((late_ns > often_limit_ms * NS_PER_MS).sum()),
+            latest=(_NONE, 0) if latest is None else (int(late_ns[latest]), int(of_second[latest])),
+            max_ns_by_second=worst,
+        )
+
+
+def counted_us(late_ns: Ints) -> Distribution:
+    """To the microsecond, so that many records have few values."""
+    return Distribution.of(np.round(late_ns / NS_PER_US), np.ones(len(late_ns), np.int64))
+
+
+def measure(ledger: Ledger, facts: Facts, moments: Moments, median_ms: float | None) -> Generator:
     """Figures and limits; the limits depend on the median latency, where there is one."""
     late_limit_ms, often_limit_ms = limits_ms(median_ms)
     start_ns, end_ns = moments.measured_start_ns, moments.observed_end_ns
-    first, end = (facts.plan.count_before(moment - moments.load_start_ns) for moment in (start_ns, end_ns))
-    measured = (late.n_seq >= first) & (late.n_seq < end)
-    late_ns = late.late_ns[measured]
-    intended_ns = late.sent_ns - late.late_ns
-    second = np.clip((intended_ns - moments.load_start_ns) // NS_PER_S, 0, moments.seconds - 1)
-    worst = np.full(moments.seconds, np.iinfo(np.int64).min)
-    np.maximum.at(worst, second, late.late_ns)
-    inside = (late.sent_ns >= start_ns) & (late.sent_ns < end_ns)
+    measured = range(*(facts.plan.count_before(moment - moments.load_start_ns) for moment in (start_ns, end_ns)))
+    parts = [_Late.of(part, facts, moments, measured, often_limit_ms) for part in ledger.parts()]
+    late_us = added([part.us for part in parts])
+    worst = np.max([part.max_ns_by_second for part in parts], axis=0)
+    inside = (ledger.sent_ns >= start_ns) & (ledger.sent_ns < end_ns)
     whole = int(moments.observed_s)
-    by_second = np.bincount((late.sent_ns[inside] - start_ns) // NS_PER_S, minlength=whole)[:whole]
+    seconds_since = (ledger.sent_ns[inside] - start_ns) // NS_PER_S
+    by_second = np.bincount(seconds_since, ledger.count[inside], minlength=whole)[:whole]
     sent_second = np.clip((ledger.sent_ns - moments.load_start_ns) // NS_PER_S, 0, moments.seconds - 1)
     sent_per_second = np.zeros(moments.seconds, np.int64)
     np.add.at(sent_per_second, sent_second, ledger.count)
-    in_measured = (ledger.first < end) & (ledger.first + ledger.count > first)
+    of_measured = ledger.among(measured.start, measured.stop)
     return Generator(
-        offered=end - first,
-        sent=int(inside.sum()),
-        sent_in_time=int((late.sent_ns[measured] <= end_ns + late_limit_ms * NS_PER_MS).sum()),
+        offered=len(measured),
+        sent=int(ledger.count[inside].sum()),
+        sent_in_time=int(of_measured[ledger.sent_ns <= end_ns + late_limit_ms * NS_PER_MS].sum()),
         errors=int(ledger.errors.sum()),
-        errors_measured=int(ledger.errors[in_measured].sum()),
-        late_ms=Distribution.of(late_ns / NS_PER_MS, np.ones(len(late_ns), np.int64)),
-        often_late=int((late_ns > often_limit_ms * NS_PER_MS).sum()),
+        errors_measured=int(ledger.errors[of_measured > 0].sum()),
+        late_ms=Distribution(late_us.values / US_PER_MS, late_us.counts),
+        often_late=sum(part.often for part in parts),
         late_limit_ms=late_limit_ms,
         often_limit_ms=often_limit_ms,
         worst_second=int(by_second.min()) if whole else None,
-        latest_second=int(second[measured][np.argmax(late_ns)]) if len(late_ns) else 0,
+        latest_second=max(part.latest for part in parts)[1],
         sent_per_second=sent_per_second,
-        late_max_per_second=[None if ns == np.iinfo(np.int64).min else ns / NS_PER_MS for ns in worst.tolist()],
+        late_max_per_second=[None if ns == _NONE else ns / NS_PER_MS for ns in worst.tolist()],
     )
 
 

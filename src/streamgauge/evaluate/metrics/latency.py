@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -118,6 +118,13 @@ def _distinct(values: Floats | Ints, counts: Ints) -> tuple[Floats, Ints]:
 
 
 EMPTY = Distribution(NO_VALUES, NO_COUNTS)
+
+
+def added(distributions: Sequence[Distribution]) -> Distribution:
+    """All samples together."""
+    return Distribution.of(
+        np.concatenate([one.values for one in distributions]), np.concatenate([one.counts for one in distributions])
+    )
 
 
 def distributions(tally: Tally) -> dict[str, Distribution]:

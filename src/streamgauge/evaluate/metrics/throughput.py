@@ -74,10 +74,11 @@ def read_stamps(run: RunDir, facts: Facts, moments: Moments, probes: Ints, visib
     import pyarrow.compute as pc
 
     appended, output, ingested = np.zeros((3, moments.seconds), np.int64)
-    place = np.full(max(facts.plan.records, 1), -1, np.int32)
-    known = (probes >= 0) & (probes < len(place))
-    place[probes[known]] = np.flatnonzero(known)
-    probe_ms = np.full(len(probes), -1, np.int64)
+    # One byte for each record, so that few of them have to be looked for.
+    is_probe = np.zeros(max(facts.plan.records, 1), bool)
+    is_probe[probes[(probes >= 0) & (probes < len(is_probe))]] = True
+    order = np.argsort(probes)
+    sorted_probes, probe_ms = probes[order], np.full(len(probes), -1, np.int64)
     appended_rest_ms, ingested_rest_ms = np.zeros((2, moments.seconds), np.int64)
     stamps_handing = facts.transport.stamps_handing
     appended_measured, output_measured, backlog_appended, never_visible = 0, 0, 0, 0
@@ -94,9 +95,9 @@ def read_stamps(run: RunDir, facts: Facts, moments: Moments, probes: Ints, visib
                 # Null: it never left its queue.
                 count_by_second(ingested, batch.column(2).drop_null().to_numpy(), moments, ingested_rest_ms)
             appended_measured += int(((stamp_ms >= start_ms) & (stamp_ms < end_ms)).sum())
-            mine = (n_seq >= 0) & (n_seq < len(place))
-            places = place[n_seq[mine]]
-            probe_ms[places[places >= 0]] = stamp_ms[mine][places >= 0]
+            probed = np.flatnonzero((n_seq >= 0) & (n_seq < len(is_probe)))
+            probed = probed[is_probe[n_seq[probed]]]
+            probe_ms[order[np.searchsorted(sorted_probes, n_seq[probed])]] = stamp_ms[probed]
             if facts.plan.shape == "single-burst":
                 of_burst = (n_seq >= 0) & (n_seq < facts.plan.burst_records)
                 backlog_appended += int((of_burst & (stamp_ms <= backlog_ms)).sum())

@@ -20,13 +20,13 @@ from streamgauge.errors import UsageError
 from streamgauge.evaluate import match, running
 from streamgauge.evaluate.facts import Facts, Moments
 from streamgauge.evaluate.metrics.generator import Ledger
-from streamgauge.evaluate.metrics.latency import Distribution
+from streamgauge.evaluate.metrics.latency import Distribution, added
 from streamgauge.evaluate.record import record_slice
 from streamgauge.evaluate.recorded import read_outputs
 from streamgauge.evaluate.slices import digest
 from streamgauge.evaluate.slices.carried import PARTS, Carried, judge
 from streamgauge.evaluate.slices.digest import Windows
-from streamgauge.evaluate.slices.sending import Sending, Stamped, added, by_second, parts_of_ledger, until
+from streamgauge.evaluate.slices.sending import Sending, Stamped, by_second, parts_of_ledger, until
 from streamgauge.evaluate.tally import Tally
 from streamgauge.model import NS_PER_MS
 from streamgauge.model.outcome import Outcome

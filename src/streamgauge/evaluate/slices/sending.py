@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,7 +10,7 @@ import numpy as np
 
 from streamgauge.evaluate.facts import Facts, Moments
 from streamgauge.evaluate.metrics import clock, throughput
-from streamgauge.evaluate.metrics.generator import Lateness, Ledger
+from streamgauge.evaluate.metrics.generator import Lateness, Ledger, counted_us
 from streamgauge.evaluate.metrics.latency import Distribution
 from streamgauge.evaluate.recorded import batches, output_batches
 from streamgauge.evaluate.tally import Ints
@@ -21,7 +20,6 @@ from streamgauge.rundir import RunDir
 if TYPE_CHECKING:
     import pyarrow as pa
 
-NS_PER_US = 1_000
 GAP_MS = 1_000
 """Shorter silences are not noted."""
 
@@ -61,12 +59,11 @@ class Sending:
         np.maximum.at(worst, due, late.late_ns)
         after = measured & (late.sent_ns > end_ns)
         over_ms, counts = np.unique(-(-(late.sent_ns[after] - end_ns) // NS_PER_MS), return_counts=True)
-        late_us = np.round(late.late_ns[measured] / NS_PER_US)
         in_measured = (ledger.first < end) & (ledger.first + ledger.count > first)
         return cls(
             sent=sent,
             late_max_ns=worst,
-            late=Distribution.of(late_us, np.ones(len(late_us), np.int64)),
+            late=counted_us(late.late_ns[measured]),
             measured=int(measured.sum()),
             inside=int(((late.sent_ns >= start_ns) & (late.sent_ns < end_ns)).sum()),
             after_ms={str(ms): count for ms, count in zip(over_ms.tolist(), counts.tolist(), strict=True)},
@@ -157,13 +154,6 @@ def by_second(columns: dict[str, Ints]) -> pa.Table:
     }
     some = np.any([column != fill[name] for name, column in full.items()], axis=0)
     return pa.table({"second": np.flatnonzero(some), **{name: column[some] for name, column in full.items()}})
-
-
-def added(distributions: Sequence[Distribution]) -> Distribution:
-    """All samples together."""
-    return Distribution.of(
-        np.concatenate([one.values for one in distributions]), np.concatenate([one.counts for one in distributions])
-    )
 
 
 def until(moments: Moments, end_ns: int) -> Moments:

@@ -12,13 +12,12 @@ from streamgauge.evaluate import slices
 from streamgauge.evaluate.facts import Facts, Moments
 from streamgauge.evaluate.metrics import arrival, clock, generator, lag, latency, resources, throughput
 from streamgauge.evaluate.metrics.clock import Bound
-from streamgauge.evaluate.metrics.generator import Generator
+from streamgauge.evaluate.metrics.generator import US_PER_MS, Generator
 from streamgauge.evaluate.metrics.latency import Distribution
 from streamgauge.evaluate.metrics.level import mean_level
 from streamgauge.evaluate.metrics.throughput import Stamps
 from streamgauge.evaluate.metrics.trend import Series
 from streamgauge.evaluate.slices.digest import FIGURES, KINDS
-from streamgauge.evaluate.slices.sending import NS_PER_US
 from streamgauge.evaluate.summary import Figures, OverTime
 from streamgauge.evaluate.tally import Floats, Ints, Tally, results
 from streamgauge.model import NS_PER_MS, NS_PER_S
@@ -26,8 +25,6 @@ from streamgauge.model.samples import ClockSample, ResourceSample
 from streamgauge.model.slices import SliceFigures
 from streamgauge.notices import Notice, notice
 from streamgauge.rundir import RunDir
-
-_US_PER_MS = NS_PER_MS // NS_PER_US
 
 
 @dataclass(frozen=True)
@@ -193,7 +190,7 @@ class Whole:
         if not self.slices:
             return latency.EMPTY
         late = slices.read_late(self.run.slice_(len(self.slices)).carried_path)
-        return Distribution.of(late.values / _US_PER_MS, late.counts)
+        return Distribution.of(late.values / US_PER_MS, late.counts)
 
     def _over_time(self, moments: Moments) -> tuple[OverTime, dict[str, list[float | None]]]:
         import pyarrow as pa
