@@ -218,6 +218,8 @@ class Options(TypedDict, total=False):
     output: str
     correlate: str
     reference: Path | str
+    evaluator_master: str
+    load_master: str
     out: Path | str
 
 
@@ -315,6 +317,8 @@ def _request(scenario: str, options: Options) -> Request:
         seed=text(options.get("seed")),
         out=path(options.get("out")),
         profile=options.get("profile", PROFILES[0]),
+        master=options.get("evaluator_master"),
+        load_master=options.get("load_master"),
         script=path(options.get("script")),
         transport_address=options.get("bootstrap"),
         client_config=path(options.get("kafka_config")),

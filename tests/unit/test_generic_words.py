@@ -73,6 +73,7 @@ FORMATS = {
         '"broker_port": "any free port works"': "a key of scenarios",
         '"topic_settings"': "a key of the manifest",
     },
+    "measure/load_processes.py": {'hint="--bootstrap HOST:PORT"': "the option"},
     "model/manifest.py": {
         "topic: str": "a key of the streams in a manifest",
         "topic=stream.address": "the same key, written",

@@ -42,6 +42,15 @@ EvaluatorMaster = Annotated[
         "The engine's own master is --set master=URL.",
     ),
 ]
+LoadMaster = Annotated[
+    str | None,
+    typer.Option(
+        "--load-master",
+        metavar="URL",
+        help="Spark master whose executors send the load, one task for each of --generators: spark://HOST:PORT, yarn "
+        "or k8s://URL. By default, load workers on this machine do.",
+    ),
+]
 Profile = Annotated[
     str,
     typer.Option(
@@ -161,6 +170,7 @@ def build(
     ] = None,
     profile: Profile = choices.PROFILES[0],
     master: EvaluatorMaster = None,
+    load_master: LoadMaster = None,
     script: Annotated[
         Path | None,
         typer.Option(
@@ -226,7 +236,7 @@ def build(
     from streamgauge.workloads.own.script import inspect
 
     master = LOCAL if master is None else master
-    refuse_redacted([*(settings or ()), *(program or ()), master])
+    refuse_redacted([*(settings or ()), *(program or ()), master, load_master or ""])
     given: list[Setting] = []
     if engine is not None:
         given.append(parsing.Setting("engine", engine, f"--engine {engine}"))
@@ -261,7 +271,9 @@ def build(
     transport_address = with_config(transport_address, client_config)
     if transport_address is not None:
         _check_transport(transport_address, gathered)
-    _check_evaluator_master(master)
+    _check_master("--evaluator-master", master)
+    if load_master is not None:
+        _check_master("--load-master", load_master)
     own = None if script is None else inspect(script)
     resolved = scenarios.resolve(
         scenario,
@@ -278,6 +290,7 @@ def build(
         transport_address=transport_address,
         master=master,
         program=tuple(program or ()),
+        load_master=load_master or "",
     )
 
 
@@ -302,14 +315,14 @@ def _check_transport(address: str, settings: Mapping[str, Setting]) -> None:
         )
 
 
-def _check_evaluator_master(master: str) -> None:
+def _check_master(option: str, master: str) -> None:
     from streamgauge.errors import UsageError, invalid
     from streamgauge.jvm.spark import check_master
 
     try:
         check_master(master)
     except UsageError as problem:
-        raise invalid(f"--evaluator-master {master}", str(problem.expected)) from None
+        raise invalid(f"{option} {master}", str(problem.expected)) from None
 
 
 def script_given(script: Path | None, job: Path | None) -> Path | None:
@@ -320,7 +333,7 @@ def script_given(script: Path | None, job: Path | None) -> Path | None:
 def master_given(master: str | None, old: str | None) -> str:
     """Where results are evaluated. Raises UsageError as ``script_given`` does, and for what is not a Spark master."""
     master = under_either_name("--evaluator-master", master, "--master", old) or LOCAL
-    _check_evaluator_master(master)
+    _check_master("--evaluator-master", master)
     return master
 
 

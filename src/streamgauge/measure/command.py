@@ -30,5 +30,6 @@ def repeating(request: Request) -> str:
     words += ["--script", scenario.script.path] if scenario.script else []
     words += ["--bootstrap", request.transport_address] if request.transport_address else []
     words += redact_arguments(["--evaluator-master", request.master])
+    words += redact_arguments(["--load-master", request.load_master]) if request.load_master else []
     words += ["--", *redact_arguments(request.program)] if request.program else []
     return shlex.join(words)

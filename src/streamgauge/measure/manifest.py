@@ -74,6 +74,7 @@ def describe(plan: RunPlan, warnings: Sequence[Notice] = ()) -> Manifest:
         "warnings": list(warnings),
         "program": redact_arguments(plan.request.program),
         "evaluator": {"master": redact_options({"master": plan.request.master})["master"]},
+        "load": {"master": redact_options({"master": plan.request.load_master})["master"]},
         # For people; a run is repeated from the values above.
         "command": plan.request.command,
     }

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 import secrets
 import socket
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
@@ -20,12 +19,10 @@ from streamgauge.errors import EnvironmentProblem, UsageError
 from streamgauge.evaluate import process as evaluator
 from streamgauge.jvm.java import find_java
 from streamgauge.machine import description as machine
-from streamgauge.measure import faults
+from streamgauge.measure import faults, load_processes
 from streamgauge.measure.command import repeating
 from streamgauge.measure.evaluation import heap_need_mb
 from streamgauge.model import (
-    QUEUE_RECORDS_MAX,
-    QUEUE_S,
     TRANSPORT_GROUP,
     Job,
     ProcessSpec,
@@ -48,9 +45,6 @@ SLICE_HEAP_MB = 1024
 """Of the evaluator of such a run, and half a kilobyte more for each record of a slice."""
 DEFAULT_MASTER, BACKGROUND_MASTER = "local[*]", "local[1]"
 BACKGROUND = (sys.executable, "-P", "-m", "streamgauge.processes.background")
-LOAD_MEMORY_MB = 200
-QUEUED_RECORD_BYTES = 400
-"""A record in the sending client's queue, which holds ten seconds of load and what a planned pause adds."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +60,8 @@ class Request:
     """Remove the run directory when the run has ended, however it ends."""
     load_first: bool = False
     """Start the load before the engine: the engine finds records that are already there."""
+    load_master: str = ""
+    """The Spark master whose executors send the load; empty: load workers on this machine."""
 
     @property
     def command(self) -> str:
@@ -197,13 +193,11 @@ def draw(request: Request, run: str, work_dir: Path) -> RunPlan:
     servers += [_proxy(*ports[-2:])] if proxied else []
     system = engine.plan(job)
     pause_s = math.ceil(faults.longest_pause_s(scenario, servers))
-    load = _load_workers(scenario, inputs, of_load, work_dir, request.out, pause_s)
+    load = load_processes.plan(request, inputs, of_load, work_dir, pause_s)
     faults.check(scenario, [*servers, *system, *load], own_transport=transport.own)
     if kind.in_load:
         _check_faults_on_queues(scenario, servers, system)
-    queued = min(scenario.load.most_within(QUEUE_S + pause_s), QUEUE_RECORDS_MAX)
-    load_mb = scenario.generators * LOAD_MEMORY_MB + queued * QUEUED_RECORD_BYTES // 1_000_000
-    measuring_mb, evaluating_mb = engine_mb + load_mb, heap_mb + 600
+    measuring_mb, evaluating_mb = engine_mb + load_processes.memory_mb(request, pause_s), heap_mb + 600
     # The evaluator starts when the engine and the load have stopped, unless it works slice by slice.
     used_mb = measuring_mb + evaluating_mb if scenario.slice_s else max(measuring_mb, evaluating_mb)
     return RunPlan(
@@ -342,43 +336,3 @@ def _ports(transport: type[Transport], scenario: Scenario, *, proxied: bool) -> 
                 hint="another --set broker_port=…, or 0 for a free one",
             ) from None
     return wanted, *ports[1:]
-
-
-def _load_workers(
-    scenario: Scenario, inputs: Sequence[Stream], transport: Transport, work_dir: Path, out: Path, pause_s: int
-) -> list[ProcessSpec]:
-    return [
-        _load_worker(scenario, inputs, transport, work_dir, out, pause_s, role, index)
-        for index, role in enumerate(faults.load_roles(scenario))
-    ]
-
-
-def _load_worker(
-    scenario: Scenario,
-    inputs: Sequence[Stream],
-    transport: Transport,
-    work_dir: Path,
-    out: Path,
-    pause_s: int,
-    role: str,
-    index: int,
-) -> ProcessSpec:
-    settings = work_dir / role / "settings.json"
-    content = {
-        "transport": transport.describe(),
-        "streams": [{"name": stream.name, "address": stream.address} for stream in inputs],
-        "workload": {"name": scenario.workload, "parameters": dict(scenario.parameters), "seed": scenario.seed},
-        "plan": asdict(scenario.load),
-        "ledger": str(RunDir(out).ledger(index).absolute()),
-        "worker": {"index": index, "of": scenario.generators},
-        "pause_s": pause_s,
-        "part_s": scenario.slice_s,
-    }
-    return ProcessSpec(
-        role=role,
-        group="load",
-        argv=[sys.executable, "-P", "-m", "streamgauge.load.worker", str(settings)],
-        files={settings: json.dumps(content, indent=1) + "\n"},
-        ready=Ready("event", "ready", timeout_s=60),
-        stop=Stop("terminate", grace_s=15),
-    )

@@ -26,8 +26,9 @@ def request_of(run: RunDir, out: Path) -> Request:
     when this version does not take a value, or when the script was changed since.
     """
     manifest = run.manifest()
-    engine, program, master = manifest.engine, manifest.program, manifest.evaluator.master
-    if is_redacted(json.dumps([dict(engine.options), program, master])):
+    engine, program = manifest.engine, manifest.program
+    master, load_master = manifest.evaluator.master, manifest.load.master
+    if is_redacted(json.dumps([dict(engine.options), program, master, load_master])):
         raise UsageError(
             "the run cannot be repeated: its secrets are not in the run directory",
             where=run.manifest_path,
@@ -50,6 +51,7 @@ def request_of(run: RunDir, out: Path) -> Request:
         transport_address=None if described.own else transport.address,
         master=master,
         program=tuple(program or ()),
+        load_master=load_master,
     )
 
 

@@ -156,6 +156,11 @@ class EvaluatorDescription(Stored):
     master: str = "local[*]"
 
 
+class LoadDescription(Stored):
+    master: str = ""
+    """The Spark master whose executors sent the load; empty: load workers of the lab's own."""
+
+
 class FileUsed(Stored):
     """A file of the user's that the load was made from."""
 
@@ -185,6 +190,7 @@ class Manifest(Stored):
     program: Sequence[str] | None = None
     """The program of the engine *command*; None in early manifests."""
     evaluator: EvaluatorDescription = EvaluatorDescription()
+    load: LoadDescription = LoadDescription()
     command: str
     """For readers; a run is repeated from the values."""
     shared_cores: bool | None = None
