@@ -81,14 +81,15 @@ ANSWERS: dict[str, Sums] = {
         (3, 2, 2600): (5, 1, 1, 2500),
         (3, 2, 3400): (5, 1, 0, 2500),
     },
-    # Level, group, end of the second. Group 0 of level 1 has the sensors 0 and 1, group 1 has 2 and 3; level 2 has all.
+    # Level, group, end of the second. Group 0 of level 1 has the sensors 0 and 3, group 1 has 1 and 2; level 2 has all.
     "hierarchy": {
-        (1, 0, 1000): (160, 3, 3, 999),
+        (1, 0, 1000): (110, 2, 2, 999),
+        (1, 1, 1000): (50, 1, 1, 500),
         (2, 0, 1000): (160, 3, 0, 999),
         (1, 0, 2000): (1, 1, 1, 1999),
         (1, 1, 2000): (7, 1, 1, 1000),
         (2, 0, 2000): (8, 2, 0, 1999),
-        (1, 1, 3000): (5, 1, 1, 2500),
+        (1, 0, 3000): (5, 1, 1, 2500),
         (2, 0, 3000): (5, 1, 0, 2500),
     },
 }
@@ -176,7 +177,8 @@ def test_results_that_are_off_by_one_or_in_another_window(spark: Any, name: str,
 def test_sparks_program_gives_the_same(spark: Any, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     records = inputs(spark)["readings"]
     monkeypatch.setattr(power, "read", lambda *_: records)
-    found = programs.find(workload(name).name)(spark, {"parameters": parameters(name)}).collect()
+    job = {"parameters": parameters(name), "data": workload(name).program_data(parameters(name))}
+    found = programs.find(workload(name).name)(spark, job).collect()
     expected = {json.dumps(one, sort_keys=True) for one in right(name)}
     assert {json.dumps(json.loads(row["value"]), sort_keys=True) for row in found} == expected
     for row in found:

@@ -334,8 +334,17 @@ def test_the_capacity_of_a_script_and_two_revisions_compared(orders: Path, tmp_p
         subprocess.run(["git", "-C", str(repository), *words], check=True, env=environment)
     with (repository / "job.py").open("a") as file:
         file.write("# changed\n")
-    command = [sys.executable, "-m", "streamgauge", "compare", "job.py@main", "job.py", "--data", f"orders={orders}"]
-    more = ["--rate", "200/s", "--for", "8s", "--warmup", "12s", "--runs", "2", "--out", "both"]
+    command = [
+        sys.executable,
+        "-m",
+        "streamgauge",
+        "compare",
+        "job.py@main",
+        "job.py",
+        "--data",
+        f"orders={orders},loop=true",
+    ]
+    more = ["--rate", "200/s", "--for", "12s", "--warmup", "30s", "--runs", "2", "--out", "both"]
     done = subprocess.run([*command, *more], cwd=repository, capture_output=True, text=True, timeout=900)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "B : A = " in done.stdout

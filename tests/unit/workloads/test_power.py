@@ -13,6 +13,7 @@ from streamgauge.codec import Message
 from streamgauge.contracts import Records
 from streamgauge.model import LoadPlan
 from streamgauge.workloads.event_time import FIRST_MS
+from streamgauge.workloads.power import tree
 from streamgauge.workloads.power.data import WATTS_MOST, Power
 from streamgauge.workloads.power.parameters import HierarchyParameters, HoppingParameters, TumblingParameters
 
@@ -97,6 +98,20 @@ def test_a_tree_that_is_too_large_is_refused() -> None:
     assert HierarchyParameters(height=5).sensors == 100_000
     with pytest.raises(ValidationError, match="10,000,000,000 sensors are more than 1,000,000"):
         HierarchyParameters(children=100, height=5)
+
+
+def test_the_tree_is_complete_and_not_in_the_order_of_its_members() -> None:
+    levels = tree.parents(3, 3)
+    assert [len(level) for level in levels] == [27, 9, 3]
+    for level in levels:
+        assert {*level} == {*range(len(level) // 3)} and all(level.count(group) == 3 for group in level)
+    assert levels[0][:4] != [0, 0, 0, 1]
+    assert tree.parents(2, 2) == [[0, 1, 1, 0], [0, 0]]
+    assert tree.ancestors(tree.parents(2, 2), "sensor").to_pydict() == {
+        "sensor": [0, 1, 2, 3] * 2,
+        "level": [1] * 4 + [2] * 4,
+        "group": [0, 1, 1, 0, 0, 0, 0, 0],
+    }
 
 
 def test_results_are_final_when_their_window_has_ended() -> None:

@@ -14,7 +14,7 @@ from streamgauge.codec import Codec, DelimitedField
 from streamgauge.contracts import ReferenceWorkload, Workload
 from streamgauge.model import InputStream, LoadPlan, ResultKind
 from streamgauge.workloads.answers import with_fields
-from streamgauge.workloads.power import STREAM
+from streamgauge.workloads.power import STREAM, tree
 from streamgauge.workloads.power.parameters import (
     HierarchyParameters,
     HoppingParameters,
@@ -127,11 +127,7 @@ class Hopping(Summed):
 
 
 class Hierarchy(Summed):
-    """The sum of each group of a tree of sensors in each second.
-
-    Sensor ``s`` is in group ``s div children`` of level 1, which is in group ``s div children²`` of level 2, and so on
-    up to the only group of the highest level.
-    """
+    """The sum of each group of a tree of sensors in each second. The programs get the tree as data."""
 
     name: ClassVar[str] = "power/hierarchy"
     title: ClassVar[str] = "hierarchy: watts of each group of a tree of sensors in each second of event time"
@@ -151,20 +147,17 @@ class Hierarchy(Summed):
     def length_s(self, parameters: Mapping[str, Any]) -> float:
         return SECOND_MS / 1000
 
+    def program_data(self, parameters: Mapping[str, Any]) -> Mapping[str, Any]:
+        return {"parents": tree.parents(parameters["children"], parameters["height"])}
+
     def reference(self, inputs: Mapping[str, DataFrame], parameters: Mapping[str, Any]) -> DataFrame:
         from pyspark.sql import functions as f
 
-        seconds = _parts(inputs[STREAM], SECOND_MS, {"sensor": _SENSOR.column()})
-        levels = f.array(
-            *(
-                f.struct(
-                    f.lit(level).alias("level"),
-                    f.expr(f"sensor div {parameters['children'] ** level}").alias("group"),
-                )
-                for level in range(1, parameters["height"] + 1)
-            )
-        )
-        of_groups = seconds.select("*", f.inline(levels)).withColumnRenamed("end_ms", "window_end_ms")
+        readings = inputs[STREAM]
+        table = tree.ancestors(self.program_data(parameters)["parents"], "sensor")
+        groups = readings.sparkSession.createDataFrame(table)
+        seconds = _parts(readings, SECOND_MS, {"sensor": _SENSOR.column()})
+        of_groups = seconds.join(f.broadcast(groups), "sensor").withColumnRenamed("end_ms", "window_end_ms")
         return _added(of_groups, self.key, is_first="level = 1")
 
 

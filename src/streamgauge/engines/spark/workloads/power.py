@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from streamgauge.engines.programs import built_in_only_limit, stateless_limit
 from streamgauge.engines.spark.sources import disorder_ms, read, timed
 from streamgauge.model import Limit
+from streamgauge.workloads.power import tree
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, GroupedData, SparkSession
@@ -76,19 +77,17 @@ def hierarchy(spark: SparkSession, job: Mapping[str, Any]) -> DataFrame:
     A query publishes what comes out of its last operator, not what comes out of those before. So there are two
     aggregations whatever the height: one for the lowest groups, and one that adds their sums for every group above.
     """
+    import pyarrow as pa
     from pyspark.sql import functions as f
 
-    children, height = job["parameters"]["children"], job["parameters"]["height"]
+    of_sensors, *above = job["data"]["parents"]
+    lowest = spark.createDataFrame(pa.table({"sensor": range(len(of_sensors)), "lowest": of_sensors}))
+    # A lowest group is also its own group of level 1.
+    groups = spark.createDataFrame(tree.ancestors([range(max(of_sensors) + 1), *above], "lowest"))
     second = f.window("time", "1 second").alias("second")
-    lowest = timed(_readings(spark, job), job).groupBy(second, f.expr(f"sensor div {children}").alias("lowest"))
-    sums = lowest.agg(f.sum("watts").alias("watts"), f.count("*").alias("records"))
-    groups = f.array(
-        *(
-            f.struct(f.lit(level).alias("level"), f.expr(f"lowest div {children ** (level - 1)}").alias("group"))
-            for level in range(1, height + 1)
-        )
-    )
-    of_groups = sums.select("second", "watts", "records", f.inline(groups))
+    readings = timed(_readings(spark, job), job).join(f.broadcast(lowest), "sensor")
+    sums = readings.groupBy(second, "lowest").agg(f.sum("watts").alias("watts"), f.count("*").alias("records"))
+    of_groups = sums.join(f.broadcast(groups), "lowest").select("second", "watts", "records", "level", "group")
     window = f.window(f.window_time("second"), "1 second").alias("window")
     return _results(
         of_groups.groupBy(window, "level", "group"), "window.end", "level", "group", records=f.sum("records")

@@ -12,6 +12,7 @@ import streamgauge.Job;
 import streamgauge.flink.Program;
 import streamgauge.flink.Topics;
 import streamgauge.power.Reading;
+import streamgauge.power.Tree;
 import streamgauge.power.Usage;
 
 /**
@@ -25,18 +26,18 @@ public final class Hierarchy implements Program {
 
   @Override
   public DataStream<Tuple2<byte[], byte[]>> results(StreamExecutionEnvironment environment, Job job) {
-    long children = job.parameter("children");
-    int height = (int) job.parameter("height");
+    Tree tree = Tree.of(job);
     DataStream<Tuple2<Long, Usage>> members =
-        Windows.readings(environment, job, reading -> Reading.sensor(reading) / children);
+        Windows.readings(environment, job, reading -> tree.above(0, Reading.sensor(reading)));
     DataStream<Tuple2<byte[], byte[]>> results = null;
-    for (int level = 1; level <= height; level++) {
+    for (int level = 1; level <= tree.height(); level++) {
       DataStream<Tuple3<Long, Long, Usage>> groups =
           Windows.sums(members, TumblingEventTimeWindows.of(Duration.ofSeconds(1)), Tuple3::of, SUM);
       DataStream<Tuple2<byte[], byte[]>> published = published(groups, level);
       results = results == null ? published : results.union(published);
-      if (level < height) {
-        members = groups.map(sum -> Tuple2.of(sum.f0 / children, sum.f2), Windows.KEYED);
+      if (level < tree.height()) {
+        int below = level;
+        members = groups.map(sum -> Tuple2.of(tree.above(below, sum.f0), sum.f2), Windows.KEYED);
       }
     }
     return results;

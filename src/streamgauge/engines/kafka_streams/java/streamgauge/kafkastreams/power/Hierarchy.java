@@ -19,6 +19,7 @@ import streamgauge.kafkastreams.Binary;
 import streamgauge.kafkastreams.Program;
 import streamgauge.kafkastreams.StateStores;
 import streamgauge.power.Reading;
+import streamgauge.power.Tree;
 import streamgauge.power.Usage;
 
 /**
@@ -31,21 +32,20 @@ public final class Hierarchy implements Program {
 
   @Override
   public Topology topology(Job job) {
-    long children = job.parameter("children");
-    int height = (int) job.parameter("height");
+    Tree tree = Tree.of(job);
     StreamsBuilder builder = new StreamsBuilder();
-    KTable<Windowed<Long>, Usage> lowest = lowest(Windows.readings(builder, job), job, children);
+    KTable<Windowed<Long>, Usage> lowest = lowest(Windows.readings(builder, job), job, tree);
     publish(lowest.toStream((second, usage) -> group(second)), 1, job);
-    if (height > 1) {
+    if (tree.height() > 1) {
       KGroupedTable<GroupSecond, Usage> members =
-          lowest.groupBy((second, usage) -> KeyValue.pair(group(second).above(children), usage), grouped(2));
-      above(members, 2, height, children, job);
+          lowest.groupBy((second, usage) -> KeyValue.pair(group(second).above(tree, 1), usage), grouped(2));
+      above(members, 2, tree, job);
     }
     return builder.build();
   }
 
-  private static KTable<Windowed<Long>, Usage> lowest(KStream<byte[], byte[]> readings, Job job, long children) {
-    return readings.map((key, reading) -> KeyValue.pair(Reading.sensor(reading) / children, Reading.watts(reading)))
+  private static KTable<Windowed<Long>, Usage> lowest(KStream<byte[], byte[]> readings, Job job, Tree tree) {
+    return readings.map((key, reading) -> KeyValue.pair(tree.above(0, Reading.sensor(reading)), Reading.watts(reading)))
         .groupByKey(Grouped.with(name(1), Serdes.Long(), Serdes.Long()))
         .windowedBy(TimeWindows.ofSizeAndGrace(SECOND, StateStores.LONGEST_GAP))
         .aggregate(()
@@ -55,16 +55,16 @@ public final class Hierarchy implements Program {
             StateStores.windows(job, SECOND, StateStores.LONGEST_GAP, Serdes.Long(), Windows.USAGE));
   }
 
-  private static void above(KGroupedTable<GroupSecond, Usage> members, int level, int height, long children, Job job) {
+  private static void above(KGroupedTable<GroupSecond, Usage> members, int level, Tree tree, Job job) {
     KTable<GroupSecond, Usage> groups = members.aggregate(()
                                                               -> Usage.NONE,
         (group, usage, sum)
             -> sum.plus(usage),
         (group, usage, sum) -> sum.minus(usage), StateStores.table(job, "groups-" + level, GROUP, Windows.USAGE));
     publish(groups.toStream(), level, job);
-    if (level < height) {
-      above(groups.groupBy((group, usage) -> KeyValue.pair(group.above(children), usage), grouped(level + 1)),
-          level + 1, height, children, job);
+    if (level < tree.height()) {
+      above(groups.groupBy((group, usage) -> KeyValue.pair(group.above(tree, level), usage), grouped(level + 1)),
+          level + 1, tree, job);
     }
   }
 
