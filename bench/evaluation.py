@@ -2,28 +2,34 @@
 
     python bench/evaluation.py [--records 1000000 10000000] [--pipeline ospbench/parse] [--heap-mb 4096] [--workers 3]
 
-Prints seconds and the ratio, and fails if the two disagree or the goal is missed. The first evaluation of a pipeline
-and size also pays for code generation and JIT compilation: it is shown as `first`. The goal applies to the median of
-the others, because the evaluator is kept between runs. With `--workers` the evaluation runs on a standalone cluster of
-that many Workers on this machine; there is no goal for that.
+Prints seconds, the ratio, and the most memory that Python and all JVMs of the evaluation had together. Fails if the two
+disagree or a goal is missed. The first evaluation of a pipeline and size also pays for code generation and JIT
+compilation: it is shown as `first`. The goal for the ratio applies to the median of the others, because the evaluator
+is kept between runs; the goal for the memory to all. With `--workers` the evaluation runs on a standalone cluster of
+that many Workers on this machine; there are no goals for that. Runs are made, and DuckDB runs, in a process of their
+own, so that their memory does not count.
 """
 
 from __future__ import annotations
 
 import argparse
+import multiprocessing
 import os
 import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import numpy as np
+import psutil
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -47,89 +53,114 @@ from run_files import content, write_manifest
 START_NS = 1_767_225_600 * NS_PER_S
 WARMUP_S, MEASURED_S, TAIL_S = 10, 29, 1
 PARTITIONS = 2
-BUILT_AT_ONCE = 100_000
+BUILT_AT_ONCE = 1_000_000
 GOAL_RATIO = 3.0
+GOAL_MB = 4096
 RECORDED = ("key", "value", "partition", "offset", "appended_ms")
 
 
 def make_run(path: Path, records: int, pipeline: str) -> RunDir:
-    """A run of 40 s in which a few results are lost, duplicated or altered."""
+    """A run of 40 s in which a few results are lost, duplicated or altered; written in parts that fit into memory."""
     run = RunDir.create(path)
     load = LoadPlan(records // (WARMUP_S + MEASURED_S + TAIL_S), WARMUP_S, MEASURED_S, TAIL_S)
-    random = np.random.default_rng(1)
-    n_seq = np.arange(load.records)
-    intended_ns = START_NS + n_seq * NS_PER_S // load.rate_per_s
-    appended_ms = np.maximum.accumulate(intended_ns // 1_000_000 + random.integers(1, 4, len(n_seq)))
-    # Micro-batches of half a second.
-    emitted_ms = (appended_ms // 500 + 1) * 500 + random.integers(80, 200, len(n_seq))
-    sent = _messages(load)
-    for place, (stream, messages) in enumerate(sent.items()):
-        mine = n_seq % len(sent) == place
-        table = _topic(n_seq[mine], messages, appended_ms[mine])
-        _write(run.recorded(stream), table.append_column("n_seq", pa.array(n_seq[mine])))
-    keep = n_seq[n_seq % 100_003 != 5]
-    again = keep[keep % 50_021 == 7]
-    published = np.concatenate([keep, again])
-    order = np.concatenate([published[published % len(sent) == place] for place in range(len(sent))])
-    results = pa.concat_tables(
-        messages.take(pa.array(published[published % len(sent) == place] // len(sent)))
-        for place, messages in enumerate(sent.values())
-    )
+    data = Traffic.for_rate(1, load.rate_per_s)
+    ledger: list[pa.Table] = []
+    last_ms = 0
+    with ExitStack() as stack:
+        topics = {name: stack.enter_context(Topic(run.recorded(name))) for name in (*data.streams, "output")}
+        for first in range(0, load.records, BUILT_AT_ONCE):
+            n_seq = np.arange(first, min(first + BUILT_AT_ONCE, load.records))
+            random = np.random.default_rng((1, first))
+            intended_ns = START_NS + n_seq * NS_PER_S // load.rate_per_s
+            appended_ms = np.maximum.accumulate(intended_ns // 1_000_000 + random.integers(1, 4, len(n_seq)))
+            appended_ms = np.maximum(appended_ms, last_ms)
+            last_ms = int(appended_ms[-1])
+            # Micro-batches of half a second.
+            emitted_ms = (appended_ms // 500 + 1) * 500 + random.integers(80, 200, len(n_seq))
+            for place, (stream, messages) in enumerate(_messages(data, n_seq).items()):
+                mine = n_seq % len(data.streams) == place
+                topics[stream].write(n_seq[mine], messages, appended_ms[mine], with_n_seq=True)
+                keep = n_seq[mine][n_seq[mine] % 100_003 != 5]
+                again = keep[keep % 50_021 == 7]
+                published = np.concatenate([keep, again])
+                stamps = emitted_ms[published - first]
+                stamps[len(keep) :] += 1
+                results = messages.take(pa.array((published - first) // len(data.streams)))
+                topics["output"].write(published, _altered(results, published, pipeline), stamps)
+            ledger.append(_ledger(load, n_seq, intended_ns, appended_ms))
+    pq.write_table(pa.concat_tables(ledger), run.ledger(0))
+    _write_rest(run, load, pipeline)
+    return run
+
+
+class Topic:
+    """A recorded stream: one file for each partition."""
+
+    def __init__(self, directory: Path) -> None:
+        directory.mkdir(parents=True)
+        self._directory = directory
+        self._writers: dict[int, pq.ParquetWriter] = {}
+        self._ends = dict.fromkeys(range(PARTITIONS), 0)
+
+    def __enter__(self) -> Topic:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for writer in self._writers.values():
+            writer.close()
+
+    def write(self, n_seq: np.ndarray, messages: pa.Table, stamp_ms: np.ndarray, *, with_n_seq: bool = False) -> None:
+        for number in range(PARTITIONS):
+            mine = (n_seq // 2 % PARTITIONS) == number
+            count = int(mine.sum())
+            offset = np.arange(self._ends[number], self._ends[number] + count)
+            self._ends[number] += count
+            own = messages.filter(pa.array(mine))
+            columns = (own["key"], own["value"], np.full(count, number, np.int32), offset, stamp_ms[mine])
+            table = pa.table(dict(zip(RECORDED, columns, strict=True)))
+            if with_n_seq:
+                table = table.append_column("n_seq", pa.array(n_seq[mine]))
+            if number not in self._writers:
+                file = self._directory / f"{number}.parquet"
+                self._writers[number] = pq.ParquetWriter(file, table.schema, compression="zstd")
+            self._writers[number].write_table(table)
+
+
+def _messages(data: Traffic, n_seq: np.ndarray) -> dict[str, pa.Table]:
+    """Key and value of the messages of each stream, as a load worker sends them."""
+    tables = {}
+    for stream, built in data.build(int(n_seq[0]), len(n_seq)).items():
+        texts = {"key": pa.array(built.keys, pa.binary()), "value": pa.array(built.values, pa.binary())}
+        tables[stream] = pa.table({name: array.cast(pa.string()) for name, array in texts.items()})
+    return tables
+
+
+def _altered(results: pa.Table, n_seq: np.ndarray, pipeline: str) -> pa.Table:
     values = results["value"]
     if pipeline.endswith("parse"):
         values = pc.replace_substring_regex(values, '": +', '":')
     altered = pc.replace_substring(values, '"period":60', '"period":61')
-    values = pc.if_else(pa.array(order % 70_001 == 3), altered, values)
-    results = results.set_column(results.column_names.index("value"), "value", values)
-    stamps = emitted_ms[order]
-    stamps[-len(again) :] += 1
-    _write(run.recorded("output"), _topic(order, results, stamps))
-    _write_rest(run, load, pipeline, n_seq, intended_ns, appended_ms)
-    return run
+    values = pc.if_else(pa.array(n_seq % 70_001 == 3), altered, values)
+    return results.set_column(results.column_names.index("value"), "value", values)
 
 
-def _messages(load: LoadPlan) -> dict[str, pa.Table]:
-    """Key and value of all messages of each stream, as a load worker sends them."""
-    data = Traffic.for_rate(1, load.rate_per_s)
-    parts: dict[str, list[pa.Table]] = {stream: [] for stream in data.streams}
-    for first in range(0, load.records, BUILT_AT_ONCE):
-        for stream, built in data.build(first, min(BUILT_AT_ONCE, load.records - first)).items():
-            texts = {"key": pa.array(built.keys, pa.binary()), "value": pa.array(built.values, pa.binary())}
-            parts[stream].append(pa.table({name: array.cast(pa.string()) for name, array in texts.items()}))
-    return {stream: pa.concat_tables(tables) for stream, tables in parts.items()}
+def _ledger(load: LoadPlan, n_seq: np.ndarray, intended_ns: np.ndarray, appended_ms: np.ndarray) -> pa.Table:
+    first = np.arange(0, len(n_seq), max(load.rate_per_s // 1000, 1))
+    count = np.diff(np.append(first, len(n_seq)))
+    last = first + count - 1
+    return pa.table(
+        {
+            "first": n_seq[first],
+            "count": count,
+            "sent_ns": intended_ns[last],
+            "acked_n": n_seq[last],
+            "acked_ns": (appended_ms[last] + 2) * 1_000_000,
+            "errors": np.zeros(len(first), np.int64),
+        }
+    )
 
 
-def _topic(n_seq: np.ndarray, messages: pa.Table, stamp_ms: np.ndarray) -> pa.Table:
-    partition = (n_seq // 2 % PARTITIONS).astype(np.int32)
-    offset = np.zeros(len(n_seq), np.int64)
-    for number in range(PARTITIONS):
-        offset[partition == number] = np.arange((partition == number).sum())
-    columns = (messages["key"], messages["value"], partition, offset, stamp_ms)
-    return pa.table(dict(zip(RECORDED, columns, strict=True)))
-
-
-def _write(directory: Path, table: pa.Table) -> None:
-    directory.mkdir(parents=True)
-    partition = table.column("partition").to_numpy()
-    for number in range(PARTITIONS):
-        pq.write_table(table.filter(pa.array(partition == number)), directory / f"{number}.parquet", compression="zstd")
-
-
-def _write_rest(
-    run: RunDir, load: LoadPlan, pipeline: str, n_seq: np.ndarray, intended_ns: np.ndarray, appended_ms: np.ndarray
-) -> None:
-    slices = np.arange(0, load.records, max(load.rate_per_s // 1000, 1))
-    count = np.diff(np.append(slices, load.records))
-    last = slices + count - 1
-    ledger = {
-        "first": slices,
-        "count": count,
-        "sent_ns": intended_ns[last],
-        "acked_n": last,
-        "acked_ns": (appended_ms[last] + 2) * 1_000_000,
-        "errors": np.zeros(len(slices), np.int64),
-    }
-    pq.write_table(pa.table(ledger), run.ledger(0))
+def _write_rest(run: RunDir, load: LoadPlan, pipeline: str) -> None:
     streams = [("flow", "input"), ("speed", "input"), ("output", "output")]
     write_manifest(run,
         {
@@ -178,6 +209,35 @@ def spark_session(work_dir: Path, heap_mb: int, master: str) -> Iterator[Any]:
         jvm.wait(30)
 
 
+class Memory:
+    """The most that this process and those that it has started had together, without ``others``."""
+
+    def __init__(self, others: Sequence[int]) -> None:
+        self.most_mb = 0.0
+        self._others = {*others}
+        self._end = threading.Event()
+        self._thread = threading.Thread(target=self._sample)
+
+    def __enter__(self) -> Memory:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._end.set()
+        self._thread.join()
+
+    def _sample(self) -> None:
+        own = psutil.Process()
+        while not self._end.wait(0.2):
+            total = 0
+            for one in [own, *own.children(recursive=True)]:
+                try:
+                    total += 0 if one.pid in self._others else one.memory_info().rss
+                except psutil.NoSuchProcess:
+                    continue
+            self.most_mb = max(self.most_mb, total / 1e6)
+
+
 FIELDS = ["id", "lane", "lanes", "timestamp", "flow", "speed", "period", "accuracy", "lat_e6", "lon_e6"]
 
 
@@ -205,7 +265,7 @@ def with_duckdb(run: RunDir, pipeline: str) -> dict[str, Any]:
 
     inputs = f"(SELECT value, appended_ms FROM {topic('flow', 'speed')})"
     outputs = f'(SELECT value, partition, "offset", appended_ms AS emitted_ms FROM {topic("output")})'
-    base = duckdb.connect()
+    base = duckdb.connect(config={"enable_progress_bar": False})
     base.execute(
         f"""
         CREATE TEMP TABLE keys AS
@@ -267,7 +327,7 @@ def with_duckdb(run: RunDir, pipeline: str) -> dict[str, Any]:
         FROM (SELECT unnest(range(first, first + count)) AS n_seq, sent_ns FROM '{run.ledger(0)}')"""
     )
     late = base.execute(
-        f"""SELECT quantile_cont(late_ns / 1e6, [0.5, 0.99]), max(late_ns / 1e6) FROM sent
+        f"""SELECT quantile_cont(round_even(late_ns / 1e3, 0) / 1e3, [0.5, 0.99]), max(late_ns / 1e6) FROM sent
             WHERE second >= {WARMUP_S} AND second < {WARMUP_S + MEASURED_S}"""
     ).fetchone()
     latest_by_second = base.execute("SELECT second, max(late_ns) / 1e6 FROM sent GROUP BY second").fetchall()
@@ -331,25 +391,30 @@ def main(argv: Sequence[str]) -> int:
         if asked.workers:
             master = stack.enter_context(standalone(asked.workers))
         began = time.perf_counter()
+        apart = stack.enter_context(ProcessPoolExecutor(1, multiprocessing.get_context("spawn")))
+        others = [apart.submit(os.getpid).result(), multiprocessing.resource_tracker._resource_tracker._pid or 0]
         with spark_session(Path(scratch), asked.heap_mb, master) as session:
             print(f"session ready after {time.perf_counter() - began:.1f} s")
             for records in asked.records:
                 for pipeline in asked.pipeline:
                     path = (asked.keep or Path(scratch)) / f"{pipeline.replace('/', '-')}-{records}"
-                    run = RunDir(path) if path.exists() else make_run(path, records, pipeline)
+                    run = RunDir(path) if path.exists() else apart.submit(make_run, path, records, pipeline).result()
                     ratios = []
                     for number in range(asked.repeat):
                         began = time.perf_counter()
-                        summary = evaluate(session, run)
+                        with Memory(others) as memory:
+                            summary = evaluate(session, run)
                         spark_s = time.perf_counter() - began
                         began = time.perf_counter()
-                        duck = with_duckdb(run, pipeline)
+                        duck = apart.submit(with_duckdb, run, pipeline).result()
                         duck_s = time.perf_counter() - began
                         print(
-                            f"{pipeline} {records:>11,} records: Spark {spark_s:6.1f} s, DuckDB {duck_s:6.1f} s, "
-                            f"ratio {spark_s / duck_s:4.1f}" + ("  (first)" if number == 0 else ""),
+                            f"{pipeline} {records:>11,} records: Spark {spark_s:6.1f} s, {memory.most_mb:5,.0f} MB, "
+                            f"DuckDB {duck_s:6.1f} s, ratio {spark_s / duck_s:4.1f}"
+                            + ("  (first)" if number == 0 else ""),
                             flush=True,
                         )
+                        wrong += memory.most_mb > GOAL_MB and not asked.workers
                         ratios.append(spark_s / duck_s)
                         for line in disagreements(run, summary.as_json(), duck)[:10]:
                             print("  they disagree:", line)
