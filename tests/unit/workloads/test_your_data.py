@@ -12,7 +12,7 @@ from streamgauge.errors import UsageError
 from streamgauge.workloads.yours import event_times
 from streamgauge.workloads.yours.data import EVENT_HEADER, NUMBER_HEADER, YourRecords
 from streamgauge.workloads.yours.given import Given, parse
-from streamgauge.workloads.yours.rows import read
+from streamgauge.workloads.yours.reader import read
 
 
 def write(path: Path, text: str | bytes) -> Path:
@@ -43,7 +43,12 @@ def problem_with(text: str, records: int = 1) -> str:
         ("orders=a.jsonl,format=xml", "the format of the data is not known"),
         ("orders=a.txt,key=id", "a format with fields, not text"),
         ("orders=a.jsonl,loop=yes", "true or false"),
-        ("orders=a.jsonl,as=json", "with format=csv"),
+        ("orders", "[,as=json][,share=N][,schema=FILE][,schema_id=N]"),
+        ("orders=a.jsonl,as=json", "as=json is only for CSV"),
+        ("orders=gen.py:make,as=json", "as=json is only for CSV"),
+        ("orders=a.csv,as=xml", "expected: as=json"),
+        ("orders=a.jsonl,share=²", "a whole number from 1"),
+        ("orders=~nobody_of_this_name/a.jsonl", "unknown home directory"),
         ("orders=a.jsonl,share=0", "a whole number from 1"),
         ("orders=a.jsonl,schema_id=1", "format=avro"),
         ("orders=gen.py:make,key=id", "a function decides itself"),
@@ -184,53 +189,6 @@ def test_event_time_continues_when_a_file_is_repeated(tmp_path: Path) -> None:
     assert [header[1] for header in built.headers] == [(EVENT_HEADER, b"%d" % (first_ms + 1000 * n)) for n in range(9)]
 
 
-@pytest.mark.parametrize(
-    ("value", "ms", "later"),
-    [
-        (1_714_564_800, 1_714_564_800_000, 1_714_564_802),
-        (1_714_564_800_000, 1_714_564_800_000, 1_714_564_801_500),
-        (1_714_564_800_000_000, 1_714_564_800_000, 1_714_564_801_500_000),
-        ("1714564800000", 1_714_564_800_000, "1714564801500"),
-        (1_714_564_800.25, 1_714_564_800_250, 1_714_564_801.75),
-        ("2024-05-01T12:00:00Z", 1_714_564_800_000, "2024-05-01T12:00:01Z"),
-        ("2024-05-01 12:00:00.250", 1_714_564_800_250, "2024-05-01 12:00:01.750"),
-        ("2024-05-01T14:00:00.5+02:00", 1_714_564_800_500, "2024-05-01T14:00:02.0+02:00"),
-    ],
-)
-def test_event_times_keep_their_form(value: object, ms: int, later: object) -> None:
-    read_ = event_times.read(value)
-    assert read_ is not None and read_.ms == ms
-    assert read_.later(1500) == later
-
-
 @pytest.mark.parametrize("value", ["soon", True, None, {}, 1e30, ""])
 def test_what_is_not_an_event_time(value: object) -> None:
     assert event_times.read(value) is None
-
-
-def test_a_function_makes_records(tmp_path: Path) -> None:
-    file = write(
-        tmp_path / "gen.py",
-        "def one(n):\n    return f'k{n % 2}', f'v{n}'\n\ndef many(first, count):\n"
-        "    return [(None, b'%d' % n) for n in range(first, first + count)]\n",
-    )
-    dataset = YourRecords(parse(f"a={file}:one;b={file}:many"), 100)
-    built = dataset.build(10, 4)
-    assert list(built["a"].values) == [b"v5", b"v6"] and list(built["a"].keys) == [b"k1", b"k0"]
-    assert list(built["b"].values) == [b"5", b"6"] and list(built["b"].keys) == [None, None]
-
-
-@pytest.mark.parametrize(
-    ("code", "said"),
-    [
-        ("def make(n):\n    return 1 / 0\n", "line 2"),
-        ("def make(n):\n    return 'only a value'\n", "a tuple of key and value"),
-        ("def make(n):\n    return None, 7\n", "bytes or text"),
-        ("def make(first, count):\n    return []\n", "0 records"),
-        ("def make():\n    pass\n", "wrong arguments of make"),
-        ("def other(n):\n    pass\n", "does not define make"),
-        ("import nothing_of_that_name\n", "cannot be loaded"),
-    ],
-)
-def test_a_function_that_cannot_be_used(tmp_path: Path, code: str, said: str) -> None:
-    assert said in problem_with(f"s={write(tmp_path / 'gen.py', code)}:make")

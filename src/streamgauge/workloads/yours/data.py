@@ -9,7 +9,8 @@ from streamgauge.contracts import Dataset, Records
 from streamgauge.errors import UsageError
 from streamgauge.workloads.yours.function import Pairs, RecordFunction
 from streamgauge.workloads.yours.given import Given
-from streamgauge.workloads.yours.rows import Rows, read
+from streamgauge.workloads.yours.reader import read
+from streamgauge.workloads.yours.rows import Rows
 
 NUMBER_HEADER, EVENT_HEADER = "streamgauge-n", "streamgauge-event-ms"
 """Headers of each record: its sequence number and, with ``time=``, its event time."""
@@ -63,11 +64,21 @@ class _Replayed:
     def __init__(self, given: Given) -> None:
         self._given = given
         self._rows: Rows = read(given)
-        self._period_ms = self._rows.period_ms if given.time else 0
+        self._period_ms = self._rows.time_field.period_ms if self._rows.time_field else 0
         self.mean_bytes = self._rows.bytes / len(self._rows.values)
 
     def check_length(self, needed: int) -> None:
-        """Raises UsageError for a file that ends before the load does."""
+        """Raises UsageError for a file that ends before the load does, or whose times cannot go on for so long."""
+        field = self._rows.time_field
+        shift_ms = (needed - 1) // len(self._rows.values) * self._period_ms
+        if field and shift_ms > field.room_ms:
+            raise UsageError(
+                f"the event times of stream {self._given.stream} cannot go on for the whole run in their form",
+                where=self._given.file,
+                got=f"repetitions that are up to {shift_ms:,} ms later",
+                expected=f"at most {field.room_ms:,} ms",
+                hint="earlier times in the file, a shorter --for, or a lower --rate",
+            )
         if self._given.loop or needed <= len(self._rows.values):
             return
         raise UsageError(
@@ -91,11 +102,9 @@ class _Replayed:
         if not rows.times:
             return Records(numbers, keys, values, _numbered(numbers))
         shifts_ms = [(first + row) // size * self._period_ms for row in range(count)]
-        if shifts_ms[-1]:
-            later = rows.later
-            assert later is not None
-            shifted = zip(places, shifts_ms, values, strict=True)
-            values = [later(place, rows.times[place], ms) if ms else value for place, ms, value in shifted]
+        if rows.time_field:
+            later, shifted = rows.time_field.later, zip(places, values, shifts_ms, strict=True)
+            values = [later(place, value, ms) if ms else value for place, value, ms in shifted]
         times = (rows.times[place].ms + ms for place, ms in zip(places, shifts_ms, strict=True))
         headers = [
             [(NUMBER_HEADER, b"%d" % n), (EVENT_HEADER, b"%d" % ms)] for n, ms in zip(numbers, times, strict=True)

@@ -1,4 +1,4 @@
-"""What ``--data`` says: ``STREAM=FILE[,format=…][,key=FIELD][,time=FIELD][,loop=true]``, one stream or several."""
+"""What ``--data`` says: ``STREAM=FILE[,OPTION=VALUE]…`` or ``STREAM=FILE.py:FUNCTION``, one stream or several."""
 
 from __future__ import annotations
 
@@ -24,8 +24,12 @@ BETWEEN = ";"
 OPTIONS = ("format", "key", "time", "loop", "as", "share", "schema", "schema_id")
 SHARE_MAX = 1000
 
-EXPECTED = "STREAM=FILE[,format=jsonl|csv|parquet|avro|text][,key=FIELD][,time=FIELD][,loop=true]"
+EXPECTED = (
+    "STREAM=FILE[,format=jsonl|csv|parquet|avro|text][,key=FIELD][,time=FIELD][,loop=true][,as=json][,share=N]"
+    "[,schema=FILE][,schema_id=N], or STREAM=FILE.py:FUNCTION[,share=N]"
+)
 _STREAM = re.compile(r"[A-Za-z0-9._-]{1,100}")
+_WHOLE_NUMBER = re.compile(r"[0-9]{1,10}")
 _FUNCTION = re.compile(r"(.+\.py):([A-Za-z_]\w*)")
 
 
@@ -102,7 +106,7 @@ def _parse_one(text: str) -> Given:
     _check(text, values, format_, made=made is not None)
     return Given(
         stream=stream,
-        file=str(Path(file).expanduser().absolute()),
+        file=_absolute(file),
         function=made[2] if made else "",
         format=format_,
         key=values.get("key", ""),
@@ -110,9 +114,16 @@ def _parse_one(text: str) -> Given:
         loop=values.get("loop") == "true",
         as_json="as" in values,
         share=int(values.get("share", "1")),
-        schema=str(Path(values["schema"]).expanduser().absolute()) if "schema" in values else "",
+        schema=_absolute(values["schema"]) if "schema" in values else "",
         schema_id=int(values["schema_id"]) if "schema_id" in values else None,
     )
+
+
+def _absolute(path: str) -> str:
+    try:
+        return str(Path(path).expanduser().absolute())
+    except RuntimeError:
+        raise UsageError("invalid --data: unknown home directory", got=path, expected="a path") from None
 
 
 def _check(text: str, values: dict[str, str], format_: str, *, made: bool) -> None:
@@ -137,10 +148,17 @@ def _check(text: str, values: dict[str, str], format_: str, *, made: bool) -> No
         raise wrong("time", "a format with fields, not text")
     if values.get("loop", "true") not in ("true", "false"):
         raise wrong("loop", "true or false")
-    if "as" in values and (values["as"] != "json" or format_ != "csv"):
-        raise wrong("as", "as=json, with format=csv")
+    if "as" in values and format_ != "csv":
+        raise UsageError(
+            f"invalid --data: as={values['as']} is only for CSV",
+            where=text,
+            got="a function" if made else f"format={format_}",
+            expected="as=json with a CSV file, and no as= otherwise",
+        )
+    if values.get("as", "json") != "json":
+        raise wrong("as", "as=json, or no as= to send the lines of the CSV file as they are")
     for name, low, high in (("share", 1, SHARE_MAX), ("schema_id", 0, 2**31 - 1)):
-        if name in values and not (values[name].isdigit() and low <= int(values[name]) <= high):
+        if name in values and not (_WHOLE_NUMBER.fullmatch(values[name]) and low <= int(values[name]) <= high):
             raise wrong(name, f"a whole number from {low} to {high:,}")
     for name in ("schema", "schema_id"):
         if name in values and format_ != "avro":
