@@ -23,6 +23,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
+QUOTED_LOG = "\n  last lines of the log:\n"
 EXIT_OK = 0
 EXIT_MISSED = 1
 EXIT_BUG = 70
@@ -61,7 +62,7 @@ class StreamgaugeError(Exception):
             if value is not None:
                 lines.append(f"  {name}: {value}")
         if self.log_tail:
-            lines.append("  last lines of the log:")
+            lines.append(QUOTED_LOG.strip("\n"))
             lines.extend(f"    {line}" for line in self.log_tail.splitlines())
         if self.hint:
             lines.append(f"  try: {self.hint}")

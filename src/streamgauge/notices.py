@@ -57,6 +57,7 @@ NOTICES: Mapping[str, str] = {
     "load-cut": "the fault {fault!r} kept the load from the {server}: its records arrived late",
     # FAILED: the system under test
     "engine-not-usable": "process {role} did not become usable{message}",
+    "engine-reported": "{message}",
     "engine-died": "process {role} ended unexpectedly (exit code {code}){message}",
     "wrong-results": "{wrong} of {expected} results are wrong{detail}",
     "unexpected-results": "{count} results should not have been produced",
@@ -194,6 +195,7 @@ NOTICES: Mapping[str, str] = {
     "guardian-replaced": "the guardian process {pid} died; process {other} has taken its place",
     "guardian-lost": "the guardian process {pid} died and cannot be replaced ({why}): if this command is killed, run "
     "`streamgauge clean`",
+    "no-memory-limit": "the memory of {role} is not limited: {why}",
     # Warnings: clocks and stamps
     "clock-stepped-slightly": "the machine's clock was set during the run, by {step_ms:.1f} ms",
     "clock-not-watched": "the machine's clock was not watched: a step of it would not be noticed",

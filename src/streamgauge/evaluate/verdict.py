@@ -110,6 +110,8 @@ def exit_code(summary: Summary) -> int:
 def _end_of(process: EndedProcess) -> Notice:
     """How a process ended, with the message of its event ``failed``, if it had one."""
     role, code, message = process.role, process.exit_code, process.message
+    if process.watches and message is not None:
+        return notice("engine-reported", message=message)
     suffix = "" if message is None else f": {message}"
     if code is None:
         return notice("engine-not-usable", role=role, message=suffix)

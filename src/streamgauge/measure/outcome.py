@@ -164,11 +164,12 @@ def never_started(
     ``fault`` is the one after which it was started again.
     """
     after = "" if fault is None else f"started again after the fault {fault!r}: "
+    got = "" if failure.got is None else f", {failure.got}"
     expected = "" if failure.expected is None else f"; expected {failure.expected}"
     return EndedProcess(
         role=role,
         group=group,
         exit_code=None,
-        message=f"{after}{failure.what}, {failure.got}{expected}",
+        message=f"{after}{failure.what}{got}{expected}",
         log_tail=failure.log_tail or "",
     )

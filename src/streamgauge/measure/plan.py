@@ -32,7 +32,8 @@ from streamgauge.model import (
     Stop,
     Stream,
 )
-from streamgauge.notices import Notice
+from streamgauge.notices import Notice, notice
+from streamgauge.processes import memory_limit
 from streamgauge.processes.ports import free_port
 from streamgauge.rundir import RunDir
 
@@ -191,7 +192,10 @@ def draw(request: Request, run: str, work_dir: Path) -> RunPlan:
     transport_mb = transport.memory_mb if transport.own else 0
     servers = [*transport.plan(work_dir, restarts=faults.restarts(scenario, faults.PEER))]
     servers += [_proxy(*ports[-2:])] if proxied else []
-    system = engine.plan(job)
+    system = [
+        replace(spec, memory_max_mb=int(scenario.engine_options.get("instance_memory_mb", 0))) if spec.node else spec
+        for spec in engine.plan(job)
+    ]
     pause_s = math.ceil(faults.longest_pause_s(scenario, servers))
     load = load_processes.plan(request, inputs, of_load, work_dir, pause_s)
     faults.check(scenario, [*servers, *system, *load], own_transport=transport.own)
@@ -224,9 +228,18 @@ def draw(request: Request, run: str, work_dir: Path) -> RunPlan:
         server_ports=ports,
         memory_mb=transport_mb + used_mb,
         disk_mb=disk_need_mb(scenario, dataset.record_bytes, own_transport=transport.own),
-        warnings=tuple(engine.warnings(scenario.engine_options)),
+        warnings=(*engine.warnings(scenario.engine_options), *_unlimited(system)),
         proxy_port=ports[-1] if proxied else 0,
     )
+
+
+def _unlimited(system: Sequence[ProcessSpec]) -> list[Notice]:
+    """A warning for each process whose memory the user wants to be limited, where that cannot be done."""
+    limited = [spec.role for spec in system if spec.memory_max_mb]
+    if not limited or memory_limit.parent() is not None:
+        return []
+    why = "this system does not permit control groups to this user"
+    return [notice("no-memory-limit", role=", ".join(limited), why=why)]
 
 
 def _check_for_queues(scenario: Scenario, dataset: Dataset) -> None:

@@ -18,6 +18,8 @@ class EndedProcess(Stored):
     group: str
     exit_code: int | None
     """None if it never became usable."""
+    watches: bool = False
+    """Whether it only observes the system under test; its message then speaks of that."""
     message: str | None = None
     log_tail: str
 

@@ -61,7 +61,8 @@ class ProcessSpec:
     role acts on all of them, and starts them again in the plan's order. ``ready_again`` replaces ``ready`` after a
     restart: other processes are usable then that were not at the first start. ``side_by_side`` marks a process that is
     not awaited before the next one starts: they are awaited together. ``node`` marks a process that, with its members,
-    is one of the nodes over which the system under test spreads its work.
+    is one of the nodes over which the system under test spreads its work. ``memory_max_mb`` limits the memory of the
+    process and its descendants, where the system permits it; 0: no limit.
     """
 
     role: str
@@ -79,6 +80,7 @@ class ProcessSpec:
     ready_again: Ready | None = None
     side_by_side: bool = False
     node: bool = False
+    memory_max_mb: int = 0
 
     @property
     def own_roles(self) -> tuple[str, ...]:

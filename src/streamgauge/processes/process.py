@@ -7,16 +7,17 @@ import json
 import os
 import signal
 import subprocess
+import textwrap
 import threading
 from collections import defaultdict, deque
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from streamgauge.errors import EngineFailed, EnvironmentProblem, StreamgaugeError, UsageError
+from streamgauge.errors import QUOTED_LOG, EngineFailed, EnvironmentProblem, StreamgaugeError, UsageError
 from streamgauge.model import ProcessSpec
 from streamgauge.model.outcome import EndedProcess
-from streamgauge.processes import proctable
+from streamgauge.processes import memory_limit, proctable
 from streamgauge.processes.proctable import Identity
 
 OnEvent = Callable[[str, dict[str, Any]], None]
@@ -52,6 +53,8 @@ class Running:
         """Whether its failure is a usage error."""
         self.callback_problem: BaseException | None = None
         self.on_event = on_event
+        self.control_group: Path | None = None
+        """Where its memory is limited."""
         self._remaining_output_awaited = False
         self._events: dict[str, deque[dict[str, Any]]] = defaultdict(lambda: deque(maxlen=_KEPT_EVENTS))
         self._changed = threading.Condition()
@@ -161,9 +164,21 @@ class Running:
             role=self.role,
             group=self.group,
             exit_code=self.exit_code,
-            message=self.failure,
-            log_tail=self.log_tail(),
+            message=self.reported[0] if self.failure is not None else self._used_up_memory(),
+            watches=self.spec.watches,
+            log_tail=self.reported[1] or self.log_tail(),
         )
+
+    @property
+    def reported(self) -> tuple[str, str]:
+        """The message of its event ``failed`` on one line, and the lines of a log that it quotes."""
+        facts, _, quoted = (self.failure or "").partition(QUOTED_LOG)
+        return "; ".join(line.strip() for line in facts.splitlines()), textwrap.dedent(quoted)
+
+    def _used_up_memory(self) -> str | None:
+        if self.control_group is None or not memory_limit.killed(self.control_group):
+            return None
+        return f"the kernel ended it: its limit of {self.spec.memory_max_mb:,} MB of memory was used up"
 
     def log_tail(self) -> str:
         """The last lines that this start wrote."""
@@ -217,7 +232,11 @@ def failure(running: Running, what: str, expected: str | None = None) -> Streamg
     """The error for a process that failed: EngineFailed for the engine's, UsageError for a user's mistake."""
     if running.failure is not None and running.users_mistake:
         return UsageError(running.failure)
-    reported = f"{running.failure!r}, " if running.failure is not None else ""
+    message, quoted = running.reported
+    if message and running.spec.watches:
+        # It speaks of the system that it watches.
+        return error_class(running.group)(message, log_tail=quoted)
+    reported = f"{message!r}, " if message else ""
     return error_class(running.group)(
         f"{running.role} {what}",
         where=running.log,

@@ -23,7 +23,7 @@ from streamgauge.errors import EnvironmentProblem, StreamgaugeError
 from streamgauge.model import ProcessSpec
 from streamgauge.model.outcome import EndedProcess
 from streamgauge.notices import Notice, notice
-from streamgauge.processes import guardian, members, proctable, readiness, reaping
+from streamgauge.processes import guardian, members, memory_limit, proctable, readiness, reaping
 from streamgauge.processes.journal import Journal, journal_dir
 from streamgauge.processes.process import OnEvent, Running, await_success, error_class, failure, write_private
 from streamgauge.processes.proctable import Identity
@@ -311,7 +311,20 @@ class Supervisor:
         # Without this line the guardian still finds the process by its token.
         with contextlib.suppress(OSError):
             self._journal.started(spec.role, running.identity)
+        if spec.memory_max_mb and (parent := memory_limit.parent()) is not None:
+            self._limit_memory(running, parent / f"{guardian.WORK_DIR_PREFIX}{token}")
         return running
+
+    def _limit_memory(self, running: Running, group: Path) -> None:
+        """Its control group is a directory that is removed at the end. At once, before the process needs much."""
+        self.own(group)
+        try:
+            memory_limit.limit(group, running.pid, running.spec.memory_max_mb)
+            running.control_group = group
+        except OSError as problem:
+            message = notice("no-memory-limit", role=running.role, why=problem.strerror or str(problem))
+            self.warnings.append(message)
+            self._warn(message)
 
     def _await_usable(self, running: Running, given_up: Callable[[], bool]) -> None:
         if running.spec.once:

@@ -244,7 +244,8 @@ def test_check_finds_a_process_that_was_killed(group, error, supervisor):
     with pytest.raises(error, match="ended by SIGKILL") as caught:
         supervisor.check()
     assert caught.value.log_tail == "last words"
-    expected = [{"role": "engine", "group": group, "exit_code": 137, "message": None, "log_tail": "last words"}]
+    how = {"exit_code": 137, "message": None, "watches": False, "log_tail": "last words"}
+    expected = [{"role": "engine", "group": group, **how}]
     assert [end.as_json() for end in supervisor.ended()] == expected
     supervisor.stop_all()
     assert [end.as_json() for end in supervisor.ended()] == expected, "stopping the rest does not clear it"

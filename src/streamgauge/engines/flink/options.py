@@ -43,6 +43,11 @@ class FlinkOptions(BaseModel):
         "for short runs of many JVMs on few cores",
     )
     heap_mb: Annotated[int, Field(ge=256)] = Field(512, description="heap per TaskManager, MB")
+    instance_memory_mb: Annotated[int, Field(ge=0)] = Field(
+        0,
+        description="limit of all memory of a TaskManager, MB, by a control group of Linux where that is "
+        "permitted; 0 = no limit",
+    )
     linger_ms: Annotated[int, Field(ge=0)] = Field(0, description="time the producer waits to fill a batch, ms")
     transaction_timeout_ms: Annotated[int, Field(ge=1000, le=900_000)] = Field(
         60_000, description="time until the broker aborts an open transaction of an exactly-once sink, ms"

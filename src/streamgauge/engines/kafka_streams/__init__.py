@@ -58,6 +58,11 @@ class KafkaStreamsOptions(BaseModel):
     instances: Annotated[int, Field(ge=1)] = Field(2, description="number of processes that share the partitions")
     threads: Annotated[int, Field(ge=1)] = Field(1, description="stream threads per instance")
     heap_mb: Annotated[int, Field(ge=64)] = Field(512, description="heap per instance, MB")
+    instance_memory_mb: Annotated[int, Field(ge=0)] = Field(
+        0,
+        description="limit of all memory of an instance, MB, by a control group of Linux where that is "
+        "permitted; 0 = no limit",
+    )
     jit: Literal["full", "quick"] = Field(
         "full",
         description="JIT compilation in the JVMs of the instances; quick = without the optimising compiler, "

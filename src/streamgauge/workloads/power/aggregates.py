@@ -14,7 +14,7 @@ from streamgauge.codec import Codec, DelimitedField
 from streamgauge.contracts import ReferenceWorkload, Workload
 from streamgauge.model import InputStream, LoadPlan, ResultKind
 from streamgauge.workloads.answers import with_fields
-from streamgauge.workloads.power import STREAM, tree
+from streamgauge.workloads.power import STREAM
 from streamgauge.workloads.power.parameters import (
     HierarchyParameters,
     HoppingParameters,
@@ -148,13 +148,17 @@ class Hierarchy(Summed):
         return SECOND_MS / 1000
 
     def program_data(self, parameters: Mapping[str, Any]) -> Mapping[str, Any]:
-        return {"parents": tree.parents(parameters["children"], parameters["height"])}
+        from streamgauge.workloads.power.tree import parents
+
+        return {"parents": parents(parameters["children"], parameters["height"])}
 
     def reference(self, inputs: Mapping[str, DataFrame], parameters: Mapping[str, Any]) -> DataFrame:
         from pyspark.sql import functions as f
 
+        from streamgauge.workloads.power.tree import ancestors
+
         readings = inputs[STREAM]
-        table = tree.ancestors(self.program_data(parameters)["parents"], "sensor")
+        table = ancestors(self.program_data(parameters)["parents"], "sensor")
         groups = readings.sparkSession.createDataFrame(table)
         seconds = _parts(readings, SECOND_MS, {"sensor": _SENSOR.column()})
         of_groups = seconds.join(f.broadcast(groups), "sensor").withColumnRenamed("end_ms", "window_end_ms")

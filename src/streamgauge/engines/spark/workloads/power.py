@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from streamgauge.engines.programs import built_in_only_limit, stateless_limit
 from streamgauge.engines.spark.sources import disorder_ms, read, timed
 from streamgauge.model import Limit
-from streamgauge.workloads.power import tree
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, GroupedData, SparkSession
@@ -79,6 +78,8 @@ def hierarchy(spark: SparkSession, job: Mapping[str, Any]) -> DataFrame:
     """
     import pyarrow as pa
     from pyspark.sql import functions as f
+
+    from streamgauge.workloads.power import tree
 
     of_sensors, *above = job["data"]["parents"]
     lowest = spark.createDataFrame(pa.table({"sensor": range(len(of_sensors)), "lowest": of_sensors}))
