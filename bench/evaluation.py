@@ -265,7 +265,8 @@ def with_duckdb(run: RunDir, pipeline: str) -> dict[str, Any]:
 
     inputs = f"(SELECT value, appended_ms FROM {topic('flow', 'speed')})"
     outputs = f'(SELECT value, partition, "offset", appended_ms AS emitted_ms FROM {topic("output")})'
-    base = duckdb.connect(config={"enable_progress_bar": False})
+    base = duckdb.connect()
+    base.execute("SET enable_progress_bar = false")
     base.execute(
         f"""
         CREATE TEMP TABLE keys AS

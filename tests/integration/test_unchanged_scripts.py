@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import os
-import random
 import shutil
 import socket
 import subprocess
@@ -12,22 +10,20 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
+from own_orders import MEASURED_S, RATE, measure, write_orders
 
 import streamgauge
-from attempts import until_valid
 from streamgauge.errors import UsageError
 from streamgauge.model.samples import CommitSample
 from streamgauge.rundir import RunDir
 
 pytestmark = [pytest.mark.engine("pyspark"), pytest.mark.timeout(600)]
 EXAMPLES = Path(__file__).parents[2] / "examples" / "scripts"
-RATE, WARMUP_S, MEASURED_S = 200, 12, 8
 
 REFERENCE = """
 from pyspark.sql import functions as f
@@ -42,35 +38,7 @@ def reference(inputs):
 
 @pytest.fixture(scope="module")
 def orders(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    chance = random.Random(1)
-    began = datetime(2024, 5, 1, 12, tzinfo=UTC)
-    file = tmp_path_factory.mktemp("orders") / "orders.jsonl"
-    with file.open("w") as target:
-        for n in range(RATE * 60):
-            order = {
-                "order_id": n,
-                "customer": f"c{chance.randrange(50)}",
-                "price": round(chance.uniform(1, 300), 2),
-                "country": chance.choice(["DE", "FR"]),
-                "ordered_at": (began + timedelta(seconds=n / RATE)).isoformat(),
-            }
-            target.write(json.dumps(order) + "\n")
-    return file
-
-
-def measure(script: Path, out: Path, data: str, **options: Any) -> streamgauge.api.RunResult:
-    def once(number: int) -> streamgauge.api.RunResult:
-        return streamgauge.run(
-            str(script),
-            data=[data],
-            rate=RATE,
-            warmup=options.pop("warmup", WARMUP_S),
-            duration=options.pop("duration", MEASURED_S),
-            out=out / str(number),
-            **options,
-        )
-
-    return until_valid(once, lambda result: result.verdict == "INVALID")
+    return write_orders(tmp_path_factory.mktemp("orders") / "orders.jsonl")
 
 
 def test_a_filter_is_checked_at_its_topic_and_timed_by_its_checkpoint(orders: Path, tmp_path: Path) -> None:

@@ -250,7 +250,7 @@ def build(
         if number is not None:
             given.append(parsing.Setting(key, str(number), f"{option} {number}"))
     if own_script.is_own(scenario):
-        own_script.check(scenario)
+        own_script.check(scenario, output, correlate=correlate, reference=reference)
         program = [scenario, *(program or ())]
         scenario = own_script.SCENARIO
     given += own_script.settings(

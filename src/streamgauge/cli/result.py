@@ -122,7 +122,7 @@ def print_result(run: RunDir, summary: Summary, *, to_stderr: bool) -> None:
         _text(console, "  warning: ", warning)
     _print_ended(console, run)
     console.print(_latencies(summary))
-    _text(console, _head("results"), _results(summary.results))
+    _text(console, _head("results"), _results(summary.results, checked=summary.validated is not False))
     if summary.processing:
         _text(console, _head("throughput"), _figures(summary.processing))
     else:
@@ -260,9 +260,10 @@ def _objective(objective: SloResult) -> str:
     return f"{run}{objective.slo}: {outcome}, value {value}, limit {limit}"
 
 
-def _results(results: Mapping[str, Any]) -> str:
-    """The counts; those that are zero in a good run only if they are not zero."""
-    shown = {key: value for key, value in results.items() if value or key in ("expected", "matched", "wrong", "lost")}
+def _results(results: Mapping[str, Any], *, checked: bool) -> str:
+    """The counts; those that are zero in a good run only if they are not zero, and *wrong* only where it is known."""
+    always = {"expected", "matched", "lost", *(["wrong"] if checked else [])}
+    shown = {key: value for key, value in results.items() if value or key in always}
     return _figures({key: value for key, value in shown.items() if key != "inputs_per_result"})
 
 

@@ -123,7 +123,7 @@ def _medians(arrivals: Sequence[Ints], waits: Sequence[Ints], moments: Moments) 
 def _groups(keys: Ints, values: Ints) -> tuple[list[int], list[Ints]]:
     """Of keys that rise: each of them, and its values."""
     distinct, begins = np.unique(keys, return_index=True)
-    return distinct.tolist(), np.split(values, begins[1:])
+    return distinct.tolist(), np.split(values, begins[1:]) if len(values) else []
 
 
 def _figures(values: Ints) -> dict[str, Any]:

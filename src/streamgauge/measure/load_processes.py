@@ -116,7 +116,7 @@ def _check_on_spark(request: Request, transport: Transport) -> None:
         )
     if transport.own and not spark.on_this_machine(request.load_master):
         raise UsageError(
-            f"{typed} needs a {transport.server_noun} of yours: the one that streamgauge starts listens on "
+            f"{typed} needs your own {transport.server_noun}: the one that streamgauge starts listens on "
             f"{spark.LOOPBACK} only",
             expected="an address that the executors reach",
             hint="--bootstrap HOST:PORT",

@@ -60,7 +60,7 @@ def _head(source: Source) -> Head:
     meaning = text.UNVALIDATED if unvalidated and verdict == "VALID" else text.VERDICTS[verdict]
     drifting = verdict == "VALID" and summary.state == "drifting"
     if drifting:
-        meaning = text.NOT_SETTLED
+        meaning = f"{text.UNVALIDATED if unvalidated else text.TRUSTED}; {text.NOT_SETTLED}"
     word = f"{verdict} · unvalidated: no reference" if unvalidated else verdict
     if summary.guarantee is not None:
         meaning = f"{text.plain(summary.guarantee)}; {meaning}"

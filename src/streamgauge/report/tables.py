@@ -68,10 +68,12 @@ def headlines(source: Source) -> list[Headline]:
             )
         )
     results = summary.results
+    checked = summary.validated is not False
+    counts = ("lost", "wrong", "unfinished", "duplicates") if checked else ("lost", "unfinished", "duplicates")
     rows.append(
         Headline(
-            "answers",
-            [Value(name, number(results.get(name))) for name in ("lost", "wrong", "unfinished", "duplicates")],
+            "answers" if checked else "records",
+            [Value(name, number(results.get(name))) for name in counts],
             _answers_note(summary),
         )
     )

@@ -55,8 +55,9 @@ VERDICTS = {
     "INVALID": "the measurement cannot be trusted",
     "FAILED": "the system under test died or gave wrong answers",
 }
-NOT_SETTLED = "load, clock and answers can be trusted; the latency had not settled, so use a longer --warmup"
-"""What VALID means for a drifting run."""
+NOT_SETTLED = "the latency had not settled, so use a longer --warmup"
+"""What is also said of a VALID run that was drifting."""
+TRUSTED = "load, clock and answers can be trusted"
 UNVALIDATED = "load, clock and transport can be trusted; the answers were not checked"
 """What VALID means for a script without a reference."""
 

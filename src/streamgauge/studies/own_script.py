@@ -17,10 +17,15 @@ def is_own(scenario: str) -> bool:
     return scenario.endswith(ENDING)
 
 
-def check(scenario: str) -> None:
-    """Raises UsageError if the script does not exist."""
+def check(scenario: str, output: str | None, **at_output: str | None) -> None:
+    """Raises UsageError if the script does not exist, or for options that need to know where its results are."""
     if not Path(scenario).expanduser().is_file():
         raise UsageError("the script was not found", where=Path(scenario).expanduser().absolute())
+    if output is None and (typed := [f"--{key} {value}" for key, value in at_output.items() if value is not None]):
+        raise UsageError(
+            f"{typed[0]} needs --output, where results are looked for",
+            expected="--output NAME, by the script's own name for it",
+        )
 
 
 def settings(

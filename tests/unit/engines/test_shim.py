@@ -41,22 +41,16 @@ def shim(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     (tmp_path / "shim.json").write_text(json.dumps({**CONFIG, **folders}))
     monkeypatch.setenv("STREAMGAUGE_SHIM", str(tmp_path))
     monkeypatch.syspath_prepend(str(SHIM))
-    names = ("", ".hooks", ".packages", ".queries", ".sessions", ".sinks", ".sources", ".wrapping")
-    package, hooks, packages, _, sessions, sinks, sources, _ = [
-        importlib.import_module(f"streamgauge_shim{one}") for one in names
-    ]
+    names = ("hooks", "packages", "queries", "rdds", "sessions", "sinks", "sources", "tables", "targets", "urls")
+    package = importlib.import_module("streamgauge_shim")
     yield SimpleNamespace(
         shim=package.SHIM,
         Refused=package.Refused,
         directory=tmp_path,
-        hooks=hooks,
-        packages=packages,
-        sessions=sessions,
-        sinks=sinks,
-        sources=sources,
+        **{name: importlib.import_module(f"streamgauge_shim.{name}") for name in names},
     )
-    for name in names:
-        del sys.modules[f"streamgauge_shim{name}"]
+    for name in [one for one in sys.modules if one.partition(".")[0] == "streamgauge_shim"]:
+        del sys.modules[name]
 
 
 def events(shim: Any, kind: str) -> list[dict[str, Any]]:
@@ -112,10 +106,10 @@ def test_a_sink_is_in_the_run_or_refused(
 ) -> None:
     shim.shim.brokers.add("prod:9092")
     if not refused:
-        shim.sinks.check_sink(None, format_, settings, path, False)
+        shim.targets.check_sink(format_, settings, path, False)
         return
     with pytest.raises(shim.Refused) as caught:
-        shim.sinks.check_sink(None, format_, settings, path, False)
+        shim.targets.check_sink(format_, settings, path, False)
     assert refused in str(caught.value) and "secret" not in str(caught.value)
 
 
@@ -159,12 +153,16 @@ def test_a_topic_is_announced_in_one_step(shim: Any, monkeypatch: pytest.MonkeyP
         (("::1", 80, 0, 0), False),
         (("metrics.example", 80), False),
         ("/run/socket", False),
+        (("localhost", 80), False),
+        (("::ffff:127.0.0.1", 80, 0, 0), False),
         (("10.0.0.1", 5432), True),
+        (("127.evil.example", 5432), True),
+        (("::ffff:10.0.0.1", 5432, 0, 0), True),
     ],
 )
 def test_connections_of_python_stay_on_the_machine(shim: Any, address: Any, refused: bool) -> None:
     if refused:
-        with pytest.raises(shim.Refused, match=r"10\.0\.0\.1:5432"):
+        with pytest.raises(shim.Refused, match=rf"refused: the script connects to {address[0]}:5432"):
             shim.hooks.fence("socket.connect", (None, address))
     else:
         shim.hooks.fence("socket.connect", (None, address))

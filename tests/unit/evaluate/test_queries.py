@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import SimpleNamespace
+from typing import cast
 
 import numpy as np
 import pytest
 
 from streamgauge.evaluate import queries
+from streamgauge.evaluate.facts import Moments
 from streamgauge.evaluate.tally import Bools, Ints
 from streamgauge.model.outcome import ScriptQuery
 from streamgauge.model.samples import CommitSample
@@ -55,3 +58,11 @@ def test_a_stream_without_event_times_has_no_windows(topics: tuple[str, ...]) ->
 def test_without_event_times_and_far_from_arrival_nothing_is_known() -> None:
     commits = [commit(0, 1_015_000_000, 10_000, "customers")]
     assert queries._windows(REVENUE, commits, Inputs({"customers": UNTIMED})) is None
+
+
+def test_a_query_that_never_committed_a_record_has_no_figures() -> None:
+    moments = SimpleNamespace(load_start_ms=0, seconds=3)
+    commits = [commit(0, 1_002_000, 0, "payments")]
+    empty = {"payments": {name: [] for name in PAYMENTS}}
+    measured = queries._measure(REVENUE, commits, Inputs(empty), cast(Moments, moments))
+    assert (measured.records, measured.not_committed, measured.medians_ms) == (0, 0, [None, None, None])

@@ -16,20 +16,24 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from streamgauge import jars
 from streamgauge.contracts import Engine
 from streamgauge.engines.job_file import job_file
-from streamgauge.engines.pyspark import environments, launcher
+from streamgauge.engines.pyspark import environments
 from streamgauge.engines.settings import gather_conf
 from streamgauge.errors import UsageError
 from streamgauge.jvm.java import find_java
 from streamgauge.jvm.kafka_clients import BOOTSTRAP, java_settings_for
 from streamgauge.model import Job, ProcessSpec, Ready, Stop, Traits
+from streamgauge.redaction import redact_arguments
 
 SHIM = Path(__file__).parent / "shim"
 COMMITS = "commits"
 """The output of a run that is measured by commits."""
+HOSTS = "hosts"
+"""The file with the host names that the script's JVM can resolve."""
 KAFKA_ADDRESS = "kafka://"
+_FILES = "files that the script opens itself"
 _NOT_FENCED = (
-    "this machine itself, numeric addresses from the JVM, C libraries inside Python, programs that the script starts, "
-    "files that it opens itself"
+    "connections to this machine, to numeric addresses from the JVM, from C libraries inside Python and from programs "
+    "that the script starts"
 )
 
 
@@ -107,10 +111,13 @@ class PySpark(Engine):
     def notes(self, job: Job) -> Mapping[str, str]:
         options = job.options
         topics = ", ".join(f"{topic} to {address}" for topic, address in _topics(job).items())
-        not_fenced = "all but Spark's own readers and writers" if options["submit"] else _NOT_FENCED
-        if _isolates(job):
-            not_fenced = f"files that the script opens itself; without a network of its own, {not_fenced}"
+        not_fenced = f"{_FILES}; {_NOT_FENCED}"
+        if options["submit"]:
+            not_fenced = "all but Spark's own readers and writers"
+        elif _isolates(job):
+            not_fenced = f"{_FILES}; where the system permits no network of its own, also {_NOT_FENCED}"
         return {
+            "script": shlex.join(redact_arguments(job.program)),
             "redirected": f"topics {topics}; every Kafka address to {job.endpoints['bootstrap']}; checkpoints and "
             "local output paths to a directory of the run",
             "refused": "other sinks"
@@ -143,7 +150,10 @@ class PySpark(Engine):
                     **_files(job, home, path, python),
                     home / "checkpoints" / ".keep": "",
                     home / "output" / ".keep": "",
+                    home / "tmp" / ".keep": "",
                 },
+                # At first, the watcher knows when all queries read.
+                ready_again=Ready("event", "usable", timeout_s=float(options["ready_timeout_s"])),
                 stop=Stop("terminate", grace_s=float(options["stop_timeout_s"])),
                 keeps_environment=True,
                 node=True,
@@ -195,6 +205,7 @@ def _files(job: Job, home: Path, script: Path, python: str) -> dict[Path, str]:
     own, packages = _users_defaults()
     config = {
         "script": str(script),
+        "arguments": len(job.program) > 1,
         "bootstrap": job.endpoints["bootstrap"],
         "own_broker": job.own_transport,
         "isolate": _isolates(job),
@@ -249,8 +260,9 @@ def _environment(job: Job, home: Path, python: str) -> dict[str, str]:
         "JAVA_HOME": os.environ.get("JAVA_HOME") or str(find_java().path.resolve().parent.parent),
     }
     if not job.options["submit"]:
-        fence = f"-Djdk.net.hosts.file={home / launcher.HOSTS}"
-        environment["JAVA_TOOL_OPTIONS"] = " ".join(filter(None, [os.environ.get("JAVA_TOOL_OPTIONS"), fence]))
+        # What a killed JVM leaves in its directory for temporary files goes with the run.
+        ours = [f"-Djdk.net.hosts.file={home / HOSTS}", f"-Djava.io.tmpdir={home / 'tmp'}"]
+        environment["JAVA_TOOL_OPTIONS"] = " ".join(filter(None, [os.environ.get("JAVA_TOOL_OPTIONS"), *ours]))
         environment["SPARK_LOCAL_IP"] = "127.0.0.1"
         environment.setdefault("PYSPARK_PYTHON", os.environ.get("PYSPARK_PYTHON", python))
     return environment

@@ -37,13 +37,15 @@ class Checkpoint:
         self._last = -1
 
     def begin(self) -> Ends | None:
-        """Where the query began to read each partition; None while it has not begun."""
-        # A directory for each source; Spark makes them one by one, before the first batch.
+        """Where the query began to read each partition; None while it has not begun.
+
+        There is a directory for each source. Spark makes them one by one, before the first batch, so the answer may
+        lack some at first.
+        """
         if not (self._path / "offsets").is_dir():
             return None
-        files = sorted(self._path.glob("sources/*/0"))
-        begins = [_by_topic(_json_lines(file)) for file in files]
-        return _merged(begins) if files and all(one is not None for one in begins) else None
+        found = [lines[0] for file in sorted(self._path.glob("sources/*/0")) if (lines := _lines(file))]
+        return _merged([_by_topic(source) for source in found]) if found else None
 
     def fresh(self) -> Iterator[Commit]:
         """The batches that were committed since the last call, in order."""
@@ -51,12 +53,12 @@ class Checkpoint:
         for number in numbers:
             try:
                 stamp_ns = (self._path / "commits" / str(number)).stat().st_ctime_ns
-                header, *sources = _json_lines(self._path / "offsets" / str(number))
+                header, *sources = _lines(self._path / "offsets" / str(number))
             except (OSError, ValueError):
                 # Removed meanwhile: what it held is in the one after it.
                 continue
             self._last = number
-            ends = _merged([found for source in sources if (found := _by_topic([source])) is not None])
+            ends = _merged([_by_topic(source) for source in sources])
             watermark_ms = int(header.get("batchWatermarkMs", 0)) if isinstance(header, dict) else 0
             yield Commit(number, -(-stamp_ns // NS_PER_MS), ends, watermark_ms)
 
@@ -69,31 +71,38 @@ def _numbers(directory: Path) -> Iterator[int]:
     yield from (int(name) for name in names if name.isdigit())
 
 
-def _json_lines(file: Path) -> list[Any]:
-    """The lines of the file that are JSON, after the one with its version."""
+def _lines(file: Path) -> list[Any]:
+    """The lines after the one with the version, as JSON; None for one that is not, such as the dash that stands for a
+    source without an offset. Empty if there is no such file."""
     try:
-        text = file.read_text(encoding="utf-8")
-    except OSError:
+        _, *lines = file.read_text(encoding="utf-8").splitlines()
+    except (OSError, ValueError):
         return []
-    lines = [line.strip("\0 ") for line in text.splitlines()]
-    return [json.loads(line) for line in lines if line.startswith(("{", "-", "["))]
+    return [_json(line) for line in lines if line.strip("\0 ")]
 
 
-def _by_topic(lines: list[Any]) -> Ends | None:
-    """The offsets of a source; an empty one if it is not Kafka's, None where there is nothing yet."""
-    if not lines:
+def _json(line: str) -> Any:
+    try:
+        return json.loads(line.strip("\0 "))
+    except ValueError:
         return None
-    [offsets, *_] = lines
+
+
+def _by_topic(offsets: Any) -> Ends:
+    """The offsets of a source; none if it is not Kafka's."""
     if not isinstance(offsets, Mapping) or not all(isinstance(parts, Mapping) for parts in offsets.values()):
         return {}
-    return {topic: {int(part): int(end) for part, end in parts.items()} for topic, parts in offsets.items()}
+    try:
+        return {topic: {int(part): int(end) for part, end in parts.items()} for topic, parts in offsets.items()}
+    except (TypeError, ValueError):
+        return {}
 
 
-def _merged(many: list[Ends | None]) -> Ends:
+def _merged(many: list[Ends]) -> Ends:
     """A record counts as read when all sources of the query have read it."""
     merged: Ends = {}
     for ends in many:
-        for topic, parts in (ends or {}).items():
+        for topic, parts in ends.items():
             own = merged.setdefault(topic, {})
             for part, end in parts.items():
                 own[part] = min(end, own.get(part, end))

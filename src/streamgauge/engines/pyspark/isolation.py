@@ -27,7 +27,11 @@ def start(command: Sequence[str], address: str, environment: Mapping[str, str]) 
         with theirs:
             words = [sys.executable, "-I", "-S", str(Path(isolated.__file__)), str(theirs.fileno()), str(port), "--"]
             process = subprocess.Popen(
-                [*words, *command], pass_fds=[theirs.fileno()], stdout=sys.stderr, env=environment
+                [*words, *command],
+                pass_fds=[theirs.fileno()],
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                env=environment,
             )
         ours.settimeout(_ANSWER_S)
         try:
@@ -36,7 +40,7 @@ def start(command: Sequence[str], address: str, environment: Mapping[str, str]) 
             answer, descriptors = b"no answer", []
     if not descriptors:
         process.kill()
-        process.wait()
+        process.communicate()
         sys.stderr.write(f"the script shares the network of this machine: {answer.decode(errors='replace')}\n")
         return None
     server = socket.socket(fileno=descriptors[0])

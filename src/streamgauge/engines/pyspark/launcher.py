@@ -11,19 +11,23 @@ import socket
 import subprocess
 import sys
 import threading
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from streamgauge.engines.pyspark import isolation
+from streamgauge.engines.pyspark import HOSTS, isolation
 from streamgauge.engines.pyspark.packages import PackageResolver
 from streamgauge.jvm.kafka_clients import settings_for
-from streamgauge.protocol import stop_on_sigterm
+from streamgauge.protocol import emit, stop_on_sigterm
 
+EVENTS = "events.jsonl"
 LOOK_S = 0.1
 STOP_S = 10.0
-HOSTS = "hosts"
 _ANSWER_S = 5.0
+_LAST_OUTPUT_S = 2.0
+"""A JVM that the script has started may outlive it, and keep its output open."""
+_KEPT_LINES = 300
 
 
 def write_hosts(shim: Path, config: Mapping[str, Any]) -> None:
@@ -57,11 +61,17 @@ def run(shim: Path, command: Iterable[str]) -> int:
     asked_to_stop = stop_on_sigterm()
     config = json.loads((shim / "shim.json").read_text(encoding="utf-8"))
     write_hosts(shim, config)
+    _tell(shim, event="started")
+    seen = (shim / EVENTS).stat().st_size
     script = _start(shim, config, [*command])
     threading.Thread(target=_report_end, args=(script, shim), daemon=True).start()
     packages = PackageResolver(shim, config["python"], {"JAVA_HOME": config["environment"]["JAVA_HOME"]})
+    usable = False
     while not asked_to_stop.wait(LOOK_S):
         packages.look()
+        if not usable and _has_query(shim, seen):
+            usable = True
+            emit("usable")
     packages.stop()
     if script.poll() is None:
         script.terminate()
@@ -79,16 +89,37 @@ def _start(shim: Path, config: Mapping[str, Any], command: Sequence[str]) -> sub
         new = f"one of the script's own, in which it reaches only {config['bootstrap']}"
         _tell(shim, event="redirected", what="network", old="this machine's", new=new)
         return script
-    return subprocess.Popen([*command], stdout=sys.stderr, env=environment)
+    return subprocess.Popen([*command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment)
 
 
 def _report_end(script: subprocess.Popen[bytes], shim: Path) -> None:
-    _tell(shim, event="ended", code=script.wait())
+    """Pass on what the script prints; when it has ended, report that with its last lines."""
+    kept: deque[str] = deque(maxlen=_KEPT_LINES)
+    passing = threading.Thread(target=_pass_on, args=(script, kept), daemon=True)
+    passing.start()
+    code = script.wait()
+    passing.join(_LAST_OUTPUT_S)
+    _tell(shim, event="ended", code=code, tail=[*kept])
+
+
+def _pass_on(script: subprocess.Popen[bytes], kept: deque[str]) -> None:
+    assert script.stdout is not None
+    for line in script.stdout:
+        sys.stderr.buffer.write(line)
+        sys.stderr.buffer.flush()
+        kept.append(line.decode("utf-8", "replace").rstrip())
+
+
+def _has_query(shim: Path, seen: int) -> bool:
+    """Whether the script has started a query since the events file had so many bytes."""
+    with (shim / EVENTS).open("rb") as file:
+        file.seek(seen)
+        return b'"event": "query"' in file.read()
 
 
 def _tell(shim: Path, **fields: Any) -> None:
     line = json.dumps({"pid": os.getpid(), **fields}) + "\n"
-    with (shim / "events.jsonl").open("a", encoding="utf-8") as file:
+    with (shim / EVENTS).open("a", encoding="utf-8") as file:
         file.write(line)
 
 

@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import sys
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from streamgauge import registry
 from streamgauge.engines.pyspark import COMMITS
-from streamgauge.engines.pyspark.checkpoints import Checkpoint, Commit, Ends
+from streamgauge.engines.pyspark.checkpoints import Checkpoint, Ends
+from streamgauge.engines.pyspark.coverage import Coverage, Query
 from streamgauge.errors import EngineFailed, StreamgaugeError, UsageError
 from streamgauge.jvm.kafka_clients import settings_for
 from streamgauge.model import Stream
@@ -26,55 +27,11 @@ from streamgauge.protocol import emit, emit_progress, stop_on_sigterm
 
 LOOK_S = 0.2
 SETTLED_S = 2.0
-"""So long after its last query a script is taken to have started all of them."""
+"""So long after its last query, and after a query has begun to read another topic, nothing more is expected."""
+MISSING_S = 15.0
+"""So long a topic that no query reads is waited for: Spark begins with one source after the other."""
+TAIL_LINES = 12
 PRODUCER_SETTINGS = {"acks": "all", "enable.idempotence": True, "linger.ms": 0, "log_level": 0}
-
-
-@dataclass
-class Query:
-    """A query of the script, by what the shim reports and what its checkpoint holds."""
-
-    name: str
-    checkpoint: Checkpoint
-    committed: Ends | None = None
-    """How far each partition was committed; where it began, before the first commit."""
-    batches: int = 0
-
-
-@dataclass
-class Watched:
-    """All queries together: a record is committed when every query that reads it has committed it."""
-
-    topics: Sequence[str]
-    queries: dict[str, Query] = field(default_factory=dict)
-    done: Ends = field(default_factory=dict)
-
-    def begin(self, query: Query) -> bool:
-        """Whether the query has begun to read; notes where."""
-        if query.committed is None and (begins := query.checkpoint.begin()) is not None:
-            query.committed = {topic: parts for topic, parts in begins.items() if topic in self.topics}
-            for topic, parts in query.committed.items():
-                for part, offset in parts.items():
-                    own = self.done.setdefault(topic, {})
-                    own[part] = min(offset, own.get(part, offset))
-        return query.committed is not None
-
-    def take(self, query: Query, commit: Commit) -> list[dict[str, Any]]:
-        """What the commit of a batch completes: ranges of records, each committed by all of its queries now."""
-        assert query.committed is not None
-        query.batches += 1
-        covered = []
-        for topic, parts in commit.ends.items():
-            for part, end in parts.items() if topic in self.topics else ():
-                mine = query.committed.setdefault(topic, {})
-                mine[part] = max(end, mine.get(part, 0))
-                others = (one.committed for one in self.queries.values() if one.committed is not None)
-                least = min(one[topic][part] for one in others if part in one.get(topic, {}))
-                before = self.done.setdefault(topic, {}).get(part, 0)
-                if least > before:
-                    covered.append({"topic": topic, "partition": part, "from": before, "to": least})
-                    self.done[topic][part] = least
-        return covered
 
 
 class Watcher:
@@ -82,9 +39,10 @@ class Watcher:
         from confluent_kafka import Producer
 
         self._job, self._shim = job, shim
-        self._script = json.loads((shim / "shim.json").read_text(encoding="utf-8"))["script"]
+        config = json.loads((shim / "shim.json").read_text(encoding="utf-8"))
+        self._script, self._has_arguments = config["script"], config["arguments"]
         self._read = self._read_progress = 0
-        self._watched = Watched(list(job["inputs"].values()))
+        self._coverage = Coverage(list(job["inputs"].values()))
         self._output = job["outputs"].get(COMMITS)
         """Where commits are noted; None if the run is measured at a sink."""
         self._sinks = set(job["outputs"].values())
@@ -92,6 +50,11 @@ class Watcher:
         self._producer = Producer({**PRODUCER_SETTINGS, **settings_for(endpoints)})
         self._transport = registry.transport(job["transport"]).attach(endpoints)
         self._seen_query_s = math.inf
+        self._begins: dict[str, Ends] = {}
+        """Where each query begins, by its checkpoint, as far as that is known."""
+        self._changed_s = math.inf
+        """When more became known of that."""
+        self._ready = False
         self._names: dict[str, str] = {}
         """The names of the queries by the number that Spark gave them."""
         self._raised = ""
@@ -99,11 +62,11 @@ class Watcher:
 
     def run(self) -> int:
         asked_to_stop = stop_on_sigterm()
-        ready = False
         while not asked_to_stop.wait(LOOK_S):
             self._look()
-            if not ready and self._has_begun():
-                ready = True
+            if not self._ready and self._has_begun():
+                self._ready = True
+                emit("progress", consumed=0)
                 emit("ready")
         self._producer.flush(5)
         emit("stopped")
@@ -111,19 +74,30 @@ class Watcher:
 
     def _has_begun(self) -> bool:
         """Whether all queries read: what is sent now is seen by each of them."""
-        queries = self._watched.queries.values()
-        settled = time.monotonic() - self._seen_query_s > SETTLED_S
-        if not (queries and settled and all(self._watched.begin(one) for one in queries)):
+        queries, now_s = self._coverage.queries, time.monotonic()
+        if not queries or any(query.begins is None for query in queries.values()):
             return False
-        read = {topic for one in queries for topic in one.committed or ()}
-        if lacking := [name for name, topic in self._job["inputs"].items() if topic not in read]:
+        unchanged_s = now_s - max(self._seen_query_s, self._changed_s)
+        read = {topic for query in queries.values() for topic in query.begins or ()}
+        lacking = [name for name, topic in self._job["inputs"].items() if topic not in read]
+        if lacking and unchanged_s > MISSING_S:
             raise UsageError(
                 f"no query of the script reads {', '.join(lacking)}",
                 where=self._script,
                 expected="a topic of that name, or --map STREAM=TOPIC with the name that the script uses",
             )
-        emit("progress", consumed=0)
-        return True
+        return not lacking and unchanged_s > SETTLED_S
+
+    def _follow_begins(self) -> None:
+        """Until the load starts, more sources of a query may begin to read."""
+        for checkpoint, query in self._coverage.queries.items():
+            if query.begins is not None and self._ready:
+                continue
+            begins = query.checkpoint.begin()
+            if begins is not None and begins != self._begins.get(checkpoint):
+                self._begins[checkpoint] = begins
+                self._changed_s = time.monotonic()
+                self._coverage.begin(query, begins)
 
     def _look(self) -> None:
         for event in self._fresh_events():
@@ -131,6 +105,10 @@ class Watcher:
                 self._seen_query_s = time.monotonic()
                 self._check_clock(event)
                 self._add_query(event)
+            elif event["event"] == "started":
+                self._coverage.end_all()
+            elif event["event"] == "stopped":
+                self._coverage.queries[event["checkpoint"]].ended = True
             elif event["event"] == "redirected":
                 emit("redirected", what=event["what"], old=event["old"], new=event["new"])
             elif event["event"] == "refused":
@@ -138,38 +116,41 @@ class Watcher:
             elif event["event"] == "failed":
                 self._raised = f"{event['message']} ({event['where']})"
             elif event["event"] == "ended":
-                raise self._ended(int(event["code"]))
+                raise self._ended(int(event["code"]), event["tail"])
         self._create_topics()
-        committed = False
-        for query in self._watched.queries.values():
-            if not self._watched.begin(query):
-                continue
-            for commit in query.checkpoint.fresh():
-                committed = True
-                covers = self._watched.take(query, commit)
-                emit(
-                    "commit",
-                    query=query.name,
-                    batch=commit.batch,
-                    committed_ms=commit.committed_ms,
-                    watermark_ms=commit.watermark_ms,
-                    ends=commit.ends,
-                )
-                if covers and self._output:
-                    value = json.dumps({"committed_ms": commit.committed_ms, "covers": covers})
-                    self._producer.produce(self._output, value.encode(), partition=0)
-        self._producer.poll(0)
-        if committed:
-            emit_progress(
-                {topic: {str(part): end for part, end in parts.items()} for topic, parts in self._watched.done.items()}
+        self._follow_begins()
+        fresh = [
+            (commit, query)
+            for query in self._coverage.queries.values()
+            if query.begins is not None
+            for commit in query.checkpoint.fresh()
+        ]
+        for commit, query in sorted(fresh, key=lambda one: one[0].committed_ms):
+            committed_ms, covers = self._coverage.take(query, commit)
+            emit(
+                "commit",
+                query=query.name,
+                batch=commit.batch,
+                committed_ms=commit.committed_ms,
+                watermark_ms=commit.watermark_ms,
+                ends=commit.ends,
             )
+            if covers and self._output:
+                value = json.dumps({"committed_ms": committed_ms, "covers": covers})
+                self._producer.produce(self._output, value.encode(), partition=0)
+        self._producer.poll(0)
+        if fresh:
+            done = self._coverage.done
+            emit_progress({topic: {str(part): end for part, end in parts.items()} for topic, parts in done.items()})
         self._pass_on_batches()
 
     def _add_query(self, event: Mapping[str, Any]) -> None:
-        if event["checkpoint"] in self._watched.queries:
-            return  # a script that was started again continues with the same checkpoint
-        name = event["name"] or f"query {len(self._watched.queries) + 1}"
-        self._watched.queries[event["checkpoint"]] = Query(name, Checkpoint(Path(event["checkpoint"])))
+        if known := self._coverage.queries.get(event["checkpoint"]):
+            # A script that was started again continues with the same checkpoint.
+            known.ended = False
+            return
+        name = event["name"] or f"query {len(self._coverage.queries) + 1}"
+        self._coverage.queries[event["checkpoint"]] = Query(name, Checkpoint(Path(event["checkpoint"])))
         self._names[event["id"]] = name
         emit("query", **{"name": name, **{key: event[key] for key in ("sink", "output_mode", "windows")}})
 
@@ -177,16 +158,28 @@ class Watcher:
         self._read, lines = _fresh_lines(self._shim / "events.jsonl", self._read)
         return lines
 
-    def _ended(self, code: int) -> StreamgaugeError:
-        got = self._raised or f"exit code {code}"
-        if not self._watched.queries:
+    def _ended(self, code: int, tail: list[str]) -> StreamgaugeError:
+        got = python_error(tail) or self._raised or f"exit code {code}"
+        shown = "\n".join(tail[-TAIL_LINES:]) if code else None
+        if not self._coverage.queries:
             return UsageError(
                 "the script ended before it started a streaming query",
                 where=self._script,
                 got=got,
                 expected="a query that runs until it is stopped",
+                hint=None if self._has_arguments else "-- ARGUMENTS at the end, if the script needs some",
+                log_tail=shown,
             )
-        return EngineFailed("the script ended while its queries were to run", where=self._script, got=got)
+        what = "the script ended while its queries were to run"
+        if not code:
+            return UsageError(
+                what,
+                where=self._script,
+                got=got,
+                expected="a script that waits for its queries",
+                hint="query.awaitTermination() or spark.streams.awaitAnyTermination() at its end",
+            )
+        return EngineFailed(what, where=self._script, got=got, log_tail=shown)
 
     def _check_clock(self, event: Mapping[str, Any]) -> None:
         """Raises UsageError for queries whose commits do not tell when a record was done."""
@@ -220,6 +213,18 @@ class Watcher:
         for report in lines:
             if "addBatch" in report.get("durationMs", {}):
                 emit("batch", **{"query": self._names.get(report["id"], ""), **batch_figures(report)})
+
+
+def python_error(lines: list[str]) -> str:
+    """The last line of the innermost traceback that a Python worker has sent: what Spark says of it is longer."""
+    begins = [place for place, line in enumerate(lines) if line.strip().startswith("Traceback (most recent call last)")]
+    for begin in reversed(begins):
+        for line in lines[begin + 1 :]:
+            if line and not line[0].isspace():
+                if not re.match(r"(py4j|pyspark)\.", line):
+                    return line.strip()
+                break
+    return ""
 
 
 def batch_figures(report: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,13 +6,19 @@ It runs in the script's own environment: Python 3.8 or newer, PySpark 3.4 or new
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import os
 import re
 import threading
 import time
+import uuid
+
+from streamgauge_shim.urls import bare, without_user
 
 TOPIC_S = 30.0
+LOCAL = "file:"
+"""Without it, Spark would take a path for one of its default file system, which may be HDFS."""
 
 
 class Refused(Exception):
@@ -28,8 +34,10 @@ class Shim:
             self.config = json.load(file)
         self._lock = threading.Lock()
         self._said = set()
+        self._temporary = itertools.count(1)
+        self.start = uuid.uuid4().hex[:8]
+        """Of this start of the script."""
         self.brokers = set(self.config["brokers"])
-        self.paths = {}
         self.queries = []
 
     def tell(self, event, **fields):
@@ -37,17 +45,32 @@ class Shim:
         with self._lock, open(os.path.join(self.directory, "events.jsonl"), "a", encoding="utf-8") as file:
             file.write(line + "\n")
 
+    def events(self, kind):
+        """What was reported so far, also by other processes of the script and before it was started again."""
+        found = []
+        try:
+            with open(os.path.join(self.directory, "events.jsonl"), encoding="utf-8") as file:
+                found.extend(json.loads(line) for line in file)
+        except (OSError, ValueError):
+            # There are none yet, or another process is writing the last one.
+            pass
+        return [event for event in found if event["event"] == kind]
+
     def redirected(self, what, old, new):
         if (what, old, new) not in self._said:
             self._said.add((what, old, new))
-            self.tell("redirected", what=what, old=old, new=new)
+            self.tell("redirected", what=what, old=bare(old), new=new)
 
     def refuse(self, what, hint):
         self.tell("refused", what=what, hint=hint)
         raise Refused(f"streamgauge: {what}; {hint}")
 
     def is_allowed(self, sink):
-        return any(sink.startswith(prefix) for prefix in self.config["allow"])
+        """Whether the user allows what begins like that. The user and password in a URL do not count."""
+        text = without_user(sink)
+        if ".." in re.split(r"[/\\]", text):
+            return False
+        return any(text.startswith(without_user(prefix)) for prefix in self.config["allow"])
 
     # Topics of sources.
 
@@ -92,34 +115,57 @@ class Shim:
     # Paths.
 
     def output_path(self, path):
-        """The directory of the run that stands for a local path; None for a path elsewhere."""
-        text = str(path)
-        if text.startswith(self.config["output"]):
-            return text
-        scheme = re.match(r"([A-Za-z][\w+.-]*):", text)
-        if scheme and scheme.group(1) != "file":
+        """The directory of the run that stands for a local path, as a URL; None for a path elsewhere."""
+        absolute = local_path(path)
+        if absolute is None:
             return None
-        absolute = os.path.abspath(re.sub(r"^file:(//)?", "", text))
+        if is_inside(absolute, self.config["output"]):
+            return LOCAL + absolute
+        target = self._output_of(absolute)
+        self.redirected("path written", str(path), target)
+        return LOCAL + target
+
+    def _output_of(self, absolute):
         name = hashlib.sha256(absolute.encode()).hexdigest()[:8] + "-" + os.path.basename(absolute)
-        target = os.path.join(self.config["output"], name)
-        self.paths[absolute] = target
-        self.redirected("path written", text, target)
-        return target
+        return os.path.join(self.config["output"], name)
 
     def input_path(self, path):
         """A path that was redirected when it was written is read where it was written."""
         if not isinstance(path, str):
             return [self.input_path(one) for one in path] if isinstance(path, (list, tuple)) else path
-        target = self.paths.get(os.path.abspath(re.sub(r"^file:(//)?", "", path)))
-        return target if target is not None and os.path.exists(target) else path
+        absolute = local_path(path)
+        target = None if absolute is None else self._output_of(absolute)
+        return LOCAL + target if target is not None and os.path.exists(target) else path
 
     def checkpoint(self, location):
-        if str(location).startswith(self.config["checkpoints"]):
-            return str(location)
+        """The directory of the run that stands for a checkpoint, as a plain path."""
+        absolute = local_path(location)
+        if absolute is not None and is_inside(absolute, self.config["checkpoints"]):
+            return absolute
         name = hashlib.sha256(str(location).encode()).hexdigest()[:12]
         target = os.path.join(self.config["checkpoints"], name)
         self.redirected("checkpoint", str(location), target)
         return target
+
+    def temporary_checkpoint(self, name):
+        """A new directory of the run: Spark does not find the checkpoint of such a query again, either."""
+        readable = re.sub(r"[^\w.-]+", "-", name)[:40]
+        target = os.path.join(self.config["checkpoints"], f"{readable}-temporary-{self.start}-{next(self._temporary)}")
+        self.redirected("checkpoint", f"(none) {name}", target)
+        return target
+
+
+def local_path(path):
+    """The absolute path of a local file; None for a URL of another file system."""
+    text = str(path)
+    scheme = re.match(r"([A-Za-z][\w+.-]*):", text)
+    if scheme and scheme.group(1).lower() != "file":
+        return None
+    return os.path.abspath(re.sub(r"^file:(//)?", "", text, flags=re.IGNORECASE))
+
+
+def is_inside(path, directory):
+    return path == directory or path.startswith(directory.rstrip(os.sep) + os.sep)
 
 
 SHIM = Shim(os.environ["STREAMGAUGE_SHIM"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.abc
 import importlib.machinery
+import ipaddress
 import socket
 import sys
 import traceback
@@ -35,6 +36,54 @@ def patch_sessions(module):
     patch_session(module.SparkSession)
 
 
+def patch_remote_sessions(module):
+    from streamgauge_shim.sessions import patch_remote_session
+
+    patch_remote_session(module.SparkSession)
+
+
+def patch_contexts(module):
+    from streamgauge_shim.sessions import patch_context
+
+    patch_context(module)
+
+
+def patch_gateways(module):
+    from streamgauge_shim.sessions import patch_gateway
+
+    patch_gateway(module)
+
+
+def patch_rdds(module):
+    from streamgauge_shim.rdds import patch_rdd
+
+    patch_rdd(module.RDD)
+
+
+def patch_merges(module):
+    from streamgauge_shim.tables import patch_merge
+
+    patch_merge(module.MergeIntoWriter)
+
+
+def patch_catalogs(module):
+    from streamgauge_shim.tables import patch_catalog
+
+    patch_catalog(module.Catalog)
+
+
+def patch_delta_tables(module):
+    from streamgauge_shim.tables import patch_delta
+
+    patch_delta(module)
+
+
+def patch_queries(module):
+    from streamgauge_shim.queries import patch_query
+
+    patch_query(module.StreamingQuery)
+
+
 def patch_functions(module):
     from streamgauge_shim.queries import patch_windows
 
@@ -48,7 +97,21 @@ PATCHES = {
     "pyspark.sql.readwriter": patch_batch,
     "pyspark.sql.connect.readwriter": patch_batch,
     "pyspark.sql.session": patch_sessions,
-    "pyspark.sql.connect.session": patch_sessions,
+    "pyspark.sql.connect.session": patch_remote_sessions,
+    "pyspark.sql.catalog": patch_catalogs,
+    "pyspark.sql.connect.catalog": patch_catalogs,
+    "pyspark.sql.merge": patch_merges,
+    "pyspark.sql.connect.merge": patch_merges,
+    "pyspark.sql.streaming.query": patch_queries,
+    "pyspark.sql.connect.streaming.query": patch_queries,
+    "pyspark.java_gateway": patch_gateways,
+    # In a package of their own since 4.0.
+    "pyspark.context": patch_contexts,
+    "pyspark.core.context": patch_contexts,
+    "pyspark.rdd": patch_rdds,
+    "pyspark.core.rdd": patch_rdds,
+    "delta.tables": patch_delta_tables,
+    "delta.connect.tables": patch_delta_tables,
     # A module until 3.5, a package with all functions in one of its modules since.
     "pyspark.sql.functions": patch_functions,
     "pyspark.sql.functions.builtin": patch_functions,
@@ -91,9 +154,19 @@ def fence(event, args):
     if event not in ("socket.connect", "socket.sendto", "socket.sendmsg") or not isinstance(args[1], tuple):
         return
     host = str(args[1][0])
-    if host.startswith("127.") or host in ("localhost", "::1", "0.0.0.0", "::") or host in allowed():
+    if is_this_machine(host) or host in allowed():
         return
-    SHIM.refuse(f"the script connects to {host}:{args[1][1]}", f"--set allow_hosts={host} if that is intended")
+    SHIM.refuse(f"refused: the script connects to {host}:{args[1][1]}", f"--set allow_hosts={host} if that is intended")
+
+
+def is_this_machine(host):
+    try:
+        address = ipaddress.ip_address(host.partition("%")[0])
+    except ValueError:
+        # A name may begin like an address: 127.evil.example.
+        return host == "localhost"
+    address = getattr(address, "ipv4_mapped", None) or address
+    return address.is_loopback or address.is_unspecified
 
 
 def allowed():

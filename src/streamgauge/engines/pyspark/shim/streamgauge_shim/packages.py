@@ -13,6 +13,7 @@ from streamgauge_shim import SHIM
 RESOLVED_S = 600.0
 KEYS = ("spark.jars.repositories", "spark.jars.excludes", "spark.jars.ivy", "spark.jars.ivySettings")
 ARGUMENTS = "PYSPARK_SUBMIT_ARGS"
+RESOLVED = "spark.streamgauge.packages.resolved"
 
 
 def take_packages(options):
@@ -20,7 +21,10 @@ def take_packages(options):
 
     Those of the Kafka connector are left out where the run brings it.
     """
-    texts = [options.pop("spark.jars.packages", ""), from_arguments(options), SHIM.config["packages"]]
+    # A session configures its context, too: those of the defaults are among its jars then.
+    defaults = "" if options.get(RESOLVED) else SHIM.config["packages"]
+    options[RESOLVED] = "true"
+    texts = [options.pop("spark.jars.packages", ""), from_arguments(options), defaults]
     packages = [one.strip() for text in texts for one in str(text).split(",") if one.strip()]
     with_connector = bool(SHIM.config["jars"])
     return [one for one in dict.fromkeys(packages) if not (with_connector and is_connector(one))]

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import threading
 import time
 
 from streamgauge_shim import SHIM
+from streamgauge_shim.wrapping import wrap
 
 PROGRESS_S = 5.0
+NAMING = threading.Lock()
+CHECKPOINTS = {}
+"""Of the queries that were reported, by the number that Spark gave them."""
 WINDOWS = []
 """Length and slide of the windows that the script has asked for."""
 
@@ -24,21 +29,41 @@ def patch_windows(module):
     module.window = window
 
 
-def started(query, settings, kind, output_mode):
-    SHIM.queries.append(query)
-    SHIM.tell(
-        "query",
-        id=str(query.id),
-        name=query.name or "",
-        checkpoint=SHIM.checkpoint(settings["checkpointlocation"]),
-        sink=str(kind or "parquet"),
-        output_mode=str(output_mode or settings.get("outputmode") or "append"),
-        trigger=settings.get("trigger") or {},
-        asynchronous=str(settings.get("asyncprogresstrackingenabled", "")).lower() == "true",
-        windows=WINDOWS,
-    )
-    if len(SHIM.queries) == 1:
+def patch_query(cls):
+    @wrap(cls, "stop")
+    def stop(original, self):
+        original(self)
+        if str(self.id) in CHECKPOINTS:
+            SHIM.tell("stopped", checkpoint=CHECKPOINTS[str(self.id)])
+
+
+def started(query, settings, checkpoint, kind, output_mode):
+    with NAMING:
+        SHIM.queries.append(query)
+        CHECKPOINTS[str(query.id)] = checkpoint
+        first = len(SHIM.queries) == 1
+        SHIM.tell(
+            "query",
+            id=str(query.id),
+            name=unique_name(query.name or f"query {len(SHIM.queries)}", checkpoint),
+            checkpoint=checkpoint,
+            sink=kind,
+            output_mode=str(output_mode or settings.get("outputmode") or "append"),
+            trigger=settings.get("trigger") or {},
+            asynchronous=str(settings.get("asyncprogresstrackingenabled", "")).lower() == "true",
+            windows=WINDOWS,
+        )
+    if first:
         threading.Thread(target=follow_progress, daemon=True).start()
+
+
+def unique_name(name, checkpoint):
+    """The name that a checkpoint has in this run already, or one that no other checkpoint has."""
+    names = {event["checkpoint"]: event["name"] for event in SHIM.events("query")}
+    if checkpoint in names:
+        return names[checkpoint]
+    numbered = (f"{name} ({number})" for number in itertools.count(2))
+    return next(one for one in itertools.chain([name], numbered) if one not in names.values())
 
 
 def follow_progress():

@@ -2,81 +2,36 @@
 
 from __future__ import annotations
 
-import json
-import os
-import re
-
-from streamgauge_shim import SHIM
+from streamgauge_shim import LOCAL, SHIM
 from streamgauge_shim.queries import started
-from streamgauge_shim.wrapping import give_security, kafka_option, settings_of, with_options, wrap
-
-FILE_FORMATS = ("parquet", "json", "csv", "orc", "text", "avro", "delta", "iceberg", "hudi", "binaryfile", "xml")
-HARMLESS = ("console", "memory", "noop")
+from streamgauge_shim.targets import FILE_FORMATS, check_sink, check_table, written_path
+from streamgauge_shim.wrapping import (
+    bind,
+    give_security,
+    kafka_option,
+    session_setting,
+    settings_of,
+    with_options,
+    wrap,
+)
 
 
 def write_option(settings, key, value):
     settings[key] = value
     if key == "checkpointlocation":
-        return SHIM.checkpoint(value)
+        return LOCAL + SHIM.checkpoint(value)
     if key == "path":
-        redirected = SHIM.output_path(value) if not SHIM.is_allowed(str(value)) else None
+        redirected = SHIM.output_path(value) if not SHIM.is_allowed(value) else None
         return value if redirected is None else redirected
     if key == "topic":
         return SHIM.sink_topic(str(value))
     return kafka_option(settings, key, value)
 
 
-def check_sink(self, format_, settings, path, has_topic_column):
-    """Raises Refused for a sink that is not in the run and that the user has not allowed."""
-    format_ = str(format_ or "parquet").lower()
-    if format_ == "kafka":
-        bootstrap = settings.get("bootstrap", "")
-        known = SHIM.brokers | set(SHIM.config["brokers"]) | others_read()
-        if bootstrap not in known:
-            SHIM.refuse(
-                f"the script writes to Kafka at {bootstrap}, from which it reads none of the run's data",
-                f"--map kafka://{bootstrap} redirects it to the broker of the run",
-            )
-        if "topic" not in settings and has_topic_column and not SHIM.config["own_broker"]:
-            SHIM.refuse("the script writes to topics named in a column, which cannot be redirected", "option topic")
-        return
-    if format_ in HARMLESS:
-        return
-    if format_ in FILE_FORMATS:
-        if path is None or SHIM.output_path(path) is not None or SHIM.is_allowed(str(path)):
-            return
-        SHIM.refuse(f"the script writes to the path {path}", f"--allow-sink {path} if that is intended")
-    where = str(settings.get("url") or path or "")
-    if SHIM.is_allowed(where or format_) or SHIM.is_allowed(format_):
-        return
-    SHIM.refuse(
-        "the script writes to a sink of format {}{}".format(format_, " at " + bare(where) if where else ""),
-        f"--allow-sink {bare(where) or format_} if that is intended",
-    )
-
-
-def bare(url):
-    """Without what may hold a password."""
-    return re.sub(r"[?;].*", "", re.sub(r"//[^/@]*@", "//", url))
-
-
-def others_read():
-    """Addresses that another process of the script has read from."""
-    found = set()
-    try:
-        with open(os.path.join(SHIM.directory, "events.jsonl"), encoding="utf-8") as file:
-            for line in file:
-                event = json.loads(line)
-                if event.get("event") == "reads":
-                    found.add(event.get("bootstrap"))
-    except (OSError, ValueError):
-        pass
-    return found
-
-
-def check_table(name):
-    if not SHIM.is_allowed(str(name)):
-        SHIM.refuse(f"the script writes to the table {name}", f"--allow-sink {name} if that is intended")
+def format_of(self, given):
+    """The format that a writer has, in lower case: without one of its own, that of its session."""
+    kind = given or settings_of(self).get("format")
+    return str(kind or session_setting(self, "spark.sql.sources.default", "parquet")).lower()
 
 
 def columns_of(self):
@@ -85,6 +40,29 @@ def columns_of(self):
         return list(frame.columns) if frame is not None else []
     except Exception:
         return []
+
+
+def redirected_path(self, kind, path):
+    """The path to write instead, if one is given. Raises Refused for a sink outside the run."""
+    settings = settings_of(self)
+    check_sink(kind, settings, path if path is not None else settings.get("path"), "topic" in columns_of(self))
+    return written_path(path) if path is not None and kind in FILE_FORMATS else path
+
+
+def checkpoint_of(plain_option, self, *names):
+    """Where the checkpoint of a query is, as a plain path. Without one, it gets one as lasting as Spark's would be."""
+    settings = settings_of(self)
+    if "checkpointlocation" in settings:
+        return SHIM.checkpoint(settings["checkpointlocation"])
+    name = names[0] or settings.get("queryname")
+    root = session_setting(self, "spark.sql.streaming.checkpointLocation", "")
+    if root and name:
+        place = SHIM.checkpoint(f"{root}/{name}")
+    else:
+        place = SHIM.temporary_checkpoint(next(filter(None, [name, *names[1:]]), f"query {len(SHIM.queries) + 1}"))
+    # Not among the settings: the script may start this writer again.
+    plain_option(self, "checkpointLocation", LOCAL + place)
+    return place
 
 
 def patch_stream_writer(cls):
@@ -118,33 +96,25 @@ def patch_stream_writer(cls):
 
     @wrap(cls, "start")
     def start(original, self, path=None, format=None, outputMode=None, partitionBy=None, queryName=None, **options):
-        settings = settings_of(self)
-        options = {key: write_option(settings, key.lower(), value) for key, value in options.items()}
-        kind = format or settings.get("format")
+        self.options(**options)
+        kind = format_of(self, format)
+        # What these two write, they write in Python: there it is fenced.
         if kind not in ("foreachbatch", "foreach"):
-            target = path if path is not None else settings.get("path")
-            check_sink(self, kind, settings, target, "topic" in columns_of(self))
-            if path is not None and str(kind or "parquet").lower() in FILE_FORMATS and not SHIM.is_allowed(str(path)):
-                path = SHIM.output_path(path)
-        if str(kind).lower() == "kafka":
-            give_security(plain_option, self, settings)
-        if "checkpointlocation" not in settings:
-            name = queryName or settings.get("queryname") or f"query-{len(SHIM.queries) + 1}"
-            plain_option(self, "checkpointLocation", SHIM.checkpoint("(none) " + name))
-            settings["checkpointlocation"] = "(none) " + name
-        query = original(self, path, format, outputMode, partitionBy, queryName, **options)
-        started(query, settings, kind, outputMode)
+            path = redirected_path(self, kind, path)
+        if kind == "kafka":
+            give_security(plain_option, self, settings_of(self))
+        checkpoint = checkpoint_of(plain_option, self, queryName)
+        query = original(self, path, format, outputMode, partitionBy, queryName)
+        started(query, settings_of(self), checkpoint, kind, outputMode)
         return query
 
     @wrap(cls, "toTable")
-    def to_table(original, self, tableName, *args, **kwargs):
-        check_table(tableName)
-        settings = settings_of(self)
-        if "checkpointlocation" not in settings:
-            plain_option(self, "checkpointLocation", SHIM.checkpoint("(none) " + tableName))
-            settings["checkpointlocation"] = "(none) " + tableName
-        query = original(self, tableName, *args, **kwargs)
-        started(query, settings, "table", None)
+    def to_table(original, self, tableName, format=None, outputMode=None, partitionBy=None, queryName=None, **options):
+        self.options(**options)
+        check_table_at(self, tableName)
+        checkpoint = checkpoint_of(plain_option, self, queryName, tableName)
+        query = original(self, tableName, format, outputMode, partitionBy, queryName)
+        started(query, settings_of(self), checkpoint, "table", outputMode)
         return query
 
 
@@ -154,29 +124,26 @@ def patch_writer(cls):
 
     @wrap(cls, "save")
     def save(original, self, path=None, format=None, mode=None, partitionBy=None, **options):
-        settings = settings_of(self)
-        options = {key: write_option(settings, key.lower(), value) for key, value in options.items()}
-        kind = str(format or settings.get("format") or "parquet").lower()
-        target = path if path is not None else settings.get("path")
-        check_sink(self, kind, settings, target, "topic" in columns_of(self))
+        self.options(**options)
+        kind = format_of(self, format)
+        path = redirected_path(self, kind, path)
         if kind == "kafka":
-            give_security(plain_option, self, settings)
-        if path is not None and kind in FILE_FORMATS and not SHIM.is_allowed(str(path)):
-            path = SHIM.output_path(path)
-        return original(self, path, format, mode, partitionBy, **options)
+            give_security(plain_option, self, settings_of(self))
+        return original(self, path, format, mode, partitionBy)
 
     for name in ("parquet", "json", "csv", "orc", "text", "xml"):
         patch_file_method(cls, name)
 
     @wrap(cls, "jdbc")
     def jdbc(original, self, url, *args, **kwargs):
-        check_sink(self, "jdbc", {"url": url}, None, False)
+        check_sink("jdbc", {"url": url}, None, False)
         return original(self, url, *args, **kwargs)
 
     @wrap(cls, "saveAsTable")
-    def save_as_table(original, self, name, *args, **kwargs):
-        check_table(name)
-        return original(self, name, *args, **kwargs)
+    def save_as_table(original, self, name, format=None, mode=None, partitionBy=None, **options):
+        self.options(**options)
+        check_table_at(self, name)
+        return original(self, name, format, mode, partitionBy)
 
     @wrap(cls, "insertInto")
     def insert_into(original, self, tableName, *args, **kwargs):
@@ -184,22 +151,30 @@ def patch_writer(cls):
         return original(self, tableName, *args, **kwargs)
 
 
+def check_table_at(self, name):
+    """Raises Refused for a table, and for the path that is given for its files."""
+    check_table(name)
+    if settings_of(self).get("path") is not None:
+        written_path(settings_of(self)["path"])
+
+
 def patch_file_method(cls, name):
     @wrap(cls, name)
     def to_files(original, self, path, *args, **kwargs):
-        check_sink(self, name, settings_of(self), path, False)
-        return original(self, path if SHIM.is_allowed(str(path)) else SHIM.output_path(path), *args, **kwargs)
+        return original(self, written_path(path), *args, **kwargs)
 
 
 def patch_writer_v2(cls):
+    with_options(cls, write_option)
+
     @wrap(cls, "__init__")
-    def init(original, self, df, table, *args, **kwargs):
-        original(self, df, table, *args, **kwargs)
-        self.__dict__["_streamgauge_table"] = table
+    def init(original, self, *args, **kwargs):
+        original(self, *args, **kwargs)
+        self.__dict__["_streamgauge_table"] = bind(original, self, *args, **kwargs).arguments["table"]
 
     for name in ("create", "replace", "createOrReplace", "append", "overwrite", "overwritePartitions"):
 
         @wrap(cls, name)
         def write(original, self, *args, **kwargs):
-            check_table(self.__dict__.get("_streamgauge_table", "?"))
+            check_table_at(self, self.__dict__.get("_streamgauge_table", "?"))
             return original(self, *args, **kwargs)

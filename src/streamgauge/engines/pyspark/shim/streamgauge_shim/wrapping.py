@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import inspect
+
 from streamgauge_shim import SHIM
 
 
 def settings_of(self):
     """The options of a reader or writer as the script gave them, by lower-case name."""
     return self.__dict__.setdefault("_streamgauge", {})
+
+
+def session_setting(self, key, default):
+    """A setting of the session that a writer belongs to."""
+    session = getattr(self, "_spark", None)
+    return default if session is None else session.conf.get(key, default)
 
 
 def wrap(cls, name):
@@ -27,8 +35,16 @@ def wrap(cls, name):
     return replace
 
 
+def bind(original, *args, **kwargs):
+    """The arguments of a call by name: their places differ between versions, and between classic and Connect."""
+    return inspect.signature(original).bind(*args, **kwargs)
+
+
 def with_options(cls, rewrite):
-    """Lets every option of a reader or writer pass through ``rewrite(settings, key, value)``."""
+    """Lets every option of a reader or writer pass once through ``rewrite(settings, key, value)``.
+
+    That returns the option to set instead, its key and value.
+    """
 
     @wrap(cls, "format")
     def format_(original, self, source):
@@ -37,11 +53,15 @@ def with_options(cls, rewrite):
 
     @wrap(cls, "option")
     def option(original, self, key, value):
-        return original(self, key, rewrite(settings_of(self), str(key).lower(), value))
+        changed = rewrite(settings_of(self), str(key).lower(), value)
+        return original(self, *changed) if isinstance(changed, tuple) else original(self, key, changed)
 
     @wrap(cls, "options")
     def options(original, self, **given):
-        return original(self, **{key: rewrite(settings_of(self), key.lower(), value) for key, value in given.items()})
+        # Not the original: in Connect it calls option() itself.
+        for key, value in given.items():
+            self.option(key, value)
+        return self
 
 
 def kafka_option(settings, key, value):
