@@ -167,8 +167,8 @@ def test_a_source_that_counts_seconds_does_not_keep_the_query_from_beginning(tmp
                 "Traceback (most recent call last):",
                 '  File "job.py", line 20, in <module>',
                 "    query.awaitTermination()",
-                "pyspark.errors.exceptions.captured.StreamingQueryException: [STREAM_FAILED] …",
-                "Traceback (most recent call last):",
+                "pyspark.errors.exceptions.captured.StreamingQueryException: [STREAM_FAILED] An exception was thrown "
+                "from the Python worker: Traceback (most recent call last):",
                 '  File "job.py", line 8, in risk',
                 "ValueError: no risk class for p-1000",
                 "",

@@ -217,7 +217,7 @@ class Watcher:
 
 def python_error(lines: list[str]) -> str:
     """The last line of the innermost traceback that a Python worker has sent: what Spark says of it is longer."""
-    begins = [place for place, line in enumerate(lines) if line.strip().startswith("Traceback (most recent call last)")]
+    begins = [place for place, line in enumerate(lines) if line.endswith("Traceback (most recent call last):")]
     for begin in reversed(begins):
         for line in lines[begin + 1 :]:
             if line and not line[0].isspace():
