@@ -31,10 +31,12 @@ class YourRecords(Dataset):
         self._firsts = [self._turn.index(place) for place in range(len(streams))]
         self._given = streams
         self._sources = [_Made(one) if one.function else _Replayed(one) for one in streams]
+        self.repeated: list[Given] = []
+        """The files that the load begins again."""
         sizes = []
         for place, source in enumerate(self._sources):
-            if isinstance(source, _Replayed):
-                source.check_length(-(-records * streams[place].share // len(self._turn)))
+            if isinstance(source, _Replayed) and source.repeats(-(-records * streams[place].share // len(self._turn))):
+                self.repeated.append(streams[place])
             sizes.append(source.mean_bytes * streams[place].share)
         self.record_bytes = round(sum(sizes) / len(self._turn)) + len(NUMBER_HEADER) + len(EVENT_HEADER) + 24
 
@@ -67,8 +69,11 @@ class _Replayed:
         self._period_ms = self._rows.time_field.period_ms if self._rows.time_field else 0
         self.mean_bytes = self._rows.bytes / len(self._rows.values)
 
-    def check_length(self, needed: int) -> None:
-        """Raises UsageError for a file that ends before the load does, or whose times cannot go on for so long."""
+    def repeats(self, needed: int) -> bool:
+        """Whether so many records need the file more than once.
+
+        Raises UsageError for a file that ends before the load does, or whose times cannot go on for so long.
+        """
         field = self._rows.time_field
         shift_ms = (needed - 1) // len(self._rows.values) * self._period_ms
         if field and shift_ms > field.room_ms:
@@ -80,7 +85,7 @@ class _Replayed:
                 hint="earlier times in the file, a shorter --for, or a lower --rate",
             )
         if self._given.loop or needed <= len(self._rows.values):
-            return
+            return needed > len(self._rows.values)
         raise UsageError(
             f"the data of stream {self._given.stream} does not last for the whole run",
             where=self._given.file,

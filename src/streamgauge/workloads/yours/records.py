@@ -110,7 +110,16 @@ class Correlated(_Yours):
 
     def dataset(self, parameters: Mapping[str, Any], seed: int, load: LoadPlan) -> YourRecords:
         self.settles_s(parameters)  # a mistake in the reference is found before anything is started
-        return super().dataset(parameters, seed, load)
+        records = super().dataset(parameters, seed, load)
+        for given in records.repeated:
+            if parameters["correlate"] not in ("", given.time):
+                raise UsageError(
+                    f"--correlate {parameters['correlate']} cannot tell records apart that loop=true repeats",
+                    where=given.file,
+                    expected="a file that lasts for the whole run, or a function: --data STREAM=gen.py:function",
+                    hint="a shorter --for, or a lower --rate",
+                )
+        return records
 
     def settles_s(self, parameters: Mapping[str, Any]) -> float:
         file = self.reference_file(parameters)
