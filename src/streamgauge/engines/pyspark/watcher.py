@@ -28,8 +28,9 @@ from streamgauge.protocol import emit, emit_progress, stop_on_sigterm
 LOOK_S = 0.2
 SETTLED_S = 2.0
 """So long after its last query, and after a query has begun to read another topic, nothing more is expected."""
-MISSING_S = 15.0
-"""So long a topic that no query reads is waited for: Spark begins with one source after the other."""
+MISSING_S = 20.0
+"""So long a topic that no query reads, or a query that reads nothing, is waited for: Spark begins with one source after
+the other."""
 TAIL_LINES = 12
 PRODUCER_SETTINGS = {"acks": "all", "enable.idempotence": True, "linger.ms": 0, "log_level": 0}
 
@@ -74,10 +75,10 @@ class Watcher:
 
     def _has_begun(self) -> bool:
         """Whether all queries read: what is sent now is seen by each of them."""
-        queries, now_s = self._coverage.queries, time.monotonic()
-        if not queries or any(query.begins is None for query in queries.values()):
+        queries = self._coverage.queries
+        if not self._begins:
             return False
-        unchanged_s = now_s - max(self._seen_query_s, self._changed_s)
+        unchanged_s = time.monotonic() - max(self._seen_query_s, self._changed_s)
         read = {topic for query in queries.values() for topic in query.begins or ()}
         lacking = [name for name, topic in self._job["inputs"].items() if topic not in read]
         if lacking and unchanged_s > MISSING_S:
@@ -86,7 +87,9 @@ class Watcher:
                 where=self._script,
                 expected="a topic of that name, or --map STREAM=TOPIC with the name that the script uses",
             )
-        return not lacking and unchanged_s > SETTLED_S
+        # A query that has not begun may read a directory that is empty.
+        waiting = any(query.begins is None for query in queries.values())
+        return not lacking and unchanged_s > (MISSING_S if waiting else SETTLED_S)
 
     def _follow_begins(self) -> None:
         """Until the load starts, more sources of a query may begin to read."""
