@@ -60,6 +60,14 @@ again = kafka.option("subscribe", "orders").option("startingOffsets", "earliest"
 again.writeStream.format("memory").queryName("second").start()
 spark.streams.awaitAnyTermination()
 """
+ENDS_BY_ITSELF = """
+before = orders.writeStream.format("memory").queryName("before").trigger(availableNow=True).start()
+before.awaitTermination()
+spark.range(3).write.mode("overwrite").parquet("/data/limits/day=1")
+assert spark.read.parquet("/data/limits").count() == 3
+assert spark.read.parquet("/data/limits/*").count() == 3
+orders.writeStream.format("memory").queryName("main").start().awaitTermination()
+"""
 WITHOUT_CHECKPOINT = 'orders.writeStream.format("console").queryName("shown").start().awaitTermination()\n'
 
 
@@ -110,6 +118,13 @@ def test_a_query_that_starts_late_counts_nothing_twice(orders: Path, tmp_path: P
     assert {query.name for query in result.summary.queries} == {"first", "second"}
     results = result.summary.results
     assert (results["duplicates"], results["lost"], results["unfinished"]) == (0, 0, 0)
+
+
+def test_a_query_that_ends_by_itself_holds_nothing_up(orders: Path, tmp_path: Path) -> None:
+    result = measure(script(tmp_path, ENDS_BY_ITSELF), tmp_path / "runs", f"orders={orders}", warmup=20)
+    assert result.verdict == "VALID", result.reasons
+    assert result.summary.results["matched"] == result.summary.results["expected"]
+    assert not Path("/data/limits").exists()
 
 
 def test_a_restart_without_a_checkpoint_loses_what_came_meanwhile(orders: Path, tmp_path: Path) -> None:

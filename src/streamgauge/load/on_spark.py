@@ -69,6 +69,7 @@ class Tasks:
         self.address = task.Driver(host, self._server.getsockname()[1], self.token)
         self._connections: dict[int, socket.socket] = {}
         self._lock = threading.Lock()
+        self._stopped = False
         threading.Thread(target=self._accept, daemon=True).start()
 
     def tell(self, command: bytes) -> None:
@@ -77,7 +78,9 @@ class Tasks:
                 connection.sendall(command + b"\n")
 
     def stop(self) -> None:
-        """End what is still sent; the ledgers cover it."""
+        """End what is still sent; the ledgers cover it. Tasks that connect later end at once."""
+        with self._lock:
+            self._stopped = True
         for connection in [*self._connections.values()]:
             with contextlib.suppress(OSError):
                 connection.shutdown(socket.SHUT_WR)
@@ -102,13 +105,26 @@ class Tasks:
             except (OSError, ValueError, KeyError, TypeError):
                 return
             with self._lock:
-                if not secrets.compare_digest(token, self.token) or index in self._connections:
+                known = secrets.compare_digest(token.encode(), self.token.encode())
+                if not known or index in self._connections or not 0 <= index < self.count:
                     return
                 self._connections[index] = connection
+                if self._stopped:
+                    connection.shutdown(socket.SHUT_WR)
             with contextlib.suppress(OSError, ValueError):
                 for line in lines:
-                    self.events.put((index, json.loads(line)))
+                    if (event := as_event(line)) is not None:
+                        self.events.put((index, event))
             self.events.put((index, None))
+
+
+def as_event(line: bytes) -> dict[str, Any] | None:
+    """None for a line that is not one: a function of the user's may print."""
+    try:
+        content = json.loads(line)
+    except ValueError:
+        return None
+    return content if isinstance(content, dict) and "event" in content else None
 
 
 class Relay:
@@ -189,7 +205,10 @@ def run(settings: Mapping[str, Any], connection_file: Path, stop: threading.Even
     session = spark.connect(connection_file)
     host = session.sparkContext.getConf().get("spark.driver.host", spark.LOOPBACK)
     assert host is not None
-    tasks, relay = Tasks(host, len(workers)), Relay(len(workers))
+    try:
+        tasks, relay = Tasks(host, len(workers)), Relay(len(workers))
+    except OSError as problem:
+        raise EnvironmentProblem("the driver of the load cannot listen", where=host, got=str(problem)) from None
     commands: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
     threading.Thread(target=_read_commands, args=(commands,), daemon=True).start()
     job = Job(session, tasks, [{**one, "ledger": ""} for one in workers])

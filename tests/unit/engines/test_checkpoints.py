@@ -114,7 +114,7 @@ def test_a_record_that_nobody_reads_is_never_committed() -> None:
     """The script was started again, and its query begins at the latest offset, with a new checkpoint."""
     watched = coverage("orders", before={"orders": {0: 0}})
     assert take(watched, "before", 100, orders={0: 10}) == (100, [(0, 10)])
-    watched.end_all()
+    watched.end(*watched.queries.values())
     add(watched, "after", {"orders": {0: 25}})
     assert take(watched, "after", 200, orders={0: 30}) == (200, [(25, 30)])
     assert watched.done == {"orders": {0: 30}}
@@ -122,15 +122,27 @@ def test_a_record_that_nobody_reads_is_never_committed() -> None:
 
 def test_a_query_that_has_ended_holds_nothing_up() -> None:
     watched = coverage("orders", stopped={"orders": {0: 0}}, other={"orders": {0: 0}})
-    assert take(watched, "stopped", 100, orders={0: 5}) == (100, [])
-    watched.queries["stopped"].ended = True
-    assert take(watched, "other", 200, orders={0: 12}) == (200, [(0, 5), (5, 12)])
+    assert take(watched, "other", 100, orders={0: 12}) == (100, [])
+    assert take(watched, "stopped", 200, orders={0: 5}) == (200, [(0, 5)])
+    covered = [{"topic": "orders", "partition": 0, "from": 5, "to": 12}]
+    assert watched.end(watched.queries["stopped"]) == (200, covered)
+
+
+def test_what_a_query_may_read_that_has_not_begun_is_not_skipped() -> None:
+    watched = coverage("orders", before={"orders": {0: 0}})
+    take(watched, "before", 100, orders={0: 10})
+    watched.end(*watched.queries.values())
+    watched.queries["earliest"] = Query("earliest", Checkpoint(Path("none")))
+    add(watched, "latest", {"orders": {0: 25}})
+    assert take(watched, "latest", 200, orders={0: 30}) == (200, [])
+    watched.begin(watched.queries["earliest"], {"orders": {0: 0}})
+    assert take(watched, "earliest", 300, orders={0: 30}) == (300, [(10, 25), (25, 30)])
 
 
 def test_a_query_in_the_place_of_another_can_read_its_records_again() -> None:
     watched = coverage("orders", before={"orders": {0: 0}})
     take(watched, "before", 100, orders={0: 10})
-    watched.end_all()
+    watched.end(*watched.queries.values())
     add(watched, "after", {"orders": {0: 0}})
     assert take(watched, "after", 200, orders={0: 4}) == (200, [])
     assert take(watched, "after", 300, orders={0: 12}) == (300, [(10, 12)])

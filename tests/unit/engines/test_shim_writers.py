@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -81,7 +82,7 @@ def reader(shim: Any) -> Any:
 def test_a_writer_without_a_format_has_that_of_the_session(shim: Any, writer: Any) -> None:
     with pytest.raises(shim.Refused, match="a sink of format jdbc"):
         writer(**{"spark.sql.sources.default": "jdbc"}).save("/data/orders")
-    assert writer().save("/data/orders").given["saved"].endswith("-orders")
+    assert writer().save("/data/orders").given["saved"].endswith("/orders")
 
 
 def test_redirected_paths_name_their_file_system(shim: Any, writer: Any) -> None:
@@ -99,8 +100,13 @@ def test_redirected_paths_name_their_file_system(shim: Any, writer: Any) -> None
 def test_what_was_written_is_read_where_it_is(shim: Any, reader: Any, writer: Any) -> None:
     saved = writer().save("/data/orders").given["saved"]
     assert reader().load("/data/orders").given["loaded"] == "/data/orders"
-    (shim.directory / "output" / saved.rpartition("/")[2]).mkdir(parents=True)
+    Path(saved[len("file:") :]).mkdir(parents=True)
     assert reader().load("/data/orders").given["loaded"] == saved
+    # Also below it, by a pattern, and above it, where there is nothing else.
+    assert reader().load("/data/orders/day=1/*.json").given["loaded"] == "/data/orders/day=1/*.json"
+    assert reader().load("/data/orders/*").given["loaded"] == f"{saved}/*"
+    assert reader().load("/data").given["loaded"] == saved.removesuffix("/orders")
+    assert reader().load("/").given["loaded"] == "/"
 
 
 def test_checkpoints_name_their_file_system_and_are_reported_as_plain_paths(shim: Any) -> None:

@@ -66,6 +66,18 @@ def test_a_second_attempt_at_a_task_is_turned_away(tasks: Tasks) -> None:
     first.close()
 
 
+def test_what_a_function_prints_is_not_an_event(tasks: Tasks) -> None:
+    with attempt(tasks, 0) as connection:
+        connection.sendall(b'hello\n42\n{"no": "event"}\n{"event":"ready"}\n')
+        assert tasks.events.get(timeout=WAIT_S) == (0, {"event": "ready"})
+
+
+def test_a_task_that_connects_after_the_stop_ends_at_once(tasks: Tasks) -> None:
+    tasks.stop()
+    with attempt(tasks, 1) as connection:
+        assert connection.recv(1) == b""
+
+
 def test_tasks_add_up_to_one_load_worker(capsys: pytest.CaptureFixture[str]) -> None:
     relay = Relay(2)
     relay.take(0, {"event": "ready", "goes_first": True})

@@ -59,7 +59,8 @@ class Checkpoint:
                 continue
             self._last = number
             ends = _merged([_by_topic(source) for source in sources])
-            watermark_ms = int(header.get("batchWatermarkMs", 0)) if isinstance(header, dict) else 0
+            watermark_ms = header.get("batchWatermarkMs", 0) if isinstance(header, dict) else 0
+            watermark_ms = watermark_ms if isinstance(watermark_ms, int) else 0
             yield Commit(number, -(-stamp_ns // NS_PER_MS), ends, watermark_ms)
 
 
@@ -68,7 +69,7 @@ def _numbers(directory: Path) -> Iterator[int]:
         names = [one.name for one in directory.iterdir()]
     except OSError:
         return
-    yield from (int(name) for name in names if name.isdigit())
+    yield from (int(name) for name in names if name.isascii() and name.isdigit())
 
 
 def _lines(file: Path) -> list[Any]:
@@ -84,7 +85,7 @@ def _lines(file: Path) -> list[Any]:
 def _json(line: str) -> Any:
     try:
         return json.loads(line.strip("\0 "))
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
 
 
@@ -94,7 +95,7 @@ def _by_topic(offsets: Any) -> Ends:
         return {}
     try:
         return {topic: {int(part): int(end) for part, end in parts.items()} for topic, parts in offsets.items()}
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return {}
 
 

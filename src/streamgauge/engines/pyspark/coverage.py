@@ -21,6 +21,7 @@ class Query:
     """How far each partition was committed."""
     ended: bool = False
     """It reads no further records."""
+    has_committed: bool = False
 
     def reads(self, topic: str, part: int, offset: int) -> bool:
         """Whether it reads this record, or will."""
@@ -50,10 +51,12 @@ class Coverage:
         query.begins = {topic: parts for topic, parts in begins.items() if topic in self.topics}
         query.committed = {topic: dict(parts) for topic, parts in query.begins.items()}
 
-    def end_all(self) -> None:
-        """The script was started again. Queries that come back with the same checkpoint go on."""
-        for query in self.queries.values():
+    def end(self, *queries: Query) -> tuple[int, list[dict[str, Any]]]:
+        """These read no further records; what only they held up is committed now, as ``take`` returns it."""
+        for query in queries:
             query.ended = True
+        places = {(topic, part) for query in queries for topic, parts in (query.begins or {}).items() for part in parts}
+        return self._latest_ms, [one for place in sorted(places) for one in self._covered(*place)]
 
     def take(self, query: Query, commit: Commit) -> tuple[int, list[dict[str, Any]]]:
         """What the commit of a batch completes: ranges of records, and when all of their queries had committed them.
@@ -61,6 +64,7 @@ class Coverage:
         Commits are to be taken in the order of their moments. Where one is seen too late for that, the moment is that
         of the newest one so far: latencies are upper bounds.
         """
+        query.has_committed = True
         self._latest_ms = max(self._latest_ms, commit.committed_ms)
         covered = []
         for topic, parts in commit.ends.items():
@@ -70,11 +74,12 @@ class Coverage:
                 # A partition that was added after the start.
                 query.begins.setdefault(topic, {}).setdefault(part, 0)
                 mine[part] = max(end, mine.get(part, 0))
-                covered += [
-                    {"topic": topic, "partition": part, "from": first, "to": end}
-                    for first, end in self._advance(topic, part)
-                ]
+                covered += self._covered(topic, part)
         return self._latest_ms, covered
+
+    def _covered(self, topic: str, part: int) -> list[dict[str, Any]]:
+        ranges = self._advance(topic, part)
+        return [{"topic": topic, "partition": part, "from": first, "to": end} for first, end in ranges]
 
     def _advance(self, topic: str, part: int) -> Iterator[tuple[int, int]]:
         done = self.done.setdefault(topic, {})
@@ -89,7 +94,8 @@ class Coverage:
                 if end <= at:
                     break
                 yield at, end
-            elif later:
+            elif later and not any(query.begins is None and not query.ended for query in self.queries.values()):
+                # One that has not begun yet may read them.
                 end = later[0]
             else:
                 break

@@ -5,6 +5,7 @@ The watcher says why a script ended. SIGTERM ends both.
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import socket
@@ -27,7 +28,7 @@ STOP_S = 10.0
 _ANSWER_S = 5.0
 _LAST_OUTPUT_S = 2.0
 """A JVM that the script has started may outlive it, and keep its output open."""
-_KEPT_LINES = 300
+_KEPT_LINES, _KEPT_CHARS, _PIECE_BYTES = 300, 1000, 1 << 16
 
 
 def write_hosts(shim: Path, config: Mapping[str, Any]) -> None:
@@ -103,11 +104,12 @@ def _report_end(script: subprocess.Popen[bytes], shim: Path) -> None:
 
 
 def _pass_on(script: subprocess.Popen[bytes], kept: deque[str]) -> None:
-    assert script.stdout is not None
-    for line in script.stdout:
-        sys.stderr.buffer.write(line)
+    assert isinstance(script.stdout, io.BufferedReader)
+    # What has no line breaks is passed on in pieces.
+    while piece := script.stdout.readline(_PIECE_BYTES):
+        sys.stderr.buffer.write(piece)
         sys.stderr.buffer.flush()
-        kept.append(line.decode("utf-8", "replace").rstrip())
+        kept.append(piece.decode("utf-8", "replace").rstrip()[-_KEPT_CHARS:])
 
 
 def _has_query(shim: Path, seen: int) -> bool:

@@ -92,9 +92,9 @@ class Watcher:
         return not lacking and unchanged_s > (MISSING_S if waiting else SETTLED_S)
 
     def _follow_begins(self) -> None:
-        """Until the load starts, more sources of a query may begin to read."""
+        """Until its first commit, more sources of a query may begin to read."""
         for checkpoint, query in self._coverage.queries.items():
-            if query.begins is not None and self._ready:
+            if query.has_committed:
                 continue
             begins = query.checkpoint.begin()
             if begins is not None and begins != self._begins.get(checkpoint):
@@ -109,9 +109,11 @@ class Watcher:
                 self._check_clock(event)
                 self._add_query(event)
             elif event["event"] == "started":
-                self._coverage.end_all()
+                # Queries that come back with the same checkpoint go on.
+                self._publish(*self._coverage.end(*self._coverage.queries.values()))
             elif event["event"] == "stopped":
-                self._coverage.queries[event["checkpoint"]].ended = True
+                self._take_commits()
+                self._publish(*self._coverage.end(self._coverage.queries[event["checkpoint"]]))
             elif event["event"] == "redirected":
                 emit("redirected", what=event["what"], old=event["old"], new=event["new"])
             elif event["event"] == "refused":
@@ -122,6 +124,10 @@ class Watcher:
                 raise self._ended(int(event["code"]), event["tail"])
         self._create_topics()
         self._follow_begins()
+        self._take_commits()
+        self._pass_on_batches()
+
+    def _take_commits(self) -> None:
         fresh = [
             (commit, query)
             for query in self._coverage.queries.values()
@@ -129,7 +135,6 @@ class Watcher:
             for commit in query.checkpoint.fresh()
         ]
         for commit, query in sorted(fresh, key=lambda one: one[0].committed_ms):
-            committed_ms, covers = self._coverage.take(query, commit)
             emit(
                 "commit",
                 query=query.name,
@@ -138,14 +143,18 @@ class Watcher:
                 watermark_ms=commit.watermark_ms,
                 ends=commit.ends,
             )
-            if covers and self._output:
-                value = json.dumps({"committed_ms": committed_ms, "covers": covers})
-                self._producer.produce(self._output, value.encode(), partition=0)
+            self._publish(*self._coverage.take(query, commit))
         self._producer.poll(0)
-        if fresh:
-            done = self._coverage.done
-            emit_progress({topic: {str(part): end for part, end in parts.items()} for topic, parts in done.items()})
-        self._pass_on_batches()
+
+    def _publish(self, committed_ms: int, covers: list[dict[str, Any]]) -> None:
+        """Note what was committed by all of its queries, and how far that is now."""
+        if not covers:
+            return
+        if self._output:
+            value = json.dumps({"committed_ms": committed_ms, "covers": covers})
+            self._producer.produce(self._output, value.encode(), partition=0)
+        done = self._coverage.done
+        emit_progress({topic: {str(part): end for part, end in parts.items()} for topic, parts in done.items()})
 
     def _add_query(self, event: Mapping[str, Any]) -> None:
         if known := self._coverage.queries.get(event["checkpoint"]):

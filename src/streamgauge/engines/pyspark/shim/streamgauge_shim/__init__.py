@@ -126,16 +126,27 @@ class Shim:
         return LOCAL + target
 
     def _output_of(self, absolute):
-        name = hashlib.sha256(absolute.encode()).hexdigest()[:8] + "-" + os.path.basename(absolute)
-        return os.path.join(self.config["output"], name)
+        """Below the output directory there is the same tree, so that parents, children and patterns are found, too."""
+        return os.path.join(self.config["output"], absolute.lstrip(os.sep))
 
     def input_path(self, path):
-        """A path that was redirected when it was written is read where it was written."""
+        """What was redirected when it was written is read where it was written.
+
+        That is a path that was written, one below it, and one above it that does not exist outside the run.
+        """
         if not isinstance(path, str):
             return [self.input_path(one) for one in path] if isinstance(path, (list, tuple)) else path
         absolute = local_path(path)
-        target = None if absolute is None else self._output_of(absolute)
-        return LOCAL + target if target is not None and os.path.exists(target) else path
+        if absolute is None or is_inside(absolute, self.config["output"]):
+            return path
+        target = self._output_of(absolute)
+        # Up to the first pattern.
+        outside, inside = (re.split(r"/[^/]*[*?\[{]", one)[0] for one in (absolute, target))
+        if not os.path.exists(inside):
+            return path
+        written = [event["new"] for event in self.events("redirected") if event["what"] == "path written"]
+        below = any(is_inside(inside, root) for root in written)
+        return LOCAL + target if below or not os.path.exists(outside) else path
 
     def checkpoint(self, location):
         """The directory of the run that stands for a checkpoint, as a plain path."""

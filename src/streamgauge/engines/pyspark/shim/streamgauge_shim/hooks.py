@@ -43,9 +43,12 @@ def patch_remote_sessions(module):
 
 
 def patch_contexts(module):
+    from streamgauge_shim.rdds import READERS, patch_context_reader
     from streamgauge_shim.sessions import patch_context
 
     patch_context(module)
+    for name in READERS:
+        patch_context_reader(module.SparkContext, name)
 
 
 def patch_gateways(module):

@@ -33,19 +33,19 @@ def patch_query(cls):
     @wrap(cls, "stop")
     def stop(original, self):
         original(self)
-        if str(self.id) in CHECKPOINTS:
-            SHIM.tell("stopped", checkpoint=CHECKPOINTS[str(self.id)])
+        for query in [one for one in list(SHIM.queries) if one.id == self.id]:
+            forget(query)
 
 
 def started(query, settings, checkpoint, kind, output_mode):
     with NAMING:
         SHIM.queries.append(query)
         CHECKPOINTS[str(query.id)] = checkpoint
-        first = len(SHIM.queries) == 1
+        first = len(CHECKPOINTS) == 1
         SHIM.tell(
             "query",
             id=str(query.id),
-            name=unique_name(query.name or f"query {len(SHIM.queries)}", checkpoint),
+            name=unique_name(query.name or f"query {len(CHECKPOINTS)}", checkpoint),
             checkpoint=checkpoint,
             sink=kind,
             output_mode=str(output_mode or settings.get("outputmode") or "append"),
@@ -71,25 +71,36 @@ def follow_progress():
     last = {}
     while True:
         time.sleep(PROGRESS_S)
-        try:
-            pass_on_progress(last)
-        except Exception:
-            # The query has ended, or Spark stops.
-            pass
-
-
-def pass_on_progress(last):
-    with open(os.path.join(SHIM.directory, "progress.jsonl"), "a", encoding="utf-8") as file:
         for query in list(SHIM.queries):
-            handle = getattr(query, "_jsq", None)
-            recent = handle.recentProgress() if handle is not None else query.recentProgress
-            fresh = []
-            for place in reversed(range(len(recent))):
-                report = json.loads(recent[place].json()) if handle is not None else dict(recent[place])
-                if (report["batchId"], report["timestamp"]) <= last.get(str(query.id), (-1, "")):
-                    break
-                fresh.append(report)
-            for report in reversed(fresh):
-                file.write(json.dumps(report, default=str) + "\n")
-            if fresh:
-                last[str(query.id)] = (fresh[0]["batchId"], fresh[0]["timestamp"])
+            try:
+                pass_on_progress(query, last)
+                ended = not query.isActive
+            except Exception:
+                # The query has ended, and Spark with it.
+                ended = True
+            if ended:
+                forget(query)
+
+
+def forget(query):
+    """It has ended: by itself, by an exception, or with its session."""
+    with NAMING:
+        if query in SHIM.queries:
+            SHIM.queries.remove(query)
+            SHIM.tell("stopped", checkpoint=CHECKPOINTS[str(query.id)])
+
+
+def pass_on_progress(query, last):
+    handle = getattr(query, "_jsq", None)
+    recent = handle.recentProgress() if handle is not None else query.recentProgress
+    fresh = []
+    for place in reversed(range(len(recent))):
+        report = json.loads(recent[place].json()) if handle is not None else dict(recent[place])
+        if (report["batchId"], report["timestamp"]) <= last.get(str(query.id), (-1, "")):
+            break
+        fresh.append(report)
+    with open(os.path.join(SHIM.directory, "progress.jsonl"), "a", encoding="utf-8") as file:
+        for report in reversed(fresh):
+            file.write(json.dumps(report, default=str) + "\n")
+    if fresh:
+        last[str(query.id)] = (fresh[0]["batchId"], fresh[0]["timestamp"])

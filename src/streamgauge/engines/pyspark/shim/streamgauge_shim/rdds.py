@@ -12,6 +12,10 @@ TO_FILES = (
     *("saveAsTextFile", "saveAsPickleFile", "saveAsSequenceFile"),
     *("saveAsHadoopFile", "saveAsNewAPIHadoopFile"),
 )
+READERS = (
+    *("textFile", "wholeTextFiles", "pickleFile", "binaryFiles", "binaryRecords", "sequenceFile"),
+    *("hadoopFile", "newAPIHadoopFile"),
+)
 TO_ANYTHING = ("saveAsHadoopDataset", "saveAsNewAPIHadoopDataset")
 FILE_OUTPUT = re.compile(
     r"org\.apache\.hadoop\.(mapred|mapreduce\.lib\.output)\.(Text|SequenceFile|MapFile)OutputFormat"
@@ -44,3 +48,10 @@ def patch_dataset_method(cls, name):
             f"refused: the script writes by {name}, whose settings name the target",
             "use a writer of DataFrames, which can be redirected",
         )
+
+
+def patch_context_reader(cls, name):
+    @wrap(cls, name)
+    def from_files(original, self, path, *args, **kwargs):
+        # Several paths are separated by commas.
+        return original(self, ",".join(SHIM.input_path(one) for one in str(path).split(",")), *args, **kwargs)

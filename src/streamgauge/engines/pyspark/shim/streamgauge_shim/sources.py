@@ -79,7 +79,7 @@ def patch_reader(cls):
             give_security(plain_option, self, settings)
         return original(self, SHIM.input_path(path), format, schema)
 
-    for name in ("parquet", "json", "csv", "orc", "text"):
+    for name in ("parquet", "json", "csv", "orc", "text", "xml"):
 
         @wrap(cls, name)
         def of_files(original, self, *args, **kwargs):

@@ -18,7 +18,8 @@ TOKEN = re.compile(
 COMMENT_EDGE = re.compile(r"/\*(?!\+)|\*/")
 QUERIES = ("SELECT", "VALUES", "TABLE", "FROM", "WITH")
 # What may follow the last bracket of a WITH clause.
-CONTINUATIONS = (*QUERIES, "UNION", "EXCEPT", "INTERSECT", "MINUS", "ORDER", "SORT", "LIMIT", "OFFSET", "|", ")", "")
+CONTINUATIONS = (*QUERIES, "UNION", "EXCEPT", "INTERSECT", "MINUS", "ORDER", "SORT", "LIMIT", "OFFSET", "CLUSTER")
+CONTINUATIONS += ("DISTRIBUTE", "|", ")", ";", "")
 COMMANDS = re.compile(
     r"(SHOW|DESCRIBE|DESC|EXPLAIN|USE|SET|RESET|CACHE|UNCACHE|REFRESH|CLEAR CACHE|DECLARE"
     r"|CREATE (OR REPLACE )?(GLOBAL )?TEMP(ORARY)? (VIEW|FUNCTION)|DROP TEMP(ORARY)? (FUNCTION|VARIABLE|VIEW)"
@@ -34,7 +35,7 @@ WRITES = re.compile(
     f"|(?:DROP|ALTER|TRUNCATE|ANALYZE|RESTORE) {THING}(?: IF EXISTS)?"
     "|(?:MSCK )?REPAIR TABLE|(?:OPTIMIZE|VACUUM)(?: TABLE)?) (?P<name>[^ ]+)"
 )
-PLACES = re.compile("(?<![^ ])(?:LOCATION|RENAME TO) (?P<name>[^ ]+)")
+PLACES = re.compile("(?<![^ ])(?:LOCATION (?=')|RENAME TO )(?P<name>[^ ]+)")
 EXECUTES = re.compile("(?<![^ ])EXECUTE IMMEDIATE(?![^ ])")
 QUOTED = {"string": "'", "raw": "'", "name": "`"}
 """What stands for a quoted token where keywords are looked for."""
