@@ -79,7 +79,7 @@ class Watcher:
         if not self._begins:
             return False
         unchanged_s = time.monotonic() - max(self._seen_query_s, self._changed_s)
-        read = {topic for query in queries.values() for topic in query.begins or ()}
+        read = {topic for query in queries.values() if not query.ended for topic in query.begins or ()}
         lacking = [name for name, topic in self._job["inputs"].items() if topic not in read]
         if lacking and unchanged_s > MISSING_S:
             raise UsageError(
@@ -88,7 +88,7 @@ class Watcher:
                 expected="a topic of that name, or --map STREAM=TOPIC with the name that the script uses",
             )
         # A query that has not begun may read a directory that is empty.
-        waiting = any(query.begins is None for query in queries.values())
+        waiting = any(query.begins is None and not query.ended for query in queries.values())
         return not lacking and unchanged_s > (MISSING_S if waiting else SETTLED_S)
 
     def _follow_begins(self) -> None:
@@ -112,6 +112,8 @@ class Watcher:
                 # Queries that come back with the same checkpoint go on.
                 self._publish(*self._coverage.end(*self._coverage.queries.values()))
             elif event["event"] == "stopped":
+                # The script may start another one in its place.
+                self._seen_query_s = time.monotonic()
                 self._take_commits()
                 self._publish(*self._coverage.end(self._coverage.queries[event["checkpoint"]]))
             elif event["event"] == "redirected":

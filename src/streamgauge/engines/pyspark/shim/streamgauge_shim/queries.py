@@ -11,7 +11,8 @@ import time
 from streamgauge_shim import SHIM
 from streamgauge_shim.wrapping import wrap
 
-PROGRESS_S = 5.0
+LOOK_S, PROGRESS_LOOKS = 0.5, 10
+"""Whether queries are active is asked for often: the load starts when those that are there read."""
 NAMING = threading.Lock()
 CHECKPOINTS = {}
 """Of the queries that were reported, by the number that Spark gave them."""
@@ -69,12 +70,13 @@ def unique_name(name, checkpoint):
 def follow_progress():
     """Passes on what the queries report. A listener would slow the script down by half."""
     last = {}
-    while True:
-        time.sleep(PROGRESS_S)
+    for look in itertools.count(1):
+        time.sleep(LOOK_S)
         for query in list(SHIM.queries):
             try:
-                pass_on_progress(query, last)
                 ended = not query.isActive
+                if ended or look % PROGRESS_LOOKS == 0:
+                    pass_on_progress(query, last)
             except Exception:
                 # The query has ended, and Spark with it.
                 ended = True
