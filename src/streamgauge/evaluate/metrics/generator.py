@@ -139,8 +139,8 @@ def limits_ms(median_ms: float | None) -> tuple[float, float]:
 class _Late:
     """What can only be seen record by record."""
 
-    us: Distribution
-    """Lateness of the records of the measured interval."""
+    late: Distribution
+    """Lateness of the records of the measured interval, in multiples of ``unit_ns``."""
     often: int
     latest: tuple[int, int]
     """The largest of them in nanoseconds, and the second of the run in which that record was due."""
@@ -148,7 +148,9 @@ class _Late:
     """Of the records that were due in each second; ``_NONE`` where none was."""
 
     @classmethod
-    def of(cls, ledger: Ledger, facts: Facts, moments: Moments, measured: range, often_limit_ms: float) -> _Late:
+    def of(
+        cls, ledger: Ledger, facts: Facts, moments: Moments, measured: range, often_limit_ms: float, unit_ns: int
+    ) -> _Late:
         late = Lateness.of(ledger, facts, moments)
         intended_ns = late.sent_ns - late.late_ns
         second = np.clip((intended_ns - moments.load_start_ns) // NS_PER_S, 0, moments.seconds - 1)
@@ -158,16 +160,16 @@ class _Late:
         late_ns, of_second = late.late_ns[is_measured], second[is_measured]
         latest = int(np.argmax(late_ns)) if len(late_ns) else None
         return cls(
-            us=counted_us(late_ns),
+            late=counted(late_ns, unit_ns),
             often=int((late_ns > often_limit_ms * NS_PER_MS).sum()),
             latest=(_NONE, 0) if latest is None else (int(late_ns[latest]), int(of_second[latest])),
             max_ns_by_second=worst,
         )
 
 
-def counted_us(late_ns: Ints) -> Distribution:
-    """To the microsecond, so that many records have few values."""
-    return Distribution.of(np.round(late_ns / NS_PER_US), np.ones(len(late_ns), np.int64))
+def counted(late_ns: Ints, unit_ns: int) -> Distribution:
+    """In multiples of the unit, so that many records have few values."""
+    return Distribution.of(np.round(late_ns / unit_ns), np.ones(len(late_ns), np.int64))
 
 
 def measure(ledger: Ledger, facts: Facts, moments: Moments, median_ms: float | None) -> Generator:
@@ -175,8 +177,10 @@ def measure(ledger: Ledger, facts: Facts, moments: Moments, median_ms: float | N
     late_limit_ms, often_limit_ms = limits_ms(median_ms)
     start_ns, end_ns = moments.measured_start_ns, moments.observed_end_ns
     measured = range(*(facts.plan.count_before(moment - moments.load_start_ns) for moment in (start_ns, end_ns)))
-    parts = [_Late.of(part, facts, moments, measured, often_limit_ms) for part in ledger.parts()]
-    late_us = added([part.us for part in parts])
+    # To the nanosecond where all records fit into memory, else to the microsecond.
+    unit_ns = 1 if ledger.count.sum() < PART_RECORDS else NS_PER_US
+    parts = [_Late.of(part, facts, moments, measured, often_limit_ms, unit_ns) for part in ledger.parts()]
+    late = added([part.late for part in parts])
     worst = np.max([part.max_ns_by_second for part in parts], axis=0)
     inside = (ledger.sent_ns >= start_ns) & (ledger.sent_ns < end_ns)
     whole = int(moments.observed_s)
@@ -192,7 +196,7 @@ def measure(ledger: Ledger, facts: Facts, moments: Moments, median_ms: float | N
         sent_in_time=int(of_measured[ledger.sent_ns <= end_ns + late_limit_ms * NS_PER_MS].sum()),
         errors=int(ledger.errors.sum()),
         errors_measured=int(ledger.errors[of_measured > 0].sum()),
-        late_ms=Distribution(late_us.values / US_PER_MS, late_us.counts),
+        late_ms=Distribution(late.values / (NS_PER_MS // unit_ns), late.counts),
         often_late=sum(part.often for part in parts),
         late_limit_ms=late_limit_ms,
         often_limit_ms=often_limit_ms,

@@ -10,7 +10,7 @@ import numpy as np
 
 from streamgauge.evaluate.facts import Facts, Moments
 from streamgauge.evaluate.metrics import clock, throughput
-from streamgauge.evaluate.metrics.generator import Lateness, Ledger, counted_us
+from streamgauge.evaluate.metrics.generator import NS_PER_US, Lateness, Ledger, counted
 from streamgauge.evaluate.metrics.latency import Distribution
 from streamgauge.evaluate.recorded import batches, output_batches
 from streamgauge.evaluate.tally import Ints
@@ -63,7 +63,7 @@ class Sending:
         return cls(
             sent=sent,
             late_max_ns=worst,
-            late=counted_us(late.late_ns[measured]),
+            late=counted(late.late_ns[measured], NS_PER_US),
             measured=int(measured.sum()),
             inside=int(((late.sent_ns >= start_ns) & (late.sent_ns < end_ns)).sum()),
             after_ms={str(ms): count for ms, count in zip(over_ms.tolist(), counts.tolist(), strict=True)},
