@@ -52,7 +52,7 @@ def test_the_pytest_example_is_green_and_red_with_its_reason(tmp_path: Path) -> 
     def once(_: int) -> subprocess.CompletedProcess[str]:
         return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=280, env={**os.environ})
 
-    done = until_valid(once, lambda done: "INVALID" in done.stdout)
+    done = until_valid(once, lambda done: ": INVALID" in done.stdout)
     assert done.returncode == 1, done.stdout + done.stderr
     assert "1 failed, 1 passed" in done.stdout
     assert re.search(r"latency\.p99 < 0\.001ms: value [\d,.]+ms, limit", done.stdout)
