@@ -14,6 +14,7 @@ import pytest
 from clusters import Cluster, standalone
 
 import streamgauge
+from attempts import until_valid
 from streamgauge.rundir import RunDir
 
 pytestmark = [pytest.mark.engine("echo"), pytest.mark.full, pytest.mark.timeout(900)]
@@ -49,10 +50,9 @@ def load_tasks() -> list[psutil.Process]:
 
 
 def test_load_of_three_workers_of_spark(cluster: Cluster, tmp_path: Path) -> None:
-    for attempt in range(3):
-        result = measure(cluster, tmp_path / f"run-{attempt}")
-        if result.valid:
-            break
+    result = until_valid(
+        lambda number: measure(cluster, tmp_path / str(number)), lambda result: result.verdict == "INVALID"
+    )
     assert result.valid, result.reasons
     run = RunDir(result.directory)
     assert len([*(run.path / "ledger").glob("worker-*.parquet")]) == WORKERS

@@ -74,7 +74,7 @@ def _numbers(directory: Path) -> Iterator[int]:
 
 def _lines(file: Path) -> list[Any]:
     """The lines after the one with the version, as JSON; None for one that is not, such as the dash that stands for a
-    source without an offset. Empty if there is no such file."""
+    source without an offset. Empty if the file does not exist."""
     try:
         _, *lines = file.read_text(encoding="utf-8").splitlines()
     except (OSError, ValueError):
