@@ -53,6 +53,9 @@ class Experiment:
     search found. A search begins there."""
     shares: Mapping[str, float] = field(default_factory=lambda: dict(HALF))
     """What of that rate is set, by the name of the value; less where the generator was not fast enough."""
+    confirming: bool = False
+    """Whether it is the run that confirms what ``rate_of`` found: the same settings, at that rate. Then it is not run
+    again, unless several runs are made."""
     most_per_s: Mapping[str, int] = field(default_factory=dict)
     """By profile: the highest rate that ``rate_of`` may set, and that a search tries."""
     half_time_of: str = ""

@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from streamgauge.model.capacity import Capacity
+from streamgauge.model.capacity import Capacity, CapacityProbe
 from streamgauge.model.manifest import Manifest, upgrade
 from streamgauge.model.summary import Summary
 from streamgauge.rundir import RunDir
@@ -68,6 +68,24 @@ def capacity(**changes: Any) -> Capacity:
         "settings": {},
     }
     return Capacity.model_validate({**content, **changes})
+
+
+def probe(value: float, verdict: str = "sustained", **changes: Any) -> CapacityProbe:
+    """A probe of a search."""
+    content = {
+        "value": value,
+        "rate": max(1, round(value)),
+        "purpose": "bracket",
+        "verdict": verdict,
+        "reason": "",
+        "weak": False,
+        "seconds": 40.0,
+        "seconds_saved": 0.0,
+        "directory": f"probes/01-{value}",
+        "total_p50": 2.0,
+        "total_p99": 5.0,
+    }
+    return CapacityProbe.model_validate({**content, **changes})
 
 
 def summary(**changes: Any) -> Summary:

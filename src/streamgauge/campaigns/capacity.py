@@ -68,10 +68,8 @@ class CapacitySearch:
     axis: SearchAxis = RATE_AXIS
     shift: float = 0.0
     """By how many resolutions the first guess is raised, below 1: see capacity_set.py."""
-    drains: bool = True
-    """Whether the speed at which a backlog drains is the first guess; else the scenario's own value is."""
     guess: float | None = None
-    """A first guess from elsewhere, in place of both."""
+    """What another search found under similar conditions: probed first, and no backlog is drained."""
     least: float | None = None
     most: float | None = None
     """Beyond these values nothing is tried; None: as far as values go."""
@@ -107,6 +105,7 @@ class CapacitySearch:
             self.axis.more_is_harder,
             whole=self.axis.whole,
             counted=not self.axis.is_rate,
+            found_before=self.guess is not None,
             accepts=cache(self._accepts),
         )
 
@@ -225,8 +224,8 @@ def searched(probes: Sequence[CapacityProbe]) -> list[Probe]:
 
 
 def _first_guess(search: CapacitySearch, reporter: Reporter) -> float:
-    """The rate at which a backlog drains; the scenario's own rate when that cannot be seen."""
-    if not search.axis.is_rate or not search.drains:
+    """The rate at which a backlog drains; the scenario's own value when that cannot be seen."""
+    if not search.axis.is_rate:
         return search.start
     scenario = search.request.scenario
     load = scenario.load

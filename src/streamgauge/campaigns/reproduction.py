@@ -135,8 +135,12 @@ def _attempt(
     """The row with this attempt in it."""
     began = time.monotonic()
     run = _next_run(row)
-    directory = _directory(planned, row, out, run)
-    result = runner.carry_out(planned, directory, reporter)
+    directory = _confirming_run(planned, file, out)
+    if directory is None:
+        directory = _directory(planned, row, out, run)
+        result = runner.carry_out(planned, directory, reporter)
+    else:
+        result = AttemptResult.of_run(RunDir(directory).summary())
     name = str(directory.relative_to(out))
     row = row.with_changes(attempts=[*row.attempts, _described(result, run, name)])
     median, summary = _together(row, out) or (name, result.summary)
@@ -152,6 +156,16 @@ def _attempt(
     if following == run:
         reporter.warn(notice("invalid-repeated", run=name, reasons=joined(result.reasons)))
     return row
+
+
+def _confirming_run(planned: PlannedExperiment, file: ReproductionFile, out: Path) -> Path | None:
+    """The run that this experiment is, where a search has made it already."""
+    if not planned.is_confirming:
+        return None
+    search = file.row(planned.experiment.rate_of, planned.engine)
+    if search.directory is None or search.capacity is None or not search.capacity.confirmed:
+        return None
+    return out / search.directory / search.capacity.probes[-1].directory
 
 
 def _described(result: AttemptResult, run: int, directory: str) -> Attempt:

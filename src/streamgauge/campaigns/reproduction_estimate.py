@@ -13,6 +13,8 @@ EVALUATED_PER_S = 100_000
 """Records that are recorded and matched in a second."""
 PROBES = {0.1: 8, 0.25: 5}
 """Of a usual search, by its resolution."""
+PROBES_BESIDE_ANOTHER = 3
+"""Of one that begins where another search ended."""
 
 
 def run_s(scenario: Scenario) -> float:
@@ -20,13 +22,20 @@ def run_s(scenario: Scenario) -> float:
     return _around_s(scenario) + load.duration_s + load.records / EVALUATED_PER_S
 
 
-def search_s(scenario: Scenario, resolution: float) -> float:
-    """Most probes are undecided after their shortest length; the confirming one has its full length."""
+def search_s(scenario: Scenario, resolution: float, *, begins_beside: bool = False) -> float:
+    """Most probes are undecided after their shortest length; the confirming one has its full length.
+
+    ``begins_beside``: whether it begins where another search ended.
+    """
     load = scenario.load
     around_s = _around_s(scenario) + load.warmup_s + load.tail_s
     probe_s = 2 * min(load.measured_s, PROBE_S)
-    probes = next((count for finest, count in PROBES.items() if resolution <= finest), min(PROBES.values()))
+    probes = PROBES_BESIDE_ANOTHER if begins_beside else _probes(resolution)
     return probes * (around_s + probe_s) + around_s + max(load.measured_s, probe_s)
+
+
+def _probes(resolution: float) -> int:
+    return next((count for finest, count in PROBES.items() if resolution <= finest), min(PROBES.values()))
 
 
 def _around_s(scenario: Scenario) -> float:

@@ -23,6 +23,7 @@ from streamgauge.notices import NOTHING, Notice, notice
 from streamgauge.redaction import redact_options
 from streamgauge.studies import scenario as scenarios
 from streamgauge.studies.parsing import typed_setting
+from streamgauge.studies.search_axis import value_on
 from streamgauge.study import RESOLUTION, Experiment, Purpose, Study
 
 MAY_DIFFER: Ignored = {
@@ -92,26 +93,24 @@ class PlannedExperiment:
     def search_in(self, directory: Path) -> CapacitySearch:
         """Of one that the engine runs. It begins where another experiment ended, if that is known."""
         assert self.request is not None
-        drains = self.experiment.axis.name not in self.settings
-        return CapacitySearch(
-            replace(self.request, out=directory),
-            self.resolution,
-            self.experiment.axis,
-            drains=drains,
-            most=self.most,
-        )
+        axis = self.experiment.axis
+        guess = value_on(axis, self.request.scenario) if axis.name in self.settings else None
+        return CapacitySearch(replace(self.request, out=directory), self.resolution, axis, guess=guess, most=self.most)
+
+    @property
+    def is_confirming(self) -> bool:
+        """Whether the confirming run of a search is all that it needs."""
+        return self.experiment.confirming and self.runs == 1
 
     @property
     def estimate_s(self) -> float:
         """About how long all its runs take on two cores; 0 where the engine does not run it."""
-        if self.request is None:
+        if self.request is None or self.is_confirming:
             return 0.0
         scenario = self.request.scenario
-        return (
-            search_s(scenario, self.resolution)
-            if self.experiment.purpose == "capacity"
-            else self.runs * run_s(scenario)
-        )
+        if self.experiment.purpose == "capacity":
+            return search_s(scenario, self.resolution, begins_beside=bool(self.experiment.rate_of))
+        return self.runs * run_s(scenario)
 
     def row(self) -> ExperimentRow:
         one = self.experiment

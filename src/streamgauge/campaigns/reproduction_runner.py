@@ -35,6 +35,10 @@ class AttemptResult:
     summary: Summary | None = None
     capacity: Capacity | None = None
 
+    @classmethod
+    def of_run(cls, summary: Summary) -> Self:
+        return cls(Verdict(summary.verdict), summary.reasons, summary=summary)
+
 
 class LocalRunner:
     """Carries experiments out in fresh processes; only the evaluator is kept from run to run."""
@@ -67,7 +71,7 @@ class LocalRunner:
             self._release()
             return _search(planned.search_in(directory), reporter)
         _, summary = run_scenario(request, reporter, self._keep(request.master))
-        return AttemptResult(Verdict(summary.verdict), summary.reasons, summary=summary)
+        return AttemptResult.of_run(summary)
 
     def _keep(self, master: str) -> Evaluator:
         if self._evaluator is None:

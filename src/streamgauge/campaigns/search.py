@@ -3,7 +3,8 @@
 The load is searched upwards (the highest rate that is sustained); a resource, of which more helps, downwards (the
 smallest value that sustains the load). Below, *harder* means a higher rate or less of the resource.
 
-1. Two probes round the first guess, so far apart that one more between them is enough if the guess is right.
+1. Two probes round the first guess, so far apart that one more between them is enough if the guess is right. A guess
+   that another search found is probed itself.
 2. While the edge is not between two probes: steps that grow, away from the guess.
 3. The geometric middle, until the interval is as narrow as the resolution or no whole number lies inside. Of values
    that may be fractions, four digits are probed.
@@ -55,6 +56,8 @@ class Target:
     """Whether only whole numbers can be probed."""
     counted: bool = False
     """Whether neighbouring whole numbers differ by more than rounding: cores and heights do, records/s do not."""
+    found_before: bool = False
+    """Whether the guess is what another search found under similar conditions: then it is probed first, itself."""
     accepts: Callable[[float], bool] = lambda value: True
     """Whether a value can be set. Values between two that can may be refused: a period has to divide its window."""
 
@@ -200,13 +203,15 @@ class _Search:
     def _outward(self) -> float | None:
         """The next value on the way to a bracket; None at the end of the range."""
         first = 1 + self._target.resolution
+        near = self._target.found_before
         if self._best is None and self._beyond is None:
-            begin = self._scaled(self._target.guess, 1 / first)
+            begin = self._target.guess if near else self._scaled(self._target.guess, 1 / first)
             return self._nearest(begin, self._target.lowest, self._target.highest)
         towards_harder = self._best is not None
         base = self._best if self._best is not None else self._beyond
         assert base is not None
-        factor = first ** min(2.0 ** self._steps_outward(), MOST_STEPS)
+        doublings = max(self._steps_outward() - near, 0)
+        factor = first ** min(2.0**doublings, MOST_STEPS)
         moved = self._scaled(base, min(factor, MOST_STEP) if towards_harder else 1 / factor)
         upwards = towards_harder == self._target.more_is_harder
         low = base + self._apart if upwards else self._target.lowest

@@ -219,6 +219,8 @@ def _print_plan(plans: Sequence[PlannedExperiment], done: Mapping[str, str]) -> 
             about = duration(planned.estimate_s)
             several = f"{planned.runs} runs" if planned.runs > 1 else ""
             note = "a search of several runs" if planned.experiment.purpose == "capacity" else several
+            if planned.is_confirming:
+                about, note = "–", f"the run that confirms what {planned.experiment.rate_of} found"
         table.add_row(planned.experiment.name, planned.engine, about, note)
     _print(table)
     todo = [planned for planned in chosen if planned.request is not None and planned.name not in done]

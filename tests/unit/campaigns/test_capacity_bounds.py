@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from written_runs import probe
 
 from streamgauge.campaigns import capacity
 from streamgauge.campaigns.capacity import CapacitySearch, find_capacity
@@ -15,7 +16,7 @@ from streamgauge.errors import EngineFailed, UsageError
 from streamgauge.measure.plan import Request
 from streamgauge.measure.reporter import NullReporter
 from streamgauge.model import capacity as capacity_model
-from streamgauge.model.capacity import Capacity, CapacityProbe
+from streamgauge.model.capacity import Capacity
 from streamgauge.studies import scenario as scenarios
 from streamgauge.studies.search_axis import axis_of
 
@@ -23,21 +24,6 @@ from streamgauge.studies.search_axis import axis_of
 def capacity_search(out: Path, *, over: str = "rate_per_s") -> CapacitySearch:
     scenario = scenarios.resolve("ospbench/throughput", engine="echo", changes={"stage": "parse"})
     return CapacitySearch(Request(scenario, out), 0.1, axis_of(over, scenario))
-
-
-def row(value: float, verdict: str = "sustained") -> CapacityProbe:
-    return CapacityProbe(
-        value=value,
-        purpose="bracket",
-        verdict=verdict,
-        reason="",
-        weak=False,
-        seconds=40.0,
-        seconds_saved=0.0,
-        directory="probes/01",
-        total_p50=2.0,
-        total_p99=5.0,
-    )
 
 
 def test_a_search_stays_within_the_bounds_that_were_asked_for(tmp_path: Path) -> None:
@@ -58,7 +44,7 @@ def test_a_fraction_is_searched_within_the_limits_of_its_field(tmp_path: Path) -
     assert search.scenario_at(0.5).engine_options["delay_ms"] == 0.5
     file = CapacityFile.open(tmp_path / "new", search.settings())
     file.set_guess(1.0)
-    file.add(row(0.25))
+    file.add(probe(0.25))
     again = CapacityFile.open(tmp_path / "new", search.settings())
     assert (again.guess, again.probes[0].value) == (1.0, 0.25)
 
@@ -66,12 +52,12 @@ def test_a_fraction_is_searched_within_the_limits_of_its_field(tmp_path: Path) -
 def test_a_guess_from_elsewhere_needs_no_drain(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(capacity, "_first_guess", lambda *_: pytest.fail("a backlog was drained"))
     monkeypatch.setattr(capacity, "kept_evaluator", lambda *_: contextlib.nullcontext())
-    monkeypatch.setattr(capacity, "_probe", lambda search, step, *_: row(step.value, "failed"))
+    monkeypatch.setattr(capacity, "_probe", lambda search, step, *_: probe(step.value, "failed"))
     with pytest.raises(EngineFailed):
         find_capacity(replace(capacity_search(tmp_path), guess=5000), NullReporter())
     content = capacity_model.read(tmp_path / "capacity.json")
     assert isinstance(content, Capacity)
-    assert (content.guess, content.probes[0].value) == (5000, 4545)
+    assert (content.guess, content.probes[0].value) == (5000, 5000)
 
 
 def test_a_search_with_other_bounds_is_refused_and_one_of_an_earlier_version_is_resumed(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import written_runs
 from typer.testing import CliRunner
+from written_runs import probe
 
 from streamgauge.campaigns import capacity
 from streamgauge.campaigns.capacity import CapacitySearch, exit_code, find_capacity, judge, lengths_s
@@ -23,7 +24,7 @@ from streamgauge.evaluate.metrics.arrival import server_blamed
 from streamgauge.measure.plan import Request
 from streamgauge.measure.reporter import NullReporter
 from streamgauge.model import capacity as capacity_model
-from streamgauge.model.capacity import BestLatency, Capacity, CapacityProbe
+from streamgauge.model.capacity import BestLatency, Capacity
 from streamgauge.model.summary import Summary
 from streamgauge.search_axis import SearchAxis
 from streamgauge.studies import scenario as scenarios
@@ -39,23 +40,6 @@ def capacity_search(
 
 def summary(**changes: Any) -> Summary:
     return written_runs.summary(**{"sustained": True, "warnings": [], **changes})
-
-
-def row(value: int, verdict: str = "sustained", **changes: Any) -> CapacityProbe:
-    content = {
-        "value": value,
-        "rate": value,
-        "purpose": "bracket",
-        "verdict": verdict,
-        "reason": "",
-        "weak": False,
-        "seconds": 40.0,
-        "seconds_saved": 0.0,
-        "directory": f"probes/01-{value}",
-        "total_p50": 2.0,
-        "total_p99": 5.0,
-    }
-    return CapacityProbe.model_validate({**content, **changes})
 
 
 def test_a_search_goes_no_further_than_it_may(tmp_path: Path) -> None:
@@ -239,7 +223,7 @@ def test_a_search_goes_on_only_with_the_same_settings(tmp_path: Path) -> None:
     settings = capacity_search(tmp_path).settings()
     begun = CapacityFile.open(tmp_path, settings)
     begun.set_guess(1000)
-    begun.add(row(909))
+    begun.add(probe(909))
     again = CapacityFile.open(tmp_path, settings)
     assert again.guess == 1000
     assert list(again.probes) == list(begun.probes)
@@ -316,8 +300,9 @@ def test_a_finished_search_is_shown_and_not_run_again(tmp_path: Path) -> None:
     wanted = capacity_search(tmp_path)
     file = CapacityFile.open(tmp_path, wanted.settings())
     file.set_guess(1000)
-    for probe in (row(909), row(1000, "not sustained"), row(909, purpose="confirm", total_p50=3.0, total_p99=7.0)):
-        file.add(probe)
+    confirming = probe(909, purpose="confirm", total_p50=3.0, total_p99=7.0)
+    for row in (probe(909), probe(1000, "not sustained"), confirming):
+        file.add(row)
     file.finish(Answer("found", 909, 1000, True))
     before = (tmp_path / "capacity.json").read_bytes()
     shown: list[Any] = []
@@ -352,8 +337,8 @@ def test_a_search_is_validated_where_its_probes_are(
     tmp_path: Path, rows: tuple[bool | None, ...], validated: bool | None
 ) -> None:
     file = CapacityFile.open(tmp_path, capacity_search(tmp_path).settings())
-    for probe in rows:
-        file.add(row(1000, validated=probe))
+    for row in rows:
+        file.add(probe(1000, validated=row))
     assert json.loads((tmp_path / "capacity.json").read_text())["validated"] is validated
 
 

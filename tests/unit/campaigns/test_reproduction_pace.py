@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from written_runs import capacity, summary
+from written_runs import capacity, probe, summary
 
-from streamgauge import report
+from streamgauge import registry, report
 from streamgauge.campaigns.reproduction import AttemptResult, reproduce
 from streamgauge.campaigns.reproduction_plan import PlannedExperiment, ReproductionRequest, plan
 from streamgauge.errors import Interrupted
 from streamgauge.measure.reporter import NullReporter, Reporter
 from streamgauge.model import Verdict
 from streamgauge.model.campaign import ExperimentRow, Reproduction
+from streamgauge.rundir import RunDir
 from streamgauge.study import Exhibit, Experiment, OnEngine, Study
 
 NAMES = ("performance-identity-4x", "latency-identity")
@@ -209,7 +211,7 @@ class Searching:
     def begins(self, name: str, directory: Path) -> tuple[int, bool]:
         """The first value of a search, and whether a backlog is drained to find a better one."""
         search = self.planned[name].search_in(directory)
-        return search.start, search.drains
+        return search.start, search.guess is None
 
 
 def searching(campaign: Callable[..., ReproductionRequest], name: str, engine: str = "spark") -> ReproductionRequest:
@@ -303,3 +305,60 @@ def test_shares_of_an_engine_are_added_to_those_of_all() -> None:
     assert set(one.sets) == {"rate_per_s", "batch_records"}
     assert Experiment("sustainable/aggregation", "two", engines=own).sets == (), "nothing follows without a rate"
     assert Experiment("sustainable/aggregation", "three", rate_of="first").shares == {"rate_per_s": 0.5}
+
+
+CONFIRMING = "aggregation-latency-1x-100"
+
+
+class Confirming(Searching):
+    """A search whose last probe is a confirming run, sustained or not."""
+
+    def __init__(self, *, confirmed: bool) -> None:
+        super().__init__(10_000)
+        self._confirmed = confirmed
+
+    def carry_out(self, planned: PlannedExperiment, directory: Path, reporter: Reporter) -> AttemptResult:
+        result = super().carry_out(planned, directory, reporter)
+        if result.capacity is None:
+            return result
+        run = RunDir.create(directory / "probes" / "03-10000")
+        run.write_summary(summary(sustained=True))
+        probes = [*result.capacity.probes, probe(10_000, directory="probes/03-10000", purpose="confirm")]
+        found = result.capacity.with_changes(probes=probes, confirmed=self._confirmed)
+        return AttemptResult(result.verdict, [], capacity=found)
+
+
+def test_the_run_that_confirmed_a_search_is_not_run_again(campaign: Callable[..., ReproductionRequest]) -> None:
+    runner = Confirming(confirmed=True)
+    row = outcome(reproduce(searching(campaign, CONFIRMING), Quiet(), runner), CONFIRMING)
+    assert list(runner.planned) == [SEARCH]
+    assert (row.state, row.verdict, row.settings["rate_per_s"]) == ("done", "VALID", "10000")
+    assert row.directory == f"runs/{SEARCH}-spark/probes/03-10000"
+    assert row.summary is not None and row.summary.sustained
+
+
+def test_what_no_run_confirmed_is_run(campaign: Callable[..., ReproductionRequest]) -> None:
+    runner = Confirming(confirmed=False)
+    row = outcome(reproduce(searching(campaign, CONFIRMING), Quiet(), runner), CONFIRMING)
+    assert list(runner.planned) == [SEARCH, CONFIRMING]
+    assert row.directory == f"runs/{CONFIRMING}-spark"
+
+
+def test_several_runs_are_all_made(campaign: Callable[..., ReproductionRequest]) -> None:
+    asked = replace(searching(campaign, CONFIRMING), runs=2)
+    planned = {one.experiment.name: one for one in plan(asked)}
+    assert not planned[CONFIRMING].is_confirming
+    assert planned[CONFIRMING].estimate_s > 0
+
+
+@pytest.mark.parametrize("study", registry.names("studies"))
+def test_a_confirming_run_has_the_settings_of_its_search(study: str) -> None:
+    experiments = {one.name: one for one in registry.study_description(study).experiments}
+    for one in experiments.values():
+        if one.confirming:
+            search = experiments[one.rate_of]
+            assert one.shares == {search.axis.name: 1.0}
+            assert (one.scenario, one.settings, one.profiles) == (search.scenario, search.settings, search.profiles)
+            assert {engine: one.on(engine).profiles for engine in one.engines} == {
+                engine: search.on(engine).profiles for engine in search.engines
+            }

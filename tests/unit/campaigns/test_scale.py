@@ -180,7 +180,7 @@ def test_an_interrupted_scale_is_resumed_and_takes_more_values(
     before, stop_after = list(ran), -1
     content = find_scale(campaign(tmp_path / "out", 1, 2), NullReporter())
     assert content.state == "finished"
-    assert len({*ran[len(before) :]} & {*before}) <= 1, "only the confirming run repeats a value"
+    assert len({*ran[len(before) :]} & {*before}) <= 2, "only the repeat and the confirming run repeat a value"
     assert {instances for instances, _ in ran[len(before) :]} == {2}
     done = len(ran)
     assert find_scale(campaign(tmp_path / "out", 1, 2), NullReporter()) == content

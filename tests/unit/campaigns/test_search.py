@@ -35,9 +35,11 @@ def from_(least: float) -> Judge:
     return lambda step: "sustained" if step.value >= least else "not sustained"
 
 
-@given(capacities, st.floats(0.02, 50.0), resolutions)
-def test_the_interval_holds_the_capacity_and_is_narrow(capacity: int, off: float, resolution: float) -> None:
-    target = Target(max(1, min(round(capacity * off), 10_000_000)), resolution)
+@given(capacities, st.floats(0.02, 50.0), resolutions, st.booleans())
+def test_the_interval_holds_the_capacity_and_is_narrow(
+    capacity: int, off: float, resolution: float, found_before: bool
+) -> None:
+    target = Target(max(1, min(round(capacity * off), 10_000_000)), resolution, found_before=found_before)
     answer, probes = search(target, up_to(capacity))
     assert answer.outcome == "found"
     assert answer.confirmed
@@ -92,6 +94,22 @@ def test_it_ends_whatever_the_probes_say(words: list[ProbeVerdict], then: ProbeV
 def test_the_first_two_probes_lie_round_the_guess() -> None:
     assert advance(Target(1000, 0.10), []) == Next(909, "bracket")
     assert advance(Target(1000, 0.10), [Probe(909, "sustained")]) == Next(1100, "bracket")
+
+
+@pytest.mark.parametrize(
+    ("capacity", "values"),
+    [
+        (1000, [1000, 1250, 1000]),
+        (1249, [1000, 1250, 1000]),
+        (999, [1000, 800, 800]),
+        (1300, [1000, 1250, 1953, 1562, 1250]),
+        (500, [1000, 800, 512, 210, 328, 410, 410]),
+    ],
+)
+def test_what_another_search_found_is_probed_itself(capacity: int, values: list[float]) -> None:
+    """The edge is there within the resolution, or not far from there."""
+    _, probes = search(Target(1000, 0.25, found_before=True), up_to(capacity))
+    assert [probe.value for probe in probes] == values
 
 
 def test_the_step_grows_while_the_edge_is_not_found() -> None:

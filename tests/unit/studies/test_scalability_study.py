@@ -42,6 +42,13 @@ def test_it_has_a_search_for_each_topology_and_number_of_instances() -> None:
         assert all(int(settings["partitions"]) >= int(instances) for settings in one.profiles.values())
 
 
+def test_a_search_begins_where_fewer_instances_ended() -> None:
+    named = {one.name: one for one in registry.study_description("scalability").experiments}
+    assert [named[f"sink-{n}"].rate_of for n in (1, 2, 4)] == ["", "sink-1", "sink-2"]
+    for one in named.values():
+        assert one.shares == {one.axis.name: 1.0}
+
+
 def test_the_load_grows_with_what_is_searched() -> None:
     """The paper's sensors send one record per second each, also in a higher tree."""
     tree = resolved("hierarchy")

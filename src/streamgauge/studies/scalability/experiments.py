@@ -24,13 +24,21 @@ def experiments(topology: str) -> tuple[Experiment, ...]:
     return tuple(_search(topology, instances) for instances in INSTANCES)
 
 
+def _name(topology: str, instances: int) -> str:
+    return f"{topology}-{instances}"
+
+
 def _search(topology: str, instances: int) -> Experiment:
+    """Begins where fewer instances ended."""
+    fewer = INSTANCES[: INSTANCES.index(instances)]
     return Experiment(
         f"scalability/{topology}",
-        f"{topology}-{instances}",
+        _name(topology, instances),
         dimensions={"topology": topology, "instances": str(instances)},
         purpose="capacity",
         axis=AXES[topology],
+        rate_of=_name(topology, fewer[-1]) if fewer else "",
+        shares={AXES[topology].name: 1.0},
         # An instance without a partition has no work.
         profiles={profile: {"partitions": str(max(most, instances))} for profile, most in PARTITIONS.items()},
         # An instance is a JVM with one task at a time.

@@ -77,6 +77,7 @@ def _run(
     size: str = SIZES[0],
     settings: Mapping[str, str] | None = None,
     spark: Mapping[str, float] | None = None,
+    confirming: bool = False,
 ) -> Experiment:
     """At shares of what this program sustains on a cluster of this size."""
     return Experiment(
@@ -86,6 +87,7 @@ def _run(
         dimensions,
         rate_of=capacity_name(program, size),
         shares=shares,
+        confirming=confirming,
         profiles=_generators(size),
         engines=_cluster(size, spark),
     )
@@ -134,6 +136,7 @@ def _latency(program: str, size: str, load: str) -> Experiment:
         program=program,
         shares={"rate_per_s": LOADS[load]},
         size=size,
+        confirming=LOADS[load] == 1,
     )
 
 
