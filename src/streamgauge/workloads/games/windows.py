@@ -6,7 +6,7 @@ belongs to the next ones only.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from streamgauge.codec import BinaryField, Codec, with_numbers
@@ -58,24 +58,8 @@ class Aggregation(Windowed):
         return Games(seed, load, gem_packs=parameters["gem_packs"], keys=parameters["keys"])
 
     def reference(self, inputs: Mapping[str, DataFrame], parameters: Mapping[str, Any]) -> DataFrame:
-        from pyspark.sql import functions as f
-
         purchases = with_numbers(inputs[PURCHASES], {"gem_pack": _GEM_PACK, "price": _PRICE})
-        return (
-            _in_windows(purchases, parameters)
-            .groupBy("gem_pack", "window_end_ms")
-            .agg(
-                f.sum("price").alias("revenue"),
-                f.count("*").cast("int").alias("inputs"),
-                f.count_if("first").cast("int").alias("new_inputs"),
-                f.min("appended_ms").alias("appended_min_ms"),
-                f.max("appended_ms").alias("appended_max_ms"),
-                f.avg("appended_ms").alias("appended_mean_ms"),
-                f.max("intended_ns").alias("intended_max_ns"),
-                f.bit_or("partition_bit").alias("partitions"),
-                *_ingested(purchases),
-            )
-        )
+        return _summed(purchases, parameters, ["gem_pack"], {"revenue": "price"})
 
 
 class Join(Windowed):
@@ -102,30 +86,18 @@ class Join(Windowed):
         from pyspark.sql import functions as f
 
         same = ("window_end_ms", "user", "gem_pack")
-        stamps = ["window_end_ms", "first", "appended_ms", "intended_ns", "partition_bit"]
+        stamps = ["event_ms", "appended_ms", "intended_ns", "partition_bit"]
         stamps += ["ingested_ms"] if "ingested_ms" in inputs[PURCHASES].columns else []
         who = {"user": _USER, "gem_pack": _GEM_PACK}
         ints = {name: f.col(name).cast("int") for name in who}
+        ints["first_end_ms"] = _first_end_ms(parameters)
         purchases = _in_windows(with_numbers(inputs[PURCHASES], {**who, "price": _PRICE}).withColumns(ints), parameters)
         ads = _in_windows(with_numbers(inputs[ADS], who).withColumns(ints), parameters)
         pairs = purchases.select(*same, f.col("n_seq").alias("purchase"), f.col("price").cast("int")).join(
             ads.select(*same, f.col("n_seq").alias("ad")), [*same]
         )
-        whole = (
-            purchases.select(*stamps)
-            .unionByName(ads.select(*stamps))
-            .groupBy("window_end_ms")
-            .agg(
-                f.min("appended_ms").alias("appended_min_ms"),
-                f.max("appended_ms").alias("appended_max_ms"),
-                f.avg("appended_ms").alias("appended_mean_ms"),
-                f.max("intended_ns").alias("intended_max_ns"),
-                f.bit_or("partition_bit").alias("partitions"),
-                *_ingested(inputs[PURCHASES]),
-                f.count("*").cast("int").alias("inputs"),
-                f.count_if("first").cast("int").alias("first_inputs"),
-            )
-        )
+        everything = inputs[PURCHASES].select(*stamps).unionByName(inputs[ADS].select(*stamps))
+        whole = _summed(everything, parameters).withColumnRenamed("new_inputs", "first_inputs")
         # The records that no earlier window has count once, with one pair of the window.
         is_one = f.row_number().over(Window.partitionBy("window_end_ms").orderBy("purchase", "ad")) == 1
         return (
@@ -136,23 +108,66 @@ class Join(Windowed):
         )
 
 
-def _ingested(records: DataFrame) -> list[Column]:
-    """When the last of them was handed to the engine, where the transport stamps that."""
+def _summed(
+    records: DataFrame, parameters: Mapping[str, Any], key: Sequence[str] = (), sums: Mapping[str, str] | None = None
+) -> DataFrame:
+    """For each window, by a key if one is given: sums by their names, how many inputs it has, and their stamps.
+
+    Windows consist of whole slides. Records are summed up by slide, once, instead of in each window that they are in.
+    """
     from pyspark.sql import functions as f
 
-    if "ingested_ms" not in records.columns:
-        return []
-    # Unknown as long as one of them was not handed over.
-    return [f.when(f.count("ingested_ms") == f.count("*"), f.max("ingested_ms")).alias("ingested_max_ms")]
+    sums = sums or {}
+    handed, handed_last = [], []
+    if "ingested_ms" in records.columns:
+        handed = [f.count("ingested_ms").alias("handed"), f.max("ingested_ms").alias("ingested_max_ms")]
+        # Unknown as long as one of them was not handed over.
+        handed_last = [f.when(f.sum("handed") == f.sum("inputs"), f.max("ingested_max_ms")).alias("ingested_max_ms")]
+    slides = (
+        records.withColumn("first_end_ms", _first_end_ms(parameters))
+        .groupBy(*key, "first_end_ms")
+        .agg(
+            *(f.sum(column).alias(name) for name, column in sums.items()),
+            f.count("*").alias("inputs"),
+            f.min("appended_ms").alias("appended_min_ms"),
+            f.max("appended_ms").alias("appended_max_ms"),
+            f.avg("appended_ms").alias("appended_mean_ms"),
+            f.max("intended_ns").alias("intended_max_ns"),
+            f.bit_or("partition_bit").alias("partitions"),
+            *handed,
+        )
+    )
+    return (
+        _in_windows(slides, parameters)
+        .groupBy(*key, "window_end_ms")
+        .agg(
+            *(f.sum(name).alias(name) for name in sums),
+            f.sum("inputs").cast("int").alias("inputs"),
+            f.coalesce(f.sum(f.when(f.col("first"), f.col("inputs"))), f.lit(0)).cast("int").alias("new_inputs"),
+            f.min("appended_min_ms").alias("appended_min_ms"),
+            f.max("appended_max_ms").alias("appended_max_ms"),
+            (f.sum(f.col("appended_mean_ms") * f.col("inputs")) / f.sum("inputs")).alias("appended_mean_ms"),
+            f.max("intended_max_ns").alias("intended_max_ns"),
+            f.bit_or("partitions").alias("partitions"),
+            *handed_last,
+        )
+    )
 
 
-def _in_windows(records: DataFrame, parameters: Mapping[str, Any]) -> DataFrame:
-    """A row for each window that a record is in: its end, and whether it is the first with this record."""
+def _first_end_ms(parameters: Mapping[str, Any]) -> Column:
+    """The end of the first window that a record is in, which is that of its slide."""
+    from pyspark.sql import functions as f
+
+    slide_ms = 1000 * parameters["slide_s"]
+    return f.expr(f"(event_ms div {slide_ms} + 1) * {slide_ms}")
+
+
+def _in_windows(rows: DataFrame, parameters: Mapping[str, Any]) -> DataFrame:
+    """A row for each window that one with ``first_end_ms`` is in: its end, and whether it is the first."""
     from pyspark.sql import functions as f
 
     slide_ms, count = 1000 * parameters["slide_s"], parameters["window_s"] // parameters["slide_s"]
-    first_end_ms = f.expr(f"(event_ms div {slide_ms} + 1) * {slide_ms}")
     number = f.explode(f.sequence(f.lit(0), f.lit(count - 1))).alias("number")
-    return records.select("*", first_end_ms.alias("first_end_ms"), number).withColumns(
+    return rows.select("*", number).withColumns(
         {"window_end_ms": f.expr(f"first_end_ms + number * {slide_ms}"), "first": f.expr("number = 0")}
     )
