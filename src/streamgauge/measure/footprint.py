@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-import psutil
-
 from streamgauge.model import Scenario
 from streamgauge.model.samples import DiskSample, ResourceSample
+from streamgauge.processes import proctable
 from streamgauge.rundir import RunDir
 
 OWN_ROLE = "streamgauge"
@@ -20,14 +19,14 @@ FOOTPRINT_S = 10
 
 def footprint(t_ns: int, run: RunDir, work_dir: Path) -> tuple[ResourceSample, DiskSample]:
     """What this process and the files of a run take."""
-    process = psutil.Process()
-    cpu = process.cpu_times()
+    stat = proctable.read(os.getpid())
+    assert stat is not None
     own = ResourceSample(
         t_ns=t_ns,
         role=OWN_ROLE,
         group=OWN_ROLE,
-        cpu_s=round(cpu.user + cpu.system, 3),
-        rss_mb=round(process.memory_info().rss / 1e6, 1),
+        cpu_s=round(stat.own_cpu_s, 3),
+        rss_mb=round(stat.rss_mb, 1),
     )
     work_mb = {child.name: _size_mb(child) for child in sorted(work_dir.iterdir()) if child.is_dir()}
     return own, DiskSample(t_ns=t_ns, run_mb=_size_mb(run.path), work_mb=work_mb)

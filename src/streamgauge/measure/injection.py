@@ -55,7 +55,7 @@ class FaultInjector:
         self._received = received
         self._choosing = threading.Lock()
         self._affected: set[str] = set()
-        """Roles that a fault acts on, or has ended for good."""
+        """Roles that a fault acts on now."""
         self._over = threading.Event()
         self._measured_s = scenario.load.measured_s
         single = [one for fault in scenario.faults for one in fault.occurrences(self._measured_s)]
@@ -101,22 +101,22 @@ class FaultInjector:
         """Whether a role is away and will be back."""
         return bool(self._restarting)
 
+    @property
+    def is_acting(self) -> bool:
+        """Whether a role is away, paused or cut off, and will go on."""
+        held = (record for fault, record in self._planned if fault.verb != "kill")
+        return self.is_restarting or any(record.took_effect and not record.ended_ns for record in held)
+
     def _act(self, fault: Fault, record: FaultRecord, due_s: float) -> None:
         if self._over.wait(max(due_s - time.monotonic(), 0.0)):
             return
-        if fault.role == NON_RECIPIENT:
-            record.role, record.why_not = self._choose()
-            if record.why_not is not None:
+        with self._choosing:
+            role, why_not = self._choose() if fault.role == NON_RECIPIENT else (fault.role, self._why_not(fault.role))
+            record.role, record.why_not = role, why_not
+            if why_not is not None:
                 return
-        elif fault.role in self._restarting:
-            record.why_not = f"{fault.role} was still being started again"
-            return
-        elif not self._supervisor.lives(fault.role):
-            record.why_not = f"{fault.role} was not running"
-            return
-        role = record.role
+            self._affected.add(role)
         self._say(f"fault: {fault}{f', which is {role}' if role != fault.role else ''}")
-        self._affected.add(role)
         record.acted_ns = time.time_ns()
         if fault.verb == "kill":
             self._kill(fault, record)
@@ -124,24 +124,31 @@ class FaultInjector:
             self._pause(fault, record)
         else:
             self._cut(fault, record)
-        if role not in self.killed():
-            self._affected.discard(role)
+        self._affected.discard(role)
+
+    def _why_not(self, role: str) -> str | None:
+        """Why a fault cannot act on this role now; None if it can."""
+        if not self._supervisor.lives(role):
+            return f"{role} was not running"
+        if not self._supervisor.is_usable(role):
+            return f"{role} was still starting"
+        if self._affected & self._supervisor.overlapping(role):
+            return f"another fault was acting on {role}"
+        return None
 
     def _choose(self) -> tuple[str, str | None]:
-        """The first living node that does not read, by all that the nodes have received so far; or why there is none.
+        """The first node that does not read, by all that the nodes have received so far; or why there is none.
 
-        Not one that another fault acts on.
+        Only one that a fault can act on.
         """
-        with self._choosing:
-            received = self._received()
-            readers = reading(received)
-            if readers is None:
-                return NON_RECIPIENT, "no node had read anything, so that none could be told from the others"
-            for role in received:
-                if role not in readers | self._affected and self._supervisor.lives(role):
-                    self._affected.add(role)
-                    return role, None
-            return NON_RECIPIENT, f"every node that was left had read (of {len(received)}, {len(readers)} read)"
+        received = self._received()
+        readers = reading(received)
+        if readers is None:
+            return NON_RECIPIENT, "no node had read anything, so that none could be told from the others"
+        for role in received:
+            if role not in readers and self._why_not(role) is None:
+                return role, None
+        return NON_RECIPIENT, f"every node that was left had read (of {len(received)}, {len(readers)} read)"
 
     def _kill(self, fault: Fault, record: FaultRecord) -> None:
         up_again_s = time.monotonic() + fault.for_s

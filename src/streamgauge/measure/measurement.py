@@ -291,7 +291,9 @@ class Measurement:
         """Wait until no result comes any more, or for the scenario's deadline."""
 
         def is_quiet(appended: Mapping[str, int] | None) -> bool:
-            if appended is None or self._faults.is_restarting:
+            if self._faults.is_acting:
+                self._observer.begin_drain()  # silence counts from when it goes on
+            if appended is None or self._faults.is_acting:
                 return False
             quiet = self._observer.is_quiet(appended, engine_lives=self._lives("engine"))
             return quiet and not self._visibility.hides_results()
@@ -340,7 +342,8 @@ class Measurement:
         return False
 
     def _lives(self, group: str) -> bool:
-        return any(process.group == group for process in self._supervisor.processes())
+        """Whether a process of this group is there, apart from those that only watch."""
+        return any(process.group == group and not process.spec.watches for process in self._supervisor.processes())
 
     def _sample(self) -> Mapping[str, int] | None:
         appended = self._observer.sample(self._outcome.measured_start_ns, disturbed=self._faults.has_acted)

@@ -79,10 +79,13 @@ class Slicing:
         self._thread.start()
 
     def finish(self, outcome: Outcome, say: Say) -> None:
-        """Evaluate what is left, up to the ends of the streams. ``problem`` is set where that fails."""
-        self._stop()
-        if self.problem is None and outcome.ends and outcome.drain_end_ns is not None:
-            try:
+        """Evaluate what is left, up to the ends of the streams. ``problem`` is set where that fails.
+
+        If interrupted, abandons it: the thread that still evaluates a slice must not repeat it.
+        """
+        try:
+            self._stop()
+            if self.problem is None and outcome.ends and outcome.drain_end_ns is not None:
                 while self._next_ms() < min(self._measured_end_ns, outcome.drain_end_ns) // NS_PER_MS:
                     self._evaluate(
                         self._next_ms(), self._transport().offsets_at(self._plan.streams, self._next_ms()), say
@@ -92,8 +95,11 @@ class Slicing:
                     for name, partitions in outcome.ends.items()
                 }
                 self._evaluate(None, ends, say)
-            except StreamgaugeError as problem:
-                self.problem = _first_line(problem)
+        except StreamgaugeError as problem:
+            self.problem = _first_line(problem)
+        except BaseException:
+            self.abandon()
+            raise
 
     def abandon(self) -> None:
         """Evaluate nothing more: the run is given up."""

@@ -103,7 +103,7 @@ class Record:
 
 
 def read_journal(path: Path) -> Record | None:
-    """None if the journal does not exist or has no header. Truncated lines are skipped."""
+    """None if the journal does not exist or has no header. Lines that are truncated or not understood are skipped."""
     try:
         header, *rest = _lines(path)
         record = Record(
@@ -117,15 +117,24 @@ def read_journal(path: Path) -> Record | None:
     except (ValueError, KeyError, TypeError):
         return None
     for line in filter(lambda line: isinstance(line, dict), rest):
-        if "work_dir" in line:
-            record.work_dirs.append(Path(line["work_dir"]))
-        elif "intent" in line:
-            record.tokens.add(line["token"])
-        elif "started" in line:
-            record.leaders.append(_as_identity(line))
-        elif "guardian" in line:
-            record.guardian = _as_identity(line["guardian"])
+        with contextlib.suppress(KeyError, TypeError):
+            _take_in(record, line)
     return record
+
+
+def _take_in(record: Record, line: dict[str, Any]) -> None:
+    """Raises KeyError or TypeError for a line without what belongs to it."""
+    if "work_dir" in line:
+        record.work_dirs.append(Path(line["work_dir"]))
+    elif "intent" in line:
+        # None would be the token of every process that has none.
+        if not isinstance(token := line["token"], str):
+            raise TypeError(token)
+        record.tokens.add(token)
+    elif "started" in line:
+        record.leaders.append(_as_identity(line))
+    elif "guardian" in line:
+        record.guardian = _as_identity(line["guardian"])
 
 
 def _lines(path: Path) -> list[dict[str, Any]]:
@@ -142,4 +151,7 @@ def _as_json(process: Identity) -> dict[str, Any]:
 
 
 def _as_identity(line: dict[str, Any]) -> Identity:
-    return Identity(line["pid"], line["created"])
+    pid, created = line["pid"], line["created"]
+    if not isinstance(pid, int) or not isinstance(created, int | float):
+        raise TypeError(line)
+    return Identity(pid, created)

@@ -35,7 +35,7 @@ class Running:
 
     ``asked_to_end``: it was asked to end while it ran, so its end is not a failure. ``ends_itself``: exit code 0 is not
     a failure either, because the process is meant to end or has emitted ``done`` (which an engine must not).
-    ``stopped``: it and its descendants are gone.
+    ``usable``: it was awaited; not reset when it ends. ``stopped``: it and its descendants are gone.
     """
 
     def __init__(
@@ -46,6 +46,7 @@ class Running:
         self.log = log
         self.token = token
         self.asked_to_end = False
+        self.usable = False
         self.stopped = False
         self.ends_itself = spec.once
         self.failure: str | None = None

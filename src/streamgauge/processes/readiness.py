@@ -1,4 +1,4 @@
-"""Checks whether a started process is usable yet, by its kind of ``Ready``."""
+"""Checks whether a started process is usable yet, by its kind of ``Ready``, and waits for it."""
 
 from __future__ import annotations
 
@@ -6,15 +6,58 @@ import contextlib
 import http.client
 import re
 import socket
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from streamgauge.model import Ready
-from streamgauge.processes.process import Running
+from streamgauge.processes.process import Running, await_success, failure
 
+_POLL_S = 0.05
 _ANSWER_S = 1.0
 _MOST_BYTES = 8 * 1024 * 1024
+
+
+def await_usable(running: Running, started: Iterable[Running], given_up: Callable[[], bool]) -> None:
+    """Wait until it is usable or, with ``once``, has ended with code 0. Raises as ``await_arrival`` does."""
+    if running.spec.once:
+        await_success(running)
+    else:
+        ready, before = running.spec.ready, "before it was usable"
+        await_arrival(running, started, look(running), ready.timeout_s, describe(ready), before, given_up)
+    running.usable = not given_up()
+
+
+def await_arrival(
+    running: Running,
+    started: Iterable[Running],
+    arrived: Callable[[], bool],
+    timeout_s: float,
+    expected: str,
+    before: str,
+    given_up: Callable[[], bool] = lambda: False,
+) -> None:
+    """Return when ``arrived`` or ``given_up``; raises if the process ends or fails, and after ``timeout_s``.
+
+    Also raises if another process of its group exits unexpectedly: a program would wait forever for a dead JVM.
+    """
+    peers = [peer for peer in started if peer.group == running.group and peer is not running]
+    deadline = time.monotonic() + timeout_s
+    while not given_up() and not arrived():
+        if running.failure is not None:
+            raise failure(running, f"failed {before}", expected)
+        if running.exit_code is not None:
+            running.await_remaining_output()
+            if arrived():
+                return
+            raise failure(running, f"ended {before}", expected)
+        for peer in peers:
+            if not peer.stopped and peer.failed_by_itself:
+                raise failure(peer, "exited unexpectedly")
+        if time.monotonic() >= deadline:
+            raise failure(running, f"timed out {before}", expected)
+        running.await_event(_POLL_S)
 
 
 def look(running: Running) -> Callable[[], bool]:

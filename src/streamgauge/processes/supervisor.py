@@ -7,11 +7,13 @@ cleans up if this process is killed (docs/why/no-orphans.md).
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import secrets
 import signal
 import tempfile
-import time
+import threading
+from collections import defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -23,15 +25,14 @@ from streamgauge.errors import EnvironmentProblem, StreamgaugeError
 from streamgauge.model import ProcessSpec
 from streamgauge.model.outcome import EndedProcess
 from streamgauge.notices import Notice, notice
-from streamgauge.processes import guardian, members, memory_limit, proctable, readiness, reaping
+from streamgauge.processes import guardian, members, memory_limit, proctable, readiness, reaping, roles
 from streamgauge.processes.journal import Journal, journal_dir
-from streamgauge.processes.process import OnEvent, Running, await_success, error_class, failure, write_private
+from streamgauge.processes.process import OnEvent, Running, error_class, failure, write_private
 from streamgauge.processes.proctable import Identity
 from streamgauge.processes.signals import signals_as_interrupt, uninterrupted
 
 __all__ = ["Running", "Supervisor", "signals_as_interrupt"]
 
-_POLL_S = 0.05
 _LEFTOVER_GRACE_S = 2.0
 _SETTLE_S = 2.0
 
@@ -39,8 +40,8 @@ _SETTLE_S = 2.0
 class Supervisor:
     """Starts processes in order and stops them in reverse; a context manager that leaves nothing behind.
 
-    Errors are EngineFailed for a process of group ``engine``, EnvironmentProblem for every other one, and UsageError
-    for one that reports a usage error.
+    Several threads may start processes. Errors are EngineFailed for a process of group ``engine``, EnvironmentProblem
+    for every other one, and UsageError for one that reports a usage error.
     """
 
     def __init__(
@@ -61,10 +62,13 @@ class Supervisor:
         self._announced = False
         self._token = secrets.token_hex(16)
         self._tokens: set[str] = set()
+        self._numbers = itertools.count()
         self._running: list[Running] = []
-        self._unawaited: list[Running] = []
+        self._unawaited: dict[int, list[Running]] = defaultdict(list)
+        """What each thread has started side by side."""
         self._owned: list[Path] = []
-        self._closed = False
+        self._launching = threading.Lock()
+        self._closing = self._closed = False
         self._guardian_lost = False
         root = (temp_root or Path(tempfile.gettempdir())).resolve()
         self.work_dir = root / f"{guardian.WORK_DIR_PREFIX}{self._token[:12]}"
@@ -102,14 +106,16 @@ class Supervisor:
 
     def announce_stop(self) -> None:
         """Report, once, which processes an interrupt stops: stopping them may take seconds."""
-        roles = [running.role for running in self.processes()]
-        if roles and not self._announced:
+        stopping = [running.role for running in self.processes()]
+        if stopping and not self._announced:
             self._announced = True
-            self._say(f"interrupted: stopping {', '.join(reversed(roles))}")
+            self._say(f"interrupted: stopping {', '.join(reversed(stopping))}")
 
     def close(self) -> None:
-        """Stop everything, remove the work directory and the journal. Safe to call twice."""
+        """Stop everything, remove the work directory and the journal; refuse further starts. Safe to call twice."""
         try:
+            with self._launching:
+                self._closing = True
             self.stop_all()
         finally:
             if not self._closed:
@@ -154,20 +160,18 @@ class Supervisor:
     ) -> Running:
         """Start a process and return when it is usable or, with ``once``, has ended with code 0; or when ``given_up``.
 
-        With ``side_by_side`` it returns at once: the next start awaits both. ``on_event`` is called with role and
-        event, in a separate thread. A start that fails leaves nothing behind and raises with what was awaited and the
-        last lines of the log.
+        With ``side_by_side`` it returns at once: the next start in this thread awaits both. ``on_event`` is called with
+        role and event, in a separate thread. A start that fails leaves nothing behind and raises with what was awaited
+        and the last lines of the log.
         """
-        if any(running.role == spec.role and not running.stopped for running in self._running):
-            raise ValueError(f"role {spec.role!r} is already running")
-        with uninterrupted():
+        with uninterrupted(), self._launching:
             running = self._launch(spec, on_event)
-            self._unawaited.append(running)
+            self._unawaited[threading.get_ident()].append(running)
         if not spec.side_by_side:
-            awaited, self._unawaited = self._unawaited, []
+            awaited = self._unawaited.pop(threading.get_ident())
             try:
                 for one in awaited:
-                    self._await_usable(one, given_up)
+                    readiness.await_usable(one, self._running, given_up)
             except Exception:
                 self._kill(awaited)
                 raise
@@ -176,10 +180,9 @@ class Supervisor:
     def restart(self, role: str, given_up: Callable[[], bool] = lambda: False) -> bool:
         """Start the processes of a role that ``kill`` has ended again, as they were started before.
 
-        Returns whether all are usable; False as soon as ``given_up``. Raises as ``start`` does. May be called in
-        another thread than the one that watches the run.
+        Returns whether all are usable; False as soon as ``given_up``. Raises as ``start`` does.
         """
-        for ended in self._latest(role):
+        for ended in roles.latest(self._running, role):
             if given_up():
                 return False
             spec = replace(ended.spec, ready=ended.spec.ready_again or ended.spec.ready, side_by_side=False)
@@ -231,7 +234,7 @@ class Supervisor:
                 events.append(event_content)
             return bool(events)
 
-        self._await(running, arrived, timeout_s, expected, f"before its event {event!r}")
+        readiness.await_arrival(running, self._running, arrived, timeout_s, expected, f"before its event {event!r}")
         return events[0]
 
     def stop(self, role: str) -> None:
@@ -251,7 +254,7 @@ class Supervisor:
 
         What is started in place of a member is not killed.
         """
-        if latest := self._latest(role):
+        if latest := roles.latest(self._running, role):
             return self._kill(latest)
         return reaping.reap([], (), known=self.identities(role))[1]
 
@@ -263,19 +266,20 @@ class Supervisor:
         reaping.send_signal(self.identities(role), signal.SIGCONT)
 
     def identities(self, role: str) -> set[Identity]:
-        """All live processes of a role: started ones with their descendants, or those of a member; may be none."""
-        if latest := self._latest(role):
-            return reaping.find([running.identity for running in latest], {running.token for running in latest})
-        for running in reversed(self._running):
-            if role in running.spec.own_roles:
-                return members.choose(running.spec, role, reaping.find([running.identity], {running.token}))
-        return set()
+        """All live processes of a role, with descendants."""
+        return roles.identities(self._running, role)
 
     def lives(self, role: str) -> bool:
-        """Whether a process of the role is alive. Cheaper than ``identities``, unless it is one of a member."""
-        if latest := self._latest(role):
-            return any(running.exit_code is None for running in latest)
-        return bool(self.identities(role))
+        """Whether a process of the role is alive."""
+        return roles.lives(self._running, role)
+
+    def is_usable(self, role: str) -> bool:
+        """Whether no process of the role is still starting."""
+        return roles.is_usable(self._running, role)
+
+    def overlapping(self, role: str) -> set[str]:
+        """The roles that have a process in common with this one."""
+        return roles.overlapping(self._running, role)
 
     def _of(self, role: str) -> Running:
         """The latest process of that role."""
@@ -284,14 +288,12 @@ class Supervisor:
                 return running
         raise ValueError(f"no process of role {role!r} was started")
 
-    def _latest(self, role: str) -> list[Running]:
-        """The latest process of each specification that has this role, in start order of the specifications."""
-        named = (one for one in self._running if role in (one.role, one.spec.part_of))
-        latest = {running.role: running for running in named}
-        return list(latest.values())
-
     def _launch(self, spec: ProcessSpec, on_event: OnEvent | None) -> Running:
-        token = f"{self._token}.{len(self._tokens)}"
+        if self._closing:
+            raise error_class(spec.group)(f"cannot start {spec.role}", got="everything is being stopped")
+        if any(running.role == spec.role and not running.stopped for running in self._running):
+            raise ValueError(f"role {spec.role!r} is already running")
+        token = f"{self._token}.{next(self._numbers)}"
         self._tokens.add(token)
         inherited = os.environ if spec.keeps_environment else environment.chosen()
         env = {**inherited, **spec.env, reaping.TOKEN_VARIABLE: token}
@@ -325,44 +327,6 @@ class Supervisor:
             message = notice("no-memory-limit", role=running.role, why=problem.strerror or str(problem))
             self.warnings.append(message)
             self._warn(message)
-
-    def _await_usable(self, running: Running, given_up: Callable[[], bool]) -> None:
-        if running.spec.once:
-            await_success(running)
-        else:
-            ready = running.spec.ready
-            expected = readiness.describe(ready)
-            self._await(running, readiness.look(running), ready.timeout_s, expected, "before it was usable", given_up)
-
-    def _await(
-        self,
-        running: Running,
-        arrived: Callable[[], bool],
-        timeout_s: float,
-        expected: str,
-        before: str,
-        given_up: Callable[[], bool] = lambda: False,
-    ) -> None:
-        """Return when ``arrived`` or ``given_up``; raises if the process ends or fails, and after ``timeout_s``.
-
-        Also raises if another process of its group exits unexpectedly: a program would wait forever for a dead JVM.
-        """
-        peers = [peer for peer in self._running if peer.group == running.group and peer is not running]
-        deadline = time.monotonic() + timeout_s
-        while not given_up() and not arrived():
-            if running.failure is not None:
-                raise failure(running, f"failed {before}", expected)
-            if running.exit_code is not None:
-                running.await_remaining_output()
-                if arrived():
-                    return
-                raise failure(running, f"ended {before}", expected)
-            for peer in peers:
-                if not peer.stopped and peer.failed_by_itself:
-                    raise failure(peer, "exited unexpectedly")
-            if time.monotonic() >= deadline:
-                raise failure(running, f"timed out {before}", expected)
-            running.await_event(_POLL_S)
 
     def _stop_in_reverse(self, processes: list[Running]) -> None:
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Mapping, Sequence
@@ -20,6 +21,7 @@ from streamgauge.measure.slices import Slicing
 from streamgauge.model import NS_PER_S, Stream
 from streamgauge.model.outcome import Outcome
 from streamgauge.model.slices import SliceBounds
+from streamgauge.processes import proctable
 from streamgauge.rundir import RunDir
 from streamgauge.shapes import LoadPlan
 from streamgauge.studies import scenario as scenarios
@@ -134,6 +136,36 @@ def test_a_run_that_is_given_up_repeats_no_step(tmp_path: Path) -> None:
     assert evaluator.abandoned
 
 
+class BusyEvaluations(Evaluations):
+    """Never done with the first slice, until it is released."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.release = threading.Event()
+
+    def evaluate_slice(self, run: RunDir, number: int, say: Any, warn: Any) -> None:
+        self.asked.set()
+        self.release.wait(60)
+        raise EnvironmentProblem("evaluate ended")
+
+
+def test_an_interrupt_while_a_slice_is_awaited_gives_it_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The evaluator is stopped then, and would be started again for the slice that it did not finish."""
+
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    evaluator = BusyEvaluations()
+    slicing, _, outcome = begun(tmp_path, evaluator, ago_s=100)
+    assert evaluator.asked.wait(60) and slicing._thread is not None
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(slicing._thread, "join", interrupt)
+        slicing.finish(ended(outcome, 17), lambda text: None)
+    assert evaluator.abandoned
+    evaluator.release.set()
+    slicing._thread.join()
+
+
 def test_slices_that_wait_are_worth_a_warning(tmp_path: Path) -> None:
     evaluator = Evaluations()
     slicing, _, outcome = begun(tmp_path, evaluator, ago_s=11)
@@ -186,3 +218,9 @@ def test_the_footprint_counts_files_on_disk(tmp_path: Path) -> None:
     assert (disk.run_mb, set(disk.work_mb)) == (0.0, {"broker"})
     assert 2.9 < disk.work_mb["broker"] < 3.2
     assert own.role == "streamgauge" and (own.rss_mb or 0) > 10
+
+
+def test_own_memory_is_in_the_unit_of_the_other_processes(tmp_path: Path) -> None:
+    own, _ = footprint.footprint(1, RunDir(tmp_path), tmp_path)
+    stat = proctable.read(os.getpid())
+    assert stat is not None and own.rss_mb == pytest.approx(stat.rss_mb, rel=0.02)

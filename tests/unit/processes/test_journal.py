@@ -61,6 +61,29 @@ def test_lines_that_are_not_objects_are_skipped(journal):
     assert read_journal(journal.path).tokens == {"token-1"}
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        b'{"started": "x"}',
+        b'{"started": "x", "pid": "34", "created": 5.25}',
+        b'{"started": "x", "pid": 34, "created": null}',
+        b'{"intent": "x"}',
+        b'{"intent": "x", "token": null}',  # no token at all, which most processes of the machine have
+        b'{"intent": "x", "token": ["token-1"]}',
+        b'{"work_dir": 5}',
+        b'{"guardian": 5}',
+        b'{"guardian": {"pid": 12}}',
+    ],
+)
+def test_lines_that_are_not_understood_are_skipped(journal, line):
+    before = read_journal(journal.path)
+    with journal.path.open("ab") as file:
+        file.write(line + b"\n")
+    assert read_journal(journal.path) == before
+    journal.intent("load", "token-2")
+    assert read_journal(journal.path).tokens == {"token-1", "token-2"}
+
+
 @pytest.mark.parametrize("content", [b"", b"\n", b'{"run": "r"}\n', b"nonsense", b"[1]\n"])
 def test_a_file_without_a_header_is_not_a_journal(tmp_path, content):
     path = tmp_path / "run.jsonl"
