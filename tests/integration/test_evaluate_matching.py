@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
+from sliced import LOAD, START_MS, SlicedRun
 from synthetic import Output, SyntheticRun, counts, message
 
+from run_files import change, content
+from streamgauge.evaluate import evaluate
 from streamgauge.evaluate.match import compare, judge
-from streamgauge.model import LoadPlan
+from streamgauge.model import NS_PER_MS, LoadPlan
+from streamgauge.rundir import RunDir
 
 
 def test_every_way_to_be_wrong(judged: Any) -> None:
@@ -101,6 +109,109 @@ def test_an_input_counted_twice_after_a_fault(
     assert any("wrong after a fault" in warning for warning in summary["warnings"]) == (
         declared and fault_s is not None
     )
+
+
+def counted_twice(run: SlicedRun, from_s: float, records: int = 1) -> None:
+    """From then on, every count of "red" has so many records twice. It is in 131 records."""
+    from_ms = START_MS + 1000 * from_s
+    run.results = [
+        replace(one, n=one.n + records)
+        if one.word == "red" and one.n is not None and one.emitted_ms >= from_ms
+        else one
+        for one in run.results
+    ]
+
+
+def and_another(word: str, n: int | None, at_s: float) -> Callable[[SlicedRun], None]:
+    def changed(run: SlicedRun) -> None:
+        counted_twice(run, 7.5)
+        run.add(word, n, at_s)
+
+    return changed
+
+
+def written(made: SlicedRun, path: Path) -> RunDir:
+    """To be evaluated whole."""
+    run = made._create(path, slice_s=0)
+    for name, table in made._tables().items():
+        run.recorded(name).mkdir()
+        pq.write_table(table, run.recorded(name) / "part-0.parquet")
+    made._write_ledger(run.ledger(0), range(LOAD.records))
+    return run
+
+
+WRONG, UNEXPECTED = "1 of 481 results are wrong", "1 results should not have been produced"
+
+
+@pytest.mark.parametrize(
+    ("changed", "fault_s", "declared", "reasons"),
+    [
+        pytest.param(lambda run: counted_twice(run, 7.5), 7.0, True, [], id="after the fault"),
+        pytest.param(
+            lambda run: counted_twice(run, 7.5),
+            7.0,
+            False,
+            [WRONG, UNEXPECTED],
+            id="not declared",
+            marks=pytest.mark.full,
+        ),
+        pytest.param(
+            lambda run: counted_twice(run, 7.5),
+            None,
+            True,
+            [WRONG, UNEXPECTED],
+            id="without a fault",
+            marks=pytest.mark.full,
+        ),
+        pytest.param(
+            lambda run: counted_twice(run, 7.5),
+            17.0,
+            True,
+            [WRONG, UNEXPECTED],
+            id="before the fault",
+            marks=pytest.mark.full,
+        ),
+        pytest.param(
+            # The results are at most 400 ms late, which is three or four records with this word.
+            lambda run: counted_twice(run, 5.0, records=9),
+            7.0,
+            True,
+            [WRONG, UNEXPECTED.replace("1", "9")],
+            id="more than had arrived before the fault",
+        ),
+        pytest.param(
+            and_another("red", 132, 5.0), 7.0, True, [WRONG, UNEXPECTED.replace("1", "2")], id="too high before it, too"
+        ),
+        pytest.param(and_another("red", 132, 8.0), 7.0, True, [], id="too high twice", marks=pytest.mark.full),
+        pytest.param(and_another("nobody", 1, 8.0), 7.0, True, [UNEXPECTED], id="a key that no record has"),
+        pytest.param(and_another("red", None, 8.0), 7.0, True, [UNEXPECTED], id="no number"),
+        pytest.param(and_another("red", 10**6, 8.0), 7.0, True, [UNEXPECTED], id="more than repetitions give"),
+        pytest.param(
+            and_another("blue", 200, 8.0), 7.0, True, [UNEXPECTED], id="a key that ends right", marks=pytest.mark.full
+        ),
+    ],
+)
+def test_a_total_that_counts_an_input_twice_after_a_fault(
+    spark: Any,
+    tmp_path: Path,
+    changed: Callable[[SlicedRun], None],
+    fault_s: float | None,
+    declared: bool,
+    reasons: list[str],
+) -> None:
+    made = SlicedRun.of(words=1)
+    changed(made)
+    run = written(made, tmp_path / "run")
+    engine = content(run.manifest_path)["engine"]
+    change(run.manifest_path, engine=engine | {"delivery": "at-least-once", "recounts_after_failure": declared})
+    if fault_s is not None:
+        moments = dict.fromkeys(("planned_ns", "acted_ns", "ended_ns"), (START_MS + round(1000 * fault_s)) * NS_PER_MS)
+        fault = {"fault": "pause engine for 1s", "verb": "pause", "role": "engine", "took_effect": True}
+        change(run.outcome_path, faults=[{**fault, **moments, "why_not": None}])
+    summary = evaluate(spark, run)
+    assert summary.results["wrong"] == 1 and summary.results["unexpected"]
+    assert (summary.verdict, summary.reasons) == ("FAILED" if reasons else "VALID", reasons)
+    assert any("wrong after a fault" in text for text in summary.warnings) == (WRONG not in reasons)
 
 
 @pytest.mark.parametrize(

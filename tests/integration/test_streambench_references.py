@@ -376,11 +376,13 @@ def test_running_results_are_judged(spark: Any, program: str, field: int, contri
     workload: RunningWorkload = getattr(programs, program.capitalize())()
     records = inputs(spark, PACKETS if program == "statistics" else SEARCHES)
 
-    def fates(results: Sequence[tuple[str, dict[str, Any]]]) -> dict[int, int]:
+    def judged(results: Sequence[tuple[str, dict[str, Any]]]) -> list[Any]:
         rows = [(key, json.dumps(value), 0, place, T0_MS + 100 + place) for place, (key, value) in enumerate(results)]
         output = spark.createDataFrame(rows, _OUTPUT)
-        judged = running.judge(records, output, workload, {"field": field})
-        return {row["n_seq"]: row["fate"] for row in judged.select("n_seq", "fate").collect()}
+        return running.judge(records, output, workload, {"field": field}).collect()
+
+    def fates(results: Sequence[tuple[str, dict[str, Any]]]) -> dict[int, int]:
+        return {row["n_seq"]: row["fate"] for row in judged(results)}
 
     *others, (key, value) = running_results(program)
     matched = dict.fromkeys(contributing, tally.MATCHED)
@@ -389,7 +391,11 @@ def test_running_results_are_judged(spark: Any, program: str, field: int, contri
     assert fates([*others, (key, value), (key, value | {"n": None})]) == matched | {last: tally.WRONG}
     assert fates([]) == dict.fromkeys(contributing, tally.MISSING)
     if program == "statistics":
-        assert fates([*others, (key, value | {"sum": value["sum"] - 1})]) == matched | {last: tally.WRONG}
+        wrong = value | {"sum": value["sum"] - 1}
+        assert fates([*others, (key, wrong)]) == matched | {last: tally.WRONG}
+        # Both last results are unexpected: the fifth is the first that is not right.
+        (row,) = (row for row in judged([*others, *others[:1], (key, wrong), (key, wrong)]) if row["n_seq"] == last)
+        assert (row["last_wrong_ms"], row["intermediate"], row["outputs"]) == (T0_MS + 104, 2, 0)
     else:
         assert fates([*others, (key, value | {"n": value["n"] + 1})])[last] == tally.WRONG
 

@@ -15,6 +15,7 @@ import pytest
 from typer.testing import CliRunner
 from written_runs import write_run
 
+from run_files import change
 from streamgauge.campaigns.capacity import CapacitySearch
 from streamgauge.campaigns.capacity_file import CapacityFile
 from streamgauge.campaigns.repetition import write_set
@@ -23,9 +24,14 @@ from streamgauge.campaigns.reproduction_plan import ReproductionRequest
 from streamgauge.campaigns.search import Answer
 from streamgauge.cli.main import app
 from streamgauge.errors import UsageError
+from streamgauge.evaluate.slices import digest
+from streamgauge.evaluate.tally import Tally
 from streamgauge.measure.plan import Request
 from streamgauge.model.campaign import ExperimentRow
 from streamgauge.model.capacity import CapacityProbe
+from streamgauge.model.slices import SliceFigures
+from streamgauge.rundir import RunDir
+from streamgauge.stored import write_json
 from streamgauge.studies import scenario as scenarios
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "format-1"
@@ -278,6 +284,46 @@ def test_a_damaged_ledger_is_refused_and_the_summary_kept(damage: str, tmp_path:
     assert isinstance(refused, UsageError), refused
     assert "ledger is damaged" in refused.message()
     assert (run / "summary.json").read_bytes() == before
+
+
+def sliced(path: Path) -> list[str]:
+    """The golden run as if it had been evaluated in one slice."""
+    words = evaluate(path)
+    run = RunDir(path / "run")
+    scenario = json.loads(run.manifest_path.read_bytes())["scenario"]
+    change(run.manifest_path, scenario={**scenario, "slice_s": 10})
+    slice_ = run.slice_(1)
+    slice_.carried_path.mkdir(parents=True)
+    table = digest.as_counted(pa.table({name: pa.array([1] * 40) for name in digest.COLUMNS}))
+    windows = digest.Windows.of(Tally.of(table, quiet=True, outputs=40, running=True), 0, 10, 10)
+    counted = ("sent", "appended", "appended_rest_ms", "output", "arrived", "arrived_rest_ms", "done", "done_rest_ms")
+    files = {"carried/tally": table, "seconds": windows.seconds, "heatmap": windows.heatmap}
+    files["carried/late"] = pa.table({"late_us": [float(us) for us in range(40)], "count": [1] * 40})
+    files["counted"] = pa.table({"second": range(16), **{name: range(16) for name in (*counted, "late_max_ns")}})
+    for name, content in files.items():
+        pq.write_table(content, slice_.path / f"{name}.parquet")
+    counts = dict.fromkeys(name for name, field in SliceFigures.model_fields.items() if field.is_required())
+    numbers = {name: None if name.endswith("_ms") else 1 for name in counts}
+    write_json(slice_.slice_figures_path, {**numbers, "last": True, "gaps_ms": []})
+    return words
+
+
+@pytest.mark.parametrize("damage", [*PARQUET, "missing"])
+@pytest.mark.parametrize("name", ["carried/tally", "carried/late", "counted", "seconds", "heatmap"])
+def test_a_damaged_file_of_a_slice_is_refused_and_the_summary_kept(name: str, damage: str, tmp_path: Path) -> None:
+    words, run = sliced(tmp_path), RunDir(tmp_path / "run")
+    assert invoke(words) is None
+    before = run.summary_path.read_bytes()
+    target = run.slice_(1).path / f"{name}.parquet"
+    if damage == "missing":
+        target.unlink()
+    else:
+        PARQUET[damage](target)
+    refused = invoke(words)
+    assert isinstance(refused, UsageError), repr(refused)
+    what = "a file is missing" if damage == "missing" else f"{target.name} is damaged"
+    assert refused.message().startswith(what) and str(target) in refused.message()
+    assert run.summary_path.read_bytes() == before
 
 
 @pytest.mark.parametrize("damage", WHOLE_FILE)

@@ -13,8 +13,9 @@ import numpy as np
 from streamgauge.evaluate.facts import Facts, Moments
 from streamgauge.evaluate.metrics import resources
 from streamgauge.evaluate.metrics.trend import Series
+from streamgauge.evaluate.slices.sending import limit_s
 from streamgauge.evaluate.slices.whole import Whole
-from streamgauge.model import NS_PER_MS, NS_PER_S, QUIET_TRIGGERS
+from streamgauge.model import NS_PER_MS, NS_PER_S
 from streamgauge.model.samples import DiskSample, ResourceSample
 from streamgauge.model.summary import Durability, Growth
 from streamgauge.rundir import RunDir
@@ -37,11 +38,6 @@ class Outages:
     def index(self) -> float | None:
         """The share of the measured interval in which the system was available."""
         return 1 - self.unavailable_s / self.interval_s if self.interval_s > 0 else None
-
-
-def limit_s(facts: Facts) -> float:
-    """A longer silence is an outage: the scenario's quiet time, and three triggers of an engine that has any."""
-    return max(facts.scenario.quiet_s, QUIET_TRIGGERS * facts.manifest.engine.batch_interval_s)
 
 
 def outages(

@@ -30,7 +30,7 @@ from streamgauge.evaluate.record import check_recorded
 from streamgauge.evaluate.recorded import is_recorded
 from streamgauge.evaluate.slices.whole import Whole, slice_reasons
 from streamgauge.evaluate.summary import Figures, rounded, summarize, write_measures
-from streamgauge.evaluate.tally import PARTITIONS_MAX, Tally, results, wrong_after_fault
+from streamgauge.evaluate.tally import PARTITIONS_MAX, Tally, answered_inputs, results, wrong_after_fault
 from streamgauge.evaluate.visible import Visible
 from streamgauge.model import NS_PER_MS, TRANSPORT_GROUP, ResultKind
 from streamgauge.model.latency import LATENCY_NAMES
@@ -156,7 +156,8 @@ def _evaluate(run: RunDir, facts: Facts, tally: Tally, *, recorded: bool, whole:
         invalid.append(notice("reference-not-unique", count=tally.repeated_keys))
     engine = facts.manifest.engine
     recounted = wrong_after_fault(tally) if engine.recounts_after_failure else 0
-    failed = verdict.failures(counts, engine.delivery, facts.ended("engine"), recounted)
+    unexpected_recounted = tally.unexpected_after_fault if recounted else 0
+    failed = verdict.failures(counts, engine.delivery, facts.ended("engine"), recounted, unexpected_recounted)
     warnings += verdict.recounting_warnings(counts, recounted)
     last_output_ms = None
     if figures is not None and recorded:
@@ -181,7 +182,7 @@ def _evaluate(run: RunDir, facts: Facts, tally: Tally, *, recorded: bool, whole:
         warnings += run_state.drift_warnings(facts, figures, state_reason)
     processed = None if figures is None else _processing(run, facts, figures, visible, recorded=recorded)
     if processed is not None:
-        invalid += recovery.reasons_by_end(facts, processed.end_ms)
+        invalid += recovery.reasons_by_end(facts, processed.end_ms, missing=counts["lost"] + counts["unfinished"])
         warnings += processed.warnings(facts.transport.server_noun)
     decision = verdict.decide(invalid, failed)
     noted = [*facts.manifest.warnings, *facts.outcome.warnings]
@@ -315,7 +316,7 @@ def _processing(
     appended = int(figures.stamps.appended_per_second.sum())
     consumed_ns = consumed.consumed_all_ns(run.samples(PositionsSample), appended)
     consumed_ms = None if consumed_ns is None else consumed_ns / NS_PER_MS
-    return processing.measure(run, facts, first_ms, last_ms, int(figures.tally.inputs.sum()), consumed_ms)
+    return processing.measure(run, facts, first_ms, last_ms, answered_inputs(figures.tally), consumed_ms)
 
 
 def _clock_reasons(figures: Figures) -> list[Notice]:

@@ -1,7 +1,7 @@
 """Compares running results with what they may be: each is the aggregate of the first ``n`` contributions to its key.
 
 One row for each input record comes out, as ``match.judge`` gives it for other kinds: a record is answered when all that
-it contributes is covered by a right result (docs/reference/measurement.md, *Running aggregates*).
+it contributes is covered by a right result (docs/reference/measurement.md, *Results*).
 """
 
 from __future__ import annotations
@@ -17,6 +17,9 @@ from streamgauge.evaluate.visible import PLACE
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
+
+MOST_COUNTED = 100
+"""A result that counts more than about this many times the contributions to its key is not taken for a repetition."""
 
 
 def judge(
@@ -37,23 +40,44 @@ def judge(
     ranked = _ranked(workload.contributions(inputs, parameters), workload, parameters, keeps_order)
     results = results_of(output, workload, parameters, dict(ranked.dtypes))
     same = [f.col(name) == f.col(f"found_{name}") for name in key]
-    pairs = ranked.join(results, [*same, f.col("rank") == f.col("n")], "left").withColumn(
-        "is_right", f.coalesce(_is_right(workload, parameters, dict(ranked.dtypes)), f.lit(False))
+    pairs = ranked.join(_with_probes(results), [*same, f.col("rank") == f.col("place_n")], "left").withColumn(
+        "is_right",
+        f.coalesce(~f.col("is_probe") & _is_right(workload, parameters, dict(ranked.dtypes)), f.lit(False)),
     )
     # One row for each contribution again: there may be several results of one n.
     contributions = pairs.groupBy(*key, "rank").agg(
         *(f.first(name).alias(name) for name in ("n_seq", "appended_ms", "intended_ns", "partition_bit", "total")),
-        f.count("emitted_ms").alias("outputs"),
+        f.count_if(~f.col("is_probe")).alias("outputs"),
         f.count_if("is_right").alias("right_outputs"),
+        f.count_if(f.expr("is_probe and n > total")).alias("too_high"),
         f.min(f.expr("if(is_right, emitted_ms, null)")).alias("right_ms"),
-        f.max(f.expr("if(is_right, null, emitted_ms)")).alias("wrong_ms"),
-        f.max_by(f.col("is_right"), f.struct("emitted_ms", "place")).alias("last_is_right"),
+        f.min(f.expr(f"if({_FLAWED}, emitted_ms, null)")).alias("flawed_ms"),
+        f.expr("max_by(is_right, if(is_probe, null, struct(emitted_ms, place)))").alias("last_is_right"),
     )
     last = results.groupBy(*(f"found_{name}" for name in key)).agg(
         f.max_by("n", f.struct("emitted_ms", "place")).alias("last_n"),
         f.max("emitted_ms").alias("last_ms"),
     )
     return _by_record(_fates(contributions.join(last, same, "left"), key))
+
+
+_FLAWED = """
+    not is_probe and not is_right
+    or is_probe and (n is null or n < 1 or n > total)
+    or is_right and emitted_ms < appended_ms
+"""
+"""Of a pair: no first ``n`` contributions give the result, or not all of them were there when it was emitted."""
+
+
+def _with_probes(results: DataFrame) -> DataFrame:
+    """Each result twice: for the contribution of its ``n``, and for an early one, which knows how many there are.
+
+    So a result that is too high is found without another pass over the contributions.
+    """
+    from pyspark.sql import functions as f
+
+    places = f.expr(f"array(n, coalesce(n div {MOST_COUNTED} + 1, 1))")
+    return results.select("*", f.posexplode(places).alias("copy", "place_n")).withColumn("is_probe", f.expr("copy = 1"))
 
 
 def _ranked(
@@ -136,6 +160,8 @@ def _fates(contributions: DataFrame, key: list[str]) -> DataFrame:
         {
             "covered_ms": f.min("right_ms").over(from_here_on),
             "ends_right": f.coalesce(last_is_right, f.lit(False)),
+            "wrong_from_ms": f.coalesce(f.min("flawed_ms").over(of_key), f.col("last_ms")),
+            "miscounted": f.sum(f.expr("too_high + outputs - right_outputs")).over(of_key),
         }
     )
     # A result without a number, as of a value that cannot be read, is one all the same: it has no n, but a moment.
@@ -165,7 +191,10 @@ def _by_record(contributions: DataFrame) -> DataFrame:
             f.sum("outputs").alias("outputs"),
             f.sum(f.greatest(f.col("right_outputs") - 1, f.lit(0))).alias("duplicates"),
             f.sum(f.col("outputs") - f.col("right_outputs")).alias("wrong_outputs"),
-            f.max("wrong_ms").alias("last_wrong_ms"),
+            # A key that ends wrong may be so because of its first result that was.
+            f.min(f.expr(f"if(fate = {tally.WRONG}, wrong_from_ms, null)")).alias("last_wrong_ms"),
+            # Summed by ``match.count``, and taken apart from intermediate results by ``Tally.of``.
+            f.sum(f.expr("if(rank = total and not ends_right, miscounted, 0)")).alias("intermediate"),
         )
         .withColumns(
             {
@@ -175,7 +204,6 @@ def _by_record(contributions: DataFrame) -> DataFrame:
                 "new_inputs": f.lit(1),
                 # A result that no first n contributions give answers nothing, whatever comes after it.
                 "outputs": f.col("outputs") - f.col("wrong_outputs"),
-                "intermediate": f.lit(0),
                 "reverted": f.lit(0),
                 "repeated": f.lit(0),
             }

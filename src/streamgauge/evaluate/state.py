@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from streamgauge.evaluate import steadiness, sustained
 from streamgauge.evaluate.facts import Facts, Moments
 from streamgauge.evaluate.metrics import lag, latency
@@ -23,8 +25,11 @@ def judge(
         return None, None, sustained.Finding(None)
     if facts.plan.shape == "preloaded":
         return None, notice("no-rate-offered"), sustained.Finding(None)
-    rule, evidence = facts.scenario.sustained, _evidence(facts, facts.moments, figures)
-    no_latency = not validated or facts.workload.kind is ResultKind.NONE
+    kind = facts.workload.kind
+    no_latency = not validated or kind is ResultKind.NONE
+    by_positions = no_latency or kind is ResultKind.FILTER
+    step_records = _step_in_backlog(figures) if by_positions else _step_in_waits(facts.moments, figures)
+    rule, evidence = facts.scenario.sustained, _evidence(facts, facts.moments, figures, step_records)
     only_backlog = no_latency and evidence.median_ms is None
     finding = sustained.by_backlog(rule, evidence) if only_backlog else sustained.apply(rule, evidence)
     if finding.held is False:
@@ -48,9 +53,8 @@ def drift_warnings(facts: Facts, figures: Figures | None, sentence: Notice | Non
     return [sentence, notice("settled-late", advised_s=advised_s)] if advised_s else [sentence]
 
 
-def _evidence(facts: Facts, moments: Moments, figures: Figures) -> sustained.Evidence:
-    engine, shared = facts.manifest.engine, shared_cores(facts.manifest, facts.outcome)
-    counts = figures.results
+def _evidence(facts: Facts, moments: Moments, figures: Figures, step_records: float) -> sustained.Evidence:
+    shared, counts = shared_cores(facts.manifest, facts.outcome), figures.results
     return sustained.Evidence(
         # Of results that never came, what they had waited for when the run ended.
         median_ms=figures.latencies[figures.kind].at_least().median,
@@ -63,8 +67,33 @@ def _evidence(facts: Facts, moments: Moments, figures: Figures) -> sustained.Evi
         drained_s=lag.drained_s(figures.tally, moments),
         cpu_share=_cpu_share(facts, figures) if shared is False else None,
         shared_cores=bool(shared),
-        micro_batches=engine.micro_batches or engine.transactional,
+        step_records=step_records,
     )
+
+
+def _step_in_waits(moments: Moments, figures: Figures) -> float:
+    """Inputs that are answered at once, by how differently long those of a second waited; the median of the seconds.
+
+    Inputs that wait for the same step have waited evenly from nothing to the time between two steps: their quartiles
+    are half of that apart. Those of one result are always answered at once.
+    """
+    tally = figures.tally
+    if figures.over_time is not None:
+        return _step_in_backlog(figures)  # a tally without seconds
+    per_second = latency.at_each(tally, "latest", tally.timed, tally.censored, tally.second, moments.seconds)
+    inputs = np.bincount(tally.second[tally.timed], tally.new_inputs[tally.timed], moments.seconds)
+    steps = []
+    for waits_ms, count in zip(per_second, inputs, strict=False):
+        low_ms, high_ms = (waits_ms.percentile(permille, above=0) for permille in (250, 750))
+        if low_ms is not None and high_ms is not None:
+            steps.append(max(2 * (high_ms - low_ms) / 1000 * count, count / waits_ms.count))
+    return float(np.median(steps)) if steps else 0.0
+
+
+def _step_in_backlog(figures: Figures) -> float:
+    """The largest step that a position may move in which alone shows what is done: half of it waits on average."""
+    backlog = figures.backlog_measured.values
+    return 2 * float(np.median(backlog)) if len(backlog) else 0.0
 
 
 def _cpu_share(facts: Facts, figures: Figures) -> float | None:

@@ -6,8 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-import numpy as np
-
 from streamgauge.evaluate.metrics.trend import LEAST_SECONDS, NO_SERIES, Series, Slope
 from streamgauge.notices import NOTHING, Notice, joined, notice
 
@@ -45,7 +43,8 @@ class Evidence:
     cpu_share: float | None = None
     """Of the cores given to the engine; None when it is not known."""
     shared_cores: bool = True
-    micro_batches: bool = False
+    step_records: float = 0.0
+    """Records that leave the backlog at once, as far as that can be seen."""
     queued: Series = NO_SERIES
     """Seconds of load that the transport had not handed to the engine; empty where it does not stamp that."""
 
@@ -161,9 +160,9 @@ def sustainable(evidence: Evidence) -> Finding:
 def scalability(evidence: Evidence) -> Finding:
     """The mean backlog of the last 30 s is less than 100 records above that of the first 30 s.
 
-    Where the engine moves in steps that may be larger than that, a single step would decide; ``slope`` does instead.
+    Where the engine's position moves in larger steps than that, a single one would decide; ``slope`` does instead.
     """
-    if _moves_in_steps(evidence):
+    if evidence.step_records > LAG_LIMIT_RECORDS:
         finding = slope(evidence)
         return Finding(finding.held, finding.why, (*finding.notes, notice("lag-in-steps")), finding.weak)
     seconds, values = evidence.backlog.seconds, evidence.backlog.values
@@ -173,15 +172,6 @@ def scalability(evidence: Evidence) -> Finding:
     if grown >= LAG_LIMIT_RECORDS:
         return Finding(False, notice("lag-grew", window_s=LAG_WINDOW_S, grown=grown, limit=LAG_LIMIT_RECORDS))
     return Finding(True)
-
-
-def _moves_in_steps(evidence: Evidence) -> bool:
-    """Whether results come in bursts of possibly more records than the lag may grow by.
-
-    A backlog that grows by a whole burst and falls again is half of it on average, or more.
-    """
-    values = evidence.backlog.values
-    return evidence.micro_batches and len(values) > 0 and float(np.median(values)) > LAG_LIMIT_RECORDS / 2
 
 
 def decided_instead(rule: str | None, warnings: Sequence[str]) -> str | None:
@@ -218,9 +208,11 @@ def apply(rule: str | None, evidence: Evidence) -> Finding:
 
 
 def by_backlog(rule: str | None, evidence: Evidence) -> Finding:
-    """The finding by the backlog alone, where no latency is known."""
+    """The finding by the backlog alone, where no latency is known: by its slope, unless the rule needs no latency."""
     if rule is None:
         return Finding(None)
+    if rule == "scalability":
+        return RULES[rule](evidence)
     finding = slope(evidence)
     return Finding(finding.held, finding.why, (*finding.notes, notice("backlog-only", rule=rule)))
 

@@ -72,7 +72,8 @@ class Tally:
     them where there was none.
 
     ``running`` is whether results are running totals. A record that a total leaves out shows only in the end, by the
-    last record of its key: that one counts, even in the tail.
+    last record of its key: that one counts, even in the tail. A wrong row of totals is one before the first fault where
+    any result of its key was wrong before; ``miscounted`` are the unexpected results of the keys that end with it.
     """
 
     phase: Ints
@@ -100,6 +101,7 @@ class Tally:
     answered_rest_ms: Ints
     repeated_keys: int
     unexpected: int
+    miscounted: Ints
     running: bool = False
 
     @classmethod
@@ -116,9 +118,14 @@ class Tally:
         passed_ms = _passed_ms(partitions, partitions[came_out], appended_min_ms[came_out])
         lost = quiet | (appended_max_ms <= passed_ms - LATER_MS)
         fate[fate == MISSING] = np.where(lost, LOST, UNFINISHED)[fate == MISSING]
+        # A total has no intermediate results: one that its contributions do not give is unexpected.
+        none = np.zeros_like(fate)
+        intermediate, miscounted = (none, ints["intermediate"]) if running else (ints["intermediate"], none)
         return cls(
             **{
                 **ints,
+                "intermediate": intermediate,
+                "miscounted": miscounted,
                 "fate": fate,
                 "average_ms": np.asarray(table.column("average_ms").fill_null(0).to_numpy(), dtype=np.float64),
                 "processing_time_ms": _known(table, "processing_time_ms"),
@@ -136,13 +143,18 @@ class Tally:
         for name in ("partitions", "appended_min_ms", "appended_max_ms"):
             del columns[name]
         floats = {name: np.zeros(0) for name in ("average_ms", "processing_time_ms")}
-        return cls(**{**columns, **floats, "repeated_keys": 0, "unexpected": 0})
+        return cls(**{**columns, **floats, "repeated_keys": 0, "unexpected": 0, "miscounted": np.zeros(0, np.int64)})
 
     @property
     def expected(self) -> Bools:
         """Reference rows that count: those anchored before the tail, and totals that end too low or wrong."""
         before_tail: Bools = np.isin(self.phase, (WARMUP, MEASURED))
         return before_tail | np.isin(self.fate, (LOST, WRONG)) if self.running else before_tail
+
+    @property
+    def unexpected_after_fault(self) -> int:
+        """Unexpected results of keys that end wrong, where nothing of them was wrong before the first fault."""
+        return int(self.miscounted[(self.fate == WRONG) & (self.wrong_before_fault == 0)].sum())
 
     @property
     def timed(self) -> Bools:
@@ -185,6 +197,11 @@ def wrong_after_fault(tally: Tally) -> int:
     expected = tally.expected
     wrong = int(tally.rows[expected & (tally.fate == WRONG)].sum())
     return wrong - int(tally.wrong_before_fault[expected].sum())
+
+
+def answered_inputs(tally: Tally) -> int:
+    """How many input records have a result, right or wrong."""
+    return int(tally.new_inputs[np.isin(tally.fate, (MATCHED, WRONG))].sum())
 
 
 def results(tally: Tally) -> dict[str, int]:

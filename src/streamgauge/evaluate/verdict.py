@@ -35,18 +35,23 @@ def decide(invalid: Sequence[Notice], failed: Sequence[Notice]) -> Decision:
 
 
 def failures(
-    results: Mapping[str, int], delivery: str, ended: Sequence[EndedProcess], recounted: int = 0
+    results: Mapping[str, int],
+    delivery: str,
+    ended: Sequence[EndedProcess],
+    recounted: int = 0,
+    unexpected_recounted: int = 0,
 ) -> list[Notice]:
     """What the system under test did wrong, measured by the guarantee that it claims.
 
-    ``recounted``: how many of the wrong results came after a fault, of an engine that may count an input twice then.
+    ``recounted``, ``unexpected_recounted``: how many of the wrong results, and of the unexpected ones, came after a
+    fault, of an engine that may count an input twice then.
     """
     why = [_end_of(process) for process in ended]
     if unexplained := results["wrong"] - recounted:
         of_them = f", {unexplained} of them before the first fault" if recounted else ""
         why.append(notice("wrong-results", wrong=results["wrong"], expected=results["expected"], detail=of_them))
-    if results["unexpected"]:
-        why.append(notice("unexpected-results", count=results["unexpected"]))
+    if (unexpected := results["unexpected"] - unexpected_recounted) > 0:
+        why.append(notice("unexpected-results", count=unexpected))
     if results["lost"] and delivery in LOSSLESS:
         why.append(notice("lost-results", lost=results["lost"], expected=results["expected"], delivery=delivery))
     if results["duplicates"] and delivery in WITHOUT_DUPLICATES:

@@ -39,6 +39,7 @@ def row(
     appended_into_ms: int = 0,
     answered_into_ms: int = 0,
     wrong_before_fault: bool = True,
+    miscounted: int = 0,
 ) -> dict[str, Any]:
     """One reference row; its input was appended, and answered, that far into its second."""
     new_inputs = inputs if new_inputs is None else new_inputs
@@ -62,6 +63,7 @@ def row(
         "intermediate": 0,
         "reverted": 0,
         "wrong_before_fault": int(fate == "wrong" and wrong_before_fault),
+        "miscounted": miscounted,
         "in_burst": in_burst,
         "answered_max_ms": answered_ms,
         "appended_rest_ms": new_inputs * (1000 - appended_into_ms),

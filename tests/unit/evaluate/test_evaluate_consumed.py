@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tallies import row, tally
 
 from streamgauge.evaluate import verdict
 from streamgauge.evaluate.facts import Moments
 from streamgauge.evaluate.metrics import consumed, processing, resources, throughput
+from streamgauge.evaluate.tally import answered_inputs
 from streamgauge.model import NS_PER_MS, NS_PER_S
 from streamgauge.model.outcome import Outcome
 from streamgauge.model.samples import PositionsSample
@@ -118,6 +120,12 @@ def test_how_fast_what_was_there_was_processed(monkeypatch: pytest.MonkeyPatch) 
     assert processing.measure(run, facts, None, None, 0, None) is None
     facts.plan.shape = "constant"
     assert processing.measure(run, facts, None, None, 0, None) is None
+
+
+def test_a_record_is_answered_when_it_has_a_result() -> None:
+    """Not where the deadline of the drain came first: what was done until then would count for all records."""
+    fates = {"matched": 5, "wrong": 2, "unfinished": 90, "lost": 1}
+    assert answered_inputs(tally(*(row(fate=fate, inputs=count) for fate, count in fates.items()))) == 7
 
 
 @pytest.mark.parametrize(

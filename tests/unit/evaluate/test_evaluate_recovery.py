@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -115,8 +116,16 @@ def test_an_outage_that_begins_a_while_after_the_fault() -> None:
 
 def test_nothing_came_any_more() -> None:
     measured = recovered(seen(outputs((1, 8.45)), dict.fromkeys(range(8, 27)), dict.fromkeys(range(8, 27), 500)), 8.45)
-    assert measured.outage_s == pytest.approx(27 - 8.4)
+    assert measured.outage_s == pytest.approx(22 - 8.4), "nothing is due after the load"
     assert (measured.first_output_s, measured.latency_back_s, measured.backlog_back_s) == (None, None, None)
+
+
+def test_the_quiet_time_after_the_load_is_no_outage() -> None:
+    """The last output is due just before the load ends; then the run waits for five seconds to be sure."""
+    measured = recovered(seen(outputs((1, 21.95), every_ms=1000), {}, {}), 8.45)
+    assert (measured.outage_s, measured.gap_before_s) == (1.0, 1.0)
+    assert measured.first_output_s == pytest.approx(0.55)
+    assert (measured.latency_back_s, measured.backlog_back_s) == (0.0, 0.0)
 
 
 def test_output_that_comes_back_too_late_to_be_inside_again() -> None:
@@ -306,16 +315,21 @@ def test_a_fault_ends_when_its_process_is_usable_again() -> None:
 
 
 @pytest.mark.parametrize(
-    ("lost", "duplicates", "unfinished", "sentence"),
+    ("counts", "sentence"),
     [
-        (0, 0, 0, "nothing lost, nothing duplicated"),
-        (603, 0, 0, "603 of 6,000 results lost, nothing duplicated"),
-        (0, 1200, 0, "nothing lost, 1,200 of 6,000 results duplicated"),
-        (1, 2, 3, "1 of 6,000 results lost, 2 of 6,000 results duplicated, 3 unfinished"),
+        ({}, "nothing lost, nothing duplicated"),
+        ({"lost": 603}, "603 of 6,000 results lost, nothing duplicated"),
+        ({"duplicates": 1200}, "nothing lost, 1,200 of 6,000 results duplicated"),
+        (
+            {"lost": 1, "duplicates": 2, "unfinished": 3},
+            "1 of 6,000 results lost, 2 of 6,000 results duplicated, 3 unfinished",
+        ),
+        ({"wrong": 301, "unexpected": 14}, "nothing lost, nothing duplicated, 301 wrong, 14 unexpected"),
     ],
 )
-def test_which_guarantee_held(lost: int, duplicates: int, unfinished: int, sentence: str) -> None:
-    results = {"expected": 6000, "lost": lost, "duplicates": duplicates, "unfinished": unfinished}
+def test_which_guarantee_held(counts: Mapping[str, int], sentence: str) -> None:
+    none = dict.fromkeys(("lost", "duplicates", "unfinished", "wrong", "unexpected"), 0)
+    results = {"expected": 6000, **none, **counts}
     assert recovery.guarantee(with_faults(record()), results) == sentence
     assert recovery.guarantee(with_faults(), results) is None
     assert recovery.guarantee(with_faults(record(took_effect=False, acted_ns=None)), results) is None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -63,7 +64,8 @@ def judged_wrong(rows: Tally, *, recounts: bool = True) -> tuple[list[str], list
     """Reasons and warnings."""
     counts = results(rows)
     recounted = wrong_after_fault(rows) if recounts else 0
-    return failures(counts, "at-least-once", [], recounted), recounting_warnings(counts, recounted)
+    unexpected = rows.unexpected_after_fault if recounted else 0
+    return failures(counts, "at-least-once", [], recounted, unexpected), recounting_warnings(counts, recounted)
 
 
 def test_an_input_counted_twice_after_a_fault_is_reported_where_the_engine_declares_it() -> None:
@@ -82,6 +84,22 @@ def test_wrong_results_before_the_fault_or_without_one_are_failures_in_any_case(
     why, warnings = judged_wrong(wrong_rows(True, False, False))
     assert why == ["3 of 4 results are wrong, 1 of them before the first fault"]
     assert warnings[0].startswith("2 of 4 results are wrong after a fault")
+
+
+def too_high(unexpected: int, *, before_fault: bool) -> Tally:
+    """Totals of one key, of which five are too high; the others that are unexpected belong to no known key."""
+    wrong = row(phase="tail", fate="wrong", wrong_before_fault=before_fault, miscounted=5)
+    return replace(tally(row(), wrong), running=True, unexpected=unexpected)
+
+
+def test_totals_that_are_too_high_after_a_fault_are_excused_with_the_wrong_record_that_shows_them() -> None:
+    why, warnings = judged_wrong(too_high(5, before_fault=False))
+    assert not why
+    assert warnings[0].startswith("1 of 2 results are wrong after a fault")
+    assert judged_wrong(too_high(6, before_fault=False))[0] == ["1 results should not have been produced"]
+    both = ["1 of 2 results are wrong", "5 results should not have been produced"]
+    assert judged_wrong(too_high(5, before_fault=False), recounts=False) == (both, [])
+    assert judged_wrong(too_high(5, before_fault=True)) == (both, [])
 
 
 @pytest.mark.parametrize(

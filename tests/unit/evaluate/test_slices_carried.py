@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
+import tallies
 
 from streamgauge.evaluate.slices.carried import Carried, Judged, judge
+from streamgauge.evaluate.slices.whole import Whole
 from streamgauge.evaluate.tally import MATCHED, MISSING, WRONG
+from streamgauge.model.slices import SliceFigures
+from streamgauge.rundir import RunDir
 
 Contribution = tuple[str, int, int]
 """Key, record, when it was appended."""
@@ -143,6 +148,26 @@ def test_what_a_smaller_last_count_no_longer_counts_is_lost() -> None:
     given = [("a", n, n) for n in range(4)]
     _, second = in_slices(given, [("a", 4, 8), ("a", 1, 12), ("a", 2, 13)], [10])
     assert (second.lost_later, second.wrong_later) == (2, 0)
+
+
+def test_not_more_records_are_lost_than_there_were() -> None:
+    """100 records of three words are answered in the first slice; the engine then loses its state and counts 1."""
+    given = [(word, n, n) for n in range(100) for word in "abc"]
+    found: list[Result] = [(word, n, at_ms) for n, at_ms in ((100, 150), (1, 250)) for word in "abc"]
+    first, second = in_slices(given, found, [200])
+    assert (first.records.num_rows, second.lost_later, second.wrong_later) == (100, 297, 0)
+    facts, _ = tallies.facts()
+    whole = Whole(RunDir(Path("run")), facts, [figures(1), figures(2, lost_later=second.lost_later)])
+    vars(whole)["tally"] = tallies.tally(*(tallies.row() for _ in range(100)))
+    counted = whole.results()
+    assert (counted["expected"], counted["matched"], counted["lost"]) == (100, 0, 100)
+
+
+def figures(number: int, **changes: int) -> SliceFigures:
+    names = ("inputs", "outputs", "appended_measured", "output_measured", "repeated", "sent_measured", "sent_inside")
+    counts = dict.fromkeys((*names, "errors", "errors_measured", "took_s"), 0)
+    moments = dict.fromkeys(("until_ms", "first_output_ms", "last_output_ms"))
+    return SliceFigures(number=number, last=number == 2, gaps_ms=[], **{**counts, **moments, **changes})
 
 
 def test_a_last_count_that_is_too_large_makes_the_last_record_wrong() -> None:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from tallies import START_NS, facts
 
@@ -14,9 +17,10 @@ from streamgauge.evaluate.metrics import lag, latency
 from streamgauge.evaluate.metrics.generator import Lateness, Ledger
 from streamgauge.evaluate.metrics.latency import Distribution, added
 from streamgauge.evaluate.slices import digest
-from streamgauge.evaluate.slices.sending import Sending, by_second, gaps
+from streamgauge.evaluate.slices.sending import Sending, Stamped, by_second
 from streamgauge.evaluate.tally import MATCHED, MEASURED, MISSING, TAIL, WARMUP, Tally, results
 from streamgauge.model import NS_PER_MS, NS_PER_S
+from streamgauge.rundir import RunDir
 
 SECONDS = 40
 
@@ -106,9 +110,27 @@ def test_seconds_of_windows_are_those_of_the_run() -> None:
     assert [second for one in found for second in one.seconds.column("second").to_pylist()] == list(range(SECONDS))
 
 
-def test_gaps_of_a_second_or_more_are_noted() -> None:
-    assert gaps(np.array([0, 999, 1998, 2998, 2999, 9000])) == [(1998, 2998), (2999, 9000)]
-    assert gaps(np.zeros(0, np.int64)) == []
+@pytest.mark.parametrize(
+    ("quiet_s", "noted"),
+    [(5.0, [(1998, 2998), (2999, 9000)]), (0.7, [(1298, 1998), (1998, 2998), (2999, 9000)])],
+    ids=["a second or more", "what may be an outage"],
+)
+def test_gaps_of_the_output_are_noted(tmp_path: Path, quiet_s: float, noted: list[tuple[int, int]]) -> None:
+    """A silence above ``quiet_s`` is an outage, however short that is."""
+    run_facts, moments = facts()
+    scenario = run_facts.manifest.scenario.with_changes(quiet_s=quiet_s)
+    run_facts = replace(run_facts, manifest=run_facts.manifest.model_copy(update={"scenario": scenario}))
+    slice_ = RunDir(tmp_path)
+    slice_.recorded("output").mkdir(parents=True)
+
+    def gaps_of(*after_ms: int) -> list[tuple[int, int]]:
+        stamps = pa.array([START_NS // NS_PER_MS + ms for ms in after_ms], pa.int64())
+        pq.write_table(pa.table({"appended_ms": stamps}), slice_.recorded("output") / "part-0.parquet")
+        found = Stamped.read(slice_, run_facts, moments, Ledger.empty(), None).gaps_ms
+        return [(begin - START_NS // NS_PER_MS, end - START_NS // NS_PER_MS) for begin, end in found]
+
+    assert gaps_of(699, 1298, 1998, 2998, 2999, 9000) == noted
+    assert gaps_of() == []
 
 
 def test_only_seconds_with_something_are_kept() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -17,6 +18,7 @@ from streamgauge.evaluate.facts import Facts
 from streamgauge.evaluate.metrics import resources
 from streamgauge.evaluate.tally import Tally
 from streamgauge.model.summary import Summary, Trend
+from streamgauge.notices import notice
 from streamgauge.rundir import RunDir
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "format-1"
@@ -38,7 +40,12 @@ def results(total_ms: Callable[[int], int]) -> Tally:
 @pytest.fixture
 def judged(tmp_path: Path) -> Callable[..., Summary]:
     def judge(
-        rows: Tally, *, shape: str = "constant", outcome: dict[str, Any] | None = None, **manifest: Any
+        rows: Tally,
+        *,
+        shape: str = "constant",
+        outcome: dict[str, Any] | None = None,
+        lag: float | None = None,
+        **manifest: Any,
     ) -> Summary:
         shutil.copytree(GOLDEN, tmp_path / "run")
         run = RunDir.open(tmp_path / "run")
@@ -47,6 +54,10 @@ def judged(tmp_path: Path) -> Callable[..., Summary]:
         changed["engine"] |= manifest.pop("engine", {})
         write_manifest(run, changed | manifest)
         change(run.outcome_path, **(outcome or {}))
+        if lag is not None:
+            path = run.path / "samples" / "positions.jsonl"
+            samples = [json.loads(line) | {"lag": lag} for line in path.read_text().splitlines()]
+            path.write_text("".join(json.dumps(sample) + "\n" for sample in samples))
         facts = Facts.read(run)
         facts = dataclasses.replace(facts, plan=dataclasses.replace(facts.plan, shape=shape))
         return evaluation._evaluate(run, facts, rows, recorded=True)
@@ -121,16 +132,49 @@ def test_ospbench_sees_results_that_come_late(judged: Any) -> None:
     assert any("the last result came 12 s after the end of the load" in text for text in summary.warnings)
 
 
+def waiting(*wait_ms: int, inputs: int = 1, growth_ms: int = 0) -> Tally:
+    """In each second, as many results as there are waits, each of so many inputs."""
+    rows = []
+    for second in SECONDS:
+        part = (second - 2) * 20 // 8
+        waits = (ms + growth_ms * second for ms in wait_ms)
+        rows += [row(second=second, part=part, appended=second, total=ms, latest=ms, inputs=inputs) for ms in waits]
+    return tally(*rows)
+
+
+@pytest.mark.parametrize("engine", [{}, {"micro_batches": True}, {"transactional": True}])
 @pytest.mark.parametrize(
-    ("engine", "warned"),
-    [({"micro_batches": False}, False), ({"micro_batches": True}, True), ({"transactional": True}, True)],
+    ("rows", "warned"),
+    [
+        # By hand: 400 inputs a second come out once a second, so they have waited evenly up to a second. The middle
+        # half of them is 0.5 s apart, which makes a step of 400 × 2 × 0.5 s. Every 0.2 s it is one of 80.
+        (waiting(*range(0, 1000, 10), inputs=4), True),
+        (waiting(*range(0, 200, 2), inputs=4), False),
+        # All have waited for 3 s: 1,200 are in the backlog, and they leave it one by one.
+        (waiting(*[3000] * 400), False),
+        # The wait grows by 5 ms a second, so the backlog by 2 records a second: what the rule is for.
+        (waiting(*range(100, 105), inputs=80, growth_ms=5), False),
+        # A single result with more than 100 inputs is a step.
+        (waiting(50, inputs=101), True),
+        (waiting(50, inputs=100), False),
+    ],
 )
-def test_results_that_come_in_bursts_are_known_by_what_the_engine_declares(
-    judged: Any, engine: dict[str, Any], warned: bool
+def test_steps_are_known_by_how_differently_inputs_of_a_second_have_waited(
+    judged: Any, rows: Tally, warned: bool, engine: dict[str, Any]
 ) -> None:
-    """120 records wait on average: the bursts may be of 240."""
-    summary = judged(results(lambda second: 3000), scenario={"sustained": "scalability"}, engine=engine)
-    assert any("moves in steps" in text for text in summary.warnings) is warned
+    """Whatever the engine declares."""
+    summary = judged(rows, scenario={"sustained": "scalability"}, engine=engine)
+    assert (notice("lag-in-steps") in summary.warnings) is warned
+
+
+@pytest.mark.parametrize(("lag", "warned"), [(50.0, False), (51.0, True)])
+def test_a_sink_is_judged_by_the_rule_of_its_scenario(judged: Any, lag: float, warned: bool) -> None:
+    """It has no latency, and needs none. Of a position that moves in steps of 102, 51 wait on average."""
+    sink = {"workload": "power/sink", "choice": "program", "chosen": "sink", "parameters": {"keys": 0}}
+    summary = judged(Tally.empty(), scenario={**sink, "sustained": "scalability"}, lag=lag)
+    assert not any("only the slope of the backlog" in text for text in summary.warnings)
+    assert (notice("lag-in-steps") in summary.warnings) is warned
+    assert any("60 whole seconds are needed" in text for text in summary.warnings) is not warned
 
 
 def test_objectives_of_a_whole_run(judged: Any) -> None:

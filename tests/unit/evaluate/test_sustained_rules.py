@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -10,7 +11,9 @@ import pytest
 from streamgauge.evaluate import sustained
 from streamgauge.evaluate.metrics.trend import Series
 from streamgauge.evaluate.sustained import Evidence, Finding
+from streamgauge.notices import notice
 
+Judge = Callable[[str | None, Evidence], Finding]
 RATE = 400.0
 SECONDS = 60
 
@@ -202,21 +205,22 @@ def test_scalability_needs_a_minute() -> None:
     assert (short.held, "60 whole seconds are needed" in short.why) == (None, True)
 
 
-@pytest.mark.parametrize(("backlog", "instead"), [(50.0, False), (51.0, True)])
-def test_slope_decides_where_a_single_step_would(backlog: float, instead: bool) -> None:
-    """By hand: a backlog of 51 on average is that of steps of 102. In the last half minute it is 150 records higher,
-    which a step does not explain, but at 400 records/s over 240 s is 0.2 % of the rate and sustained by ``slope``."""
-    values = np.concatenate([np.full(210, backlog), np.full(30, backlog + 150)])
-    steps = dataclasses.replace(evidence(level(240), values), micro_batches=True)
-    finding = sustained.apply("scalability", steps)
+@pytest.mark.parametrize("judge", [sustained.apply, sustained.by_backlog])
+@pytest.mark.parametrize(("step", "instead"), [(100.0, False), (101.0, True)])
+def test_slope_decides_where_a_single_step_would(step: float, instead: bool, judge: Judge) -> None:
+    """By hand: in the last half minute the backlog is 150 records higher, which at 400 records/s over 240 s is 0.2 %
+    of the rate and sustained by ``slope``. Without latencies the rule is the same: it needs the backlog alone."""
+    values = np.concatenate([np.full(210, 50.0), np.full(30, 200.0)])
+    steps = dataclasses.replace(evidence(level(240), values), step_records=step)
+    if judge is sustained.by_backlog:
+        steps = dataclasses.replace(steps, median_ms=None)
+    finding = judge("scalability", steps)
     assert finding.held is instead
-    assert any("steps of more than 100 records" in note for note in finding.notes) is instead
+    assert finding.notes == ((notice("lag-in-steps"),) if instead else ())
     assert sustained.decided_instead("scalability", finding.notes) == ("slope" if instead else None)
     assert sustained.decided_instead("slope", finding.notes) is None
-    plain = sustained.apply("scalability", dataclasses.replace(steps, micro_batches=False))
-    assert (plain.held, plain.notes) == (False, ())
 
 
 def test_a_backlog_in_steps_that_grows_is_overload_all_the_same() -> None:
-    steps = dataclasses.replace(evidence(falling_behind(0.05)), micro_batches=True)
+    steps = dataclasses.replace(evidence(falling_behind(0.05)), step_records=400.0)
     assert sustained.apply("scalability", steps).held is False

@@ -123,9 +123,12 @@ def reasons(facts: Facts) -> list[Notice]:
     return why
 
 
-def reasons_by_end(facts: Facts, end_ms: float | None) -> list[Notice]:
-    """Faults of a run with preloaded input, which was all processed at ``end_ms``: later ones disturbed nothing."""
-    if end_ms is None:
+def reasons_by_end(facts: Facts, end_ms: float | None, *, missing: int) -> list[Notice]:
+    """Faults of a run with preloaded input, which was all processed at ``end_ms``: later ones disturbed nothing.
+
+    Where results are missing, it was not.
+    """
+    if end_ms is None or missing:
         return []
     late = [record for record in acted(facts) if acted_ns(record) / NS_PER_MS > end_ms]
     why = "all input had been processed before its moment"
@@ -139,7 +142,7 @@ def warnings(facts: Facts) -> list[Notice]:
 
 
 def guarantee(facts: Facts, results: Mapping[str, int]) -> str | None:
-    """What the system under test lost and duplicated in spite of the faults, in one sentence.
+    """What the system under test lost, duplicated or got wrong after the faults, in one sentence.
 
     None without a fault that took effect, and where no result was checked.
     """
@@ -150,7 +153,8 @@ def guarantee(facts: Facts, results: Mapping[str, int]) -> str | None:
         f"{results[count]:,} of {expected:,} results {what}" if results[count] else f"nothing {what}"
         for count, what in (("lost", "lost"), ("duplicates", "duplicated"))
     ]
-    return ", ".join([*parts, *([f"{results['unfinished']:,} unfinished"] if results["unfinished"] else [])])
+    others = ("wrong", "unexpected", "unfinished")
+    return ", ".join([*parts, *(f"{results[count]:,} {count}" for count in others if results[count])])
 
 
 def silent_warnings(measured: Sequence[FaultFigures]) -> list[Notice]:
@@ -233,8 +237,8 @@ def _output_again_ms(gap: Gap, usual_ms: float | None, later: Ints) -> float | N
 def recover(seen: Seen, moments: Moments, at_ns: int, first_ns: int, until_ns: int) -> Recovery:
     """How a fault at ``at_ns`` was taken until ``until_ns``, measured by the time before the first fault."""
     usual_ms = longest_gap_before(seen.outputs_ms, moments.measured_start_ns / NS_PER_MS, first_ns / NS_PER_MS)
-    gap = longest_gap_after(seen.outputs_ms, at_ns / NS_PER_MS, until_ns / NS_PER_MS, moments.drain_end_ns / NS_PER_MS)
-    at_ms = at_ns / NS_PER_MS
+    at_ms, until_ms, over_ms = (ns / NS_PER_MS for ns in (at_ns, until_ns, _over_ns(moments)))
+    gap = longest_gap_after(seen.outputs_ms, at_ms, until_ms, over_ms)
     stopped = usual_ms is None or gap.length_ms > usual_ms
     first_output_ms = _output_again_ms(gap, usual_ms, seen.outputs_ms[seen.outputs_ms > at_ms])
     fault_s = (at_ns - moments.load_start_ns) / NS_PER_S
@@ -271,9 +275,7 @@ def _by_partition(seen: Seen, moments: Moments, at_ns: int, first_ns: int, until
 
     A partition with fewer than two outputs before the first fault is not judged: it may be silent by nature.
     """
-    # Nothing is due after the load: the quiet time of the drain is not an outage.
-    over_ns = min(moments.drain_end_ns, moments.load_end_ns)
-    at_ms, until_ms, over_ms = (ns / NS_PER_MS for ns in (at_ns, until_ns, over_ns))
+    at_ms, until_ms, over_ms = (ns / NS_PER_MS for ns in (at_ns, until_ns, _over_ns(moments)))
     judged = [
         (longest_gap_after(outputs_ms, at_ms, until_ms, over_ms), usual_ms)
         for outputs_ms in seen.partitions_ms
@@ -290,6 +292,11 @@ def _by_partition(seen: Seen, moments: Moments, at_ns: int, first_ns: int, until
         "partitions_affected": len(affected),
         "partitions_silent": sum(gap.end_ms is None for gap, _ in affected),
     }
+
+
+def _over_ns(moments: Moments) -> int:
+    """Nothing is due after the load: the quiet time of the drain is not an outage."""
+    return min(moments.drain_end_ns, moments.load_end_ns)
 
 
 def longest_gap_before(outputs_ms: Ints, from_ms: float, until_ms: float) -> float | None:

@@ -27,6 +27,7 @@ from streamgauge.evaluate.slices import digest
 from streamgauge.evaluate.slices.carried import PARTS, Carried, judge
 from streamgauge.evaluate.slices.digest import Windows
 from streamgauge.evaluate.slices.sending import Sending, Stamped, by_second, parts_of_ledger, until
+from streamgauge.evaluate.slices.tables import read_table
 from streamgauge.evaluate.tally import Tally
 from streamgauge.model import NS_PER_MS
 from streamgauge.model.outcome import Outcome
@@ -88,8 +89,8 @@ def judge_slice(spark: SparkSession, run: RunDir, number: int) -> SliceFigures:
     shutil.rmtree(carried, ignore_errors=True)
     earlier = None if before is None else before.carried_path
     table, numbers = _judged(spark, run, facts, moments, number, stamps.inputs + stamps.outputs, last=bounds.last)
-    merged = digest.merged(None if earlier is None else pq.read_table(earlier / "tally.parquet"), table)
-    rows = table if earlier is None else pa.concat_tables([pq.read_table(earlier / "rows.parquet"), table])
+    merged = digest.merged(None if earlier is None else read_table(earlier / "tally.parquet", digest.COLUMNS), table)
+    rows = table if earlier is None else pa.concat_tables([read_table(earlier / "rows.parquet", digest.COLUMNS), table])
     rows, windows = _windows(rows, merged, facts, moments, number, last=bounds.last)
     waiting = digest.waiting(_tally(table, merged, facts, last=bounds.last))
     late = sending.late if earlier is None else added([read_late(earlier), sending.late])
@@ -207,8 +208,6 @@ def _windows(
 
 def read_late(carried: Path) -> Distribution:
     """By how many microseconds the records so far were late."""
-    import pyarrow.parquet as pq
-
-    table = pq.read_table(carried / "late.parquet")
+    table = read_table(carried / "late.parquet", ["late_us", "count"])
     values, counts = (np.asarray(table.column(name).to_numpy()) for name in ("late_us", "count"))
     return Distribution.of(values.astype(np.float64), counts.astype(np.int64))

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from streamgauge.evaluate import tally
+from streamgauge.evaluate.slices.tables import read_table
 from streamgauge.evaluate.tally import Bools, Ints
 
 if TYPE_CHECKING:
@@ -49,9 +50,8 @@ class Carried:
 
     @classmethod
     def read(cls, directory: Path) -> Carried:
-        import pyarrow.parquet as pq
-
-        return cls(*(pq.read_table(directory / f"{name}.parquet") for name in PARTS))
+        columns = zip(PARTS, (_KEYS, _OPEN, _EARLY), strict=True)
+        return cls(*(read_table(directory / f"{name}.parquet", ["key", *names]) for name, names in columns))
 
     def write(self, directory: Path) -> None:
         import pyarrow.parquet as pq

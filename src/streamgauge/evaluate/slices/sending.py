@@ -14,14 +14,19 @@ from streamgauge.evaluate.metrics.generator import NS_PER_US, Lateness, Ledger, 
 from streamgauge.evaluate.metrics.latency import Distribution
 from streamgauge.evaluate.recorded import batches, output_batches
 from streamgauge.evaluate.tally import Ints
-from streamgauge.model import NS_PER_MS, NS_PER_S
+from streamgauge.model import NS_PER_MS, NS_PER_S, QUIET_TRIGGERS
 from streamgauge.rundir import RunDir
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 GAP_MS = 1_000
-"""Shorter silences are not noted."""
+"""Shorter silences are not noted, unless they may be outages."""
+
+
+def limit_s(facts: Facts) -> float:
+    """A longer silence is an outage: the scenario's quiet time, and three triggers of an engine that has any."""
+    return max(facts.scenario.quiet_s, QUIET_TRIGGERS * facts.manifest.engine.batch_interval_s)
 
 
 def parts_of_ledger(run: RunDir) -> list[Path]:
@@ -131,14 +136,14 @@ class Stamped:
             output_measured=output_measured,
             first_output_ms=int(of_slice[0]) if len(of_slice) else None,
             last_output_ms=int(seen_ms[-1]) if len(seen_ms) else None,
-            gaps_ms=gaps(seen_ms),
+            gaps_ms=_gaps(seen_ms, min(GAP_MS, 1000 * limit_s(facts))),
             bound=clock.transport_bound(ledger, probe_ms),
         )
 
 
-def gaps(moments_ms: Ints) -> list[tuple[int, int]]:
-    """Where a second or more lies between one moment and the next; they rise."""
-    wide = np.flatnonzero(np.diff(moments_ms) >= GAP_MS)
+def _gaps(moments_ms: Ints, least_ms: float) -> list[tuple[int, int]]:
+    """Where that long or longer lies between one moment and the next; they rise."""
+    wide = np.flatnonzero(np.diff(moments_ms) >= least_ms)
     return [(int(moments_ms[place]), int(moments_ms[place + 1])) for place in wide]
 
 

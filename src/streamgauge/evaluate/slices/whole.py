@@ -17,7 +17,8 @@ from streamgauge.evaluate.metrics.latency import Distribution
 from streamgauge.evaluate.metrics.level import mean_level
 from streamgauge.evaluate.metrics.throughput import Stamps
 from streamgauge.evaluate.metrics.trend import Series
-from streamgauge.evaluate.slices.digest import FIGURES, KINDS
+from streamgauge.evaluate.slices.digest import COLUMNS, FIGURES, KINDS
+from streamgauge.evaluate.slices.tables import read_table
 from streamgauge.evaluate.summary import Figures, OverTime
 from streamgauge.evaluate.tally import Floats, Ints, Tally, results
 from streamgauge.model import NS_PER_MS, NS_PER_S
@@ -46,11 +47,9 @@ class Whole:
 
     @cached_property
     def tally(self) -> Tally:
-        import pyarrow.parquet as pq
-
         if not self.slices:
             return Tally.empty()
-        table = pq.read_table(self.run.slice_(len(self.slices)).carried_path / "tally.parquet")
+        table = read_table(self.run.slice_(len(self.slices)).carried_path / "tally.parquet", COLUMNS)
         outputs = sum(one.outputs - one.repeated for one in self.slices)
         return Tally.of(table, quiet=self.facts.outcome.drain == "quiet", outputs=outputs, running=True)
 
@@ -58,6 +57,8 @@ class Whole:
         """The counts, with what only the end of the run showed of records that were decided before."""
         counts = results(self.tally)
         lost, wrong = (sum(getattr(one, name) for one in self.slices) for name in ("lost_later", "wrong_later"))
+        # Contributions: which records they were of is no longer known, but there are not more than were answered.
+        lost = min(lost, counts["matched"] - wrong)
         return {
             **counts,
             "matched": counts["matched"] - lost - wrong,
@@ -115,7 +116,7 @@ class Whole:
         return moments.load_start_ns + after_ms * NS_PER_MS
 
     def gaps_ms(self) -> list[tuple[int, int]]:
-        """Between one result and the next, where they are a second or more apart."""
+        """Between one result and the next: all that may be outages."""
         return [gap for one in self.slices for gap in one.gaps_ms]
 
     @property
@@ -128,13 +129,11 @@ class Whole:
 
     def _counted(self, moments: Moments) -> dict[str, Ints]:
         """The columns of all ``counted.parquet``, one element for each second of the run."""
-        import pyarrow.parquet as pq
-
         names = ("sent", "appended", "appended_rest_ms", "output", "arrived", "arrived_rest_ms", "done", "done_rest_ms")
         columns = {name: np.zeros(moments.seconds, np.int64) for name in names}
         columns["late_max_ns"] = np.full(moments.seconds, np.iinfo(np.int64).min)
         for one in self.slices:
-            table = pq.read_table(self.run.slice_(one.number).path / "counted.parquet")
+            table = read_table(self.run.slice_(one.number).path / "counted.parquet", ["second", *columns])
             second = np.clip(table.column("second").to_numpy(), 0, moments.seconds - 1)
             for name, column in columns.items():
                 how = np.maximum if name == "late_max_ns" else np.add
@@ -194,7 +193,6 @@ class Whole:
 
     def _over_time(self, moments: Moments) -> tuple[OverTime, dict[str, list[float | None]]]:
         import pyarrow as pa
-        import pyarrow.parquet as pq
 
         columns: dict[str, list[float | None]] = {}
         for kind in KINDS:
@@ -203,14 +201,14 @@ class Whole:
         spread = []
         for one in self.slices:
             path = self.run.slice_(one.number).path
-            table = pq.read_table(path / "seconds.parquet")
+            table = read_table(path / "seconds.parquet", ["second", *columns])
             for name, column in columns.items():
                 for second, value in zip(
                     table.column("second").to_pylist(), table.column(name).to_pylist(), strict=True
                 ):
                     if second < moments.seconds:
                         column[second] = value
-            spread.append(pq.read_table(path / "heatmap.parquet"))
+            spread.append(read_table(path / "heatmap.parquet", ["kind", "second", "from_ms", "to_ms", "count"]))
         heat = pa.concat_tables(spread) if spread else None
         shown = OverTime(
             latencies={kind: {name: columns[f"{kind}_{name}"] for name in FIGURES} for kind in KINDS},
