@@ -39,6 +39,8 @@ def measure(shared: Bench) -> Measure:
     def run(
         engine: str = "echo",
         *,
+        name: str = "ospbench/latency",
+        choice: str | None = None,
         program: tuple[str, ...] = (),
         faults: tuple[str, ...] = (),
         attempts: int = ATTEMPTS,
@@ -48,7 +50,9 @@ def measure(shared: Bench) -> Measure:
         if engine == "echo":
             short["quiet_s"] = "1"  # it reports consumed records, and the drain waits for those
         settings = {key: str(value).lower() for key, value in changes.items()}
-        scenario = scenarios.resolve("ospbench/latency", engine=engine, changes=short | settings)
+        if choice is not None:
+            settings["program"] = choice
+        scenario = scenarios.resolve(name, engine=engine, changes=short | settings)
         scenario = replace(scenario, faults=tuple(parse_fault(fault) for fault in faults))
 
         def once(_: int) -> tuple[RunDir, Summary]:

@@ -17,6 +17,7 @@ from streamgauge.measure.plan import Request
 from streamgauge.measure.reporter import NullReporter
 from streamgauge.measure.runner import run_scenario
 from streamgauge.model.summary import Summary
+from streamgauge.notices import notice
 from streamgauge.rundir import RunDir
 from streamgauge.studies import scenario as scenarios
 
@@ -149,3 +150,4 @@ def test_only_event_time_shows_a_system_that_is_slower_than_its_queue(shared: Be
 def test_a_killed_generator_is_invalid(shared: Bench) -> None:
     _, summary = run(shared, "queue-killed", str(EXAMPLE), fault="kill load at 2s")
     assert summary.verdict == "INVALID"
+    assert notice("fault-outside-engine", fault="kill load at 2s") in summary.reasons

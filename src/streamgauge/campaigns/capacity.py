@@ -19,6 +19,7 @@ from typing import Any, cast
 from streamgauge import registry
 from streamgauge.campaigns.capacity_file import CapacityFile, identifying_settings
 from streamgauge.campaigns.referee import PROBE_S, STEPS, DrainReferee, ProbeReferee
+from streamgauge.campaigns.resumable import here
 from streamgauge.campaigns.search import Answer, Next, Probe, ProbeVerdict, Target, advance, four_digits
 from streamgauge.errors import EXIT_MISSED, EXIT_OK, EngineFailed, InvalidMeasurement, UsageError
 from streamgauge.evaluate import sustained
@@ -53,8 +54,6 @@ DRAIN_GIVEN_UP_S = 60.0
 """Seconds without a result after which the scenario's own rate is the first guess."""
 FRACTION_RANGE = 1000
 """How far from the first guess a value that may be a fraction is searched, as a factor, where it has no limits."""
-NOT_SUSTAINED = ("overloaded", "not sustained")
-"""How the warning begins that explains why a rate was not sustained."""
 
 Show = Callable[[CapacityProbe], None]
 
@@ -154,7 +153,9 @@ class CapacitySearch:
             "from": self.least,
             "to": self.most,
             "bootstrap": request.transport_address,
+            "load_master": request.load_master,
             "program": redact_arguments(request.program),
+            **here(),
         }
 
 
@@ -284,7 +285,7 @@ def _probe(
 ) -> CapacityProbe:
     """One run at that value, and what it shows."""
     scenario = search.scenario_at(step.value)
-    probe_s, least_s, longest_s = lengths_s(scenario.load.measured_s, step.purpose, scenario.sustained)
+    probe_s, least_s, longest_s = lengths_s(scenario, step.purpose)
     load = replace(scenario.load, measured_s=longest_s)
     referee = ProbeReferee(is_one_to_one(scenario), probe_s, least_s, longest_s, scenario.sustained)
     out = _fresh(search.request.out / "probes" / f"{file.next_number:02d}-{step.value}")
@@ -314,14 +315,20 @@ def _probe(
     )
 
 
-def lengths_s(measured_s: float, purpose: Purpose, rule: str | None) -> tuple[float, float, float]:
+def lengths_s(scenario: Scenario, purpose: Purpose) -> tuple[float, float, float]:
     """Of a probe: the length after which its decision is first checked, the shortest one and the longest."""
+    measured_s = scenario.load.measured_s
     probe_s = min(measured_s, PROBE_S)
-    longest_s = max(measured_s, STEPS * probe_s, sustained.least_s(rule))
+    # A window ends in any interval that is as long as its results take to be final.
+    settles_s = registry.workload(scenario.workload).settles_s(scenario.parameters)
+    if scenario.script is not None:
+        settles_s = max(settles_s, scenario.script.settles_s)
+    least_s = max(probe_s, sustained.least_s(scenario.sustained), settles_s)
+    longest_s = max(measured_s, STEPS * probe_s, least_s)
     if purpose == "confirm":
         # Fixed beforehand: a run that is extended until it looks right confirms nothing.
         return probe_s, longest_s, longest_s
-    return probe_s, max(probe_s, sustained.least_s(rule)), longest_s
+    return probe_s, least_s, longest_s
 
 
 def judge(
@@ -343,8 +350,7 @@ def judge(
         return "not sustained", given_up, given_up_weakly
     missed = [_missed(slo) for slo in summary.slo if not slo.passed]
     if summary.sustained is False:
-        why = [text for text in summary.warnings if text.startswith(NOT_SUSTAINED)] or summary.warnings
-        return "not sustained", joined([*why[:1], *missed]), False
+        return "not sustained", joined(filter(None, [summary.state_reason, *missed])), False
     if missed:
         return "not sustained", joined(missed), False
     if rule is None and (share := _missing_share(summary)) > sustained.MISSING_SHARE:

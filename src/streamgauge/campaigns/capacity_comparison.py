@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from streamgauge import identity
 from streamgauge.campaigns.capacity_file import completed
 from streamgauge.campaigns.comparison import DECIMALS, IGNORED, check_alike, script_notes
 from streamgauge.errors import UsageError
@@ -36,6 +37,9 @@ IGNORED_SETTINGS: Ignored = {
     "from": "only bounds the search",
     "to": "as above",
     "bootstrap": "the transport is compared by what its probes ran on",
+    "load_master": "where the load came from does not matter, as long as it was in time",
+    "streamgauge": "versions may be compared",
+    **{f"machine.{key}": "is compared by what the probes ran on" for key in identity.MACHINE},
 }
 
 

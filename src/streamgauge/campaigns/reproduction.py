@@ -8,6 +8,8 @@ where an INVALID one was repeated). ``reproduction.json`` and ``report.html`` ar
 from __future__ import annotations
 
 import time
+from collections import Counter
+from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Protocol
@@ -21,14 +23,11 @@ from streamgauge.campaigns.reproduction_runner import AttemptResult, LocalRunner
 from streamgauge.errors import EXIT_OK, EngineFailed, InvalidMeasurement
 from streamgauge.measure.reporter import Reporter
 from streamgauge.model import Verdict
-from streamgauge.model.campaign import Attempt, ExperimentRow, Reproduction
+from streamgauge.model.campaign import TRIES, Attempt, ExperimentRow, Reproduction
 from streamgauge.model.summary import Summary
 from streamgauge.notices import Notice, joined, notice
 from streamgauge.processes import directory_lock
 from streamgauge.rundir import RunDir
-
-ATTEMPTS = 2
-"""An INVALID run or search is repeated once."""
 
 
 class CampaignReporter(Reporter, Protocol):
@@ -67,6 +66,8 @@ def _reproduce(
     with ExitStack() as stack:
         doing = runner or stack.enter_context(LocalRunner(campaign.out, runnable, reporter))
         file.lay_out([planned.row() for planned in plans])
+        if campaign.retry:
+            _retry(file, runnable)
         _save(file, campaign)
         for number, named in enumerate(runnable, start=1):
             row = file.row(named.experiment.name, named.engine)
@@ -81,6 +82,18 @@ def _reproduce(
                 _save(file, campaign)
             reporter.end(row)
     return file.content
+
+
+def _retry(file: ReproductionFile, chosen: Sequence[PlannedExperiment]) -> None:
+    """Allow for further attempts at what stayed INVALID. Those before are kept."""
+    for planned in chosen:
+        row = file.row(planned.experiment.name, planned.engine)
+        if _stayed_invalid(row):
+            file.settle(row.with_changes(state="pending", tries=row.tries + TRIES), 0.0)
+
+
+def _stayed_invalid(row: ExperimentRow) -> bool:
+    return row.state == "done" and row.verdict == Verdict.INVALID.value
 
 
 def _paced(
@@ -103,7 +116,8 @@ def _paced(
 def done_before(campaign: ReproductionRequest) -> dict[str, str]:
     """Steps that need not be run any more, by name, each with its verdict. Raises UsageError as ``reproduce`` does."""
     file = ReproductionFile.open(campaign.out, campaign.study, campaign.described(), campaign.settings())
-    return {f"{row.name}-{row.engine}": str(row.verdict) for row in file.rows if row.state == "done"}
+    done = [row for row in file.rows if row.state == "done" and not (campaign.retry and _stayed_invalid(row))]
+    return {f"{row.name}-{row.engine}": str(row.verdict) for row in done}
 
 
 def _turn(planned: PlannedExperiment, row: ExperimentRow) -> str:
@@ -115,13 +129,11 @@ def _turn(planned: PlannedExperiment, row: ExperimentRow) -> str:
 
 
 def _next_run(row: ExperimentRow) -> int:
-    """The number of the run that comes next: the last one again while it is INVALID and may be repeated."""
-    if not row.attempts:
-        return 1
-    last = row.attempts[-1]
-    tried = sum(attempt.run == last.run for attempt in row.attempts)
-    again = last.verdict == "INVALID" and tried < ATTEMPTS
-    return last.run + (0 if again else 1)
+    """The number of the run that comes next: the first one that is INVALID and may be tried again, or a new one."""
+    last = {attempt.run: attempt.verdict for attempt in row.attempts}
+    tried = Counter(attempt.run for attempt in row.attempts)
+    again = (run for run in sorted(last) if last[run] == Verdict.INVALID.value and tried[run] < row.tries)
+    return next(again, len(last) + 1)
 
 
 def _attempt(

@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from streamgauge import __version__, identity
-from streamgauge.campaigns.resumable import check_same
+from streamgauge import __version__
+from streamgauge.campaigns.resumable import check_same, here
 from streamgauge.errors import UsageError
 from streamgauge.machine import description as machine
 from streamgauge.model.campaign import (
@@ -36,13 +36,11 @@ class ReproductionFile:
         Raises UsageError when the directory holds something else, or a reproduction with other settings.
         """
         path = out / REPRODUCTION_NAME
-        here = machine.describe()
-        on_machine = {f"machine.{key}": getattr(here, key) for key in identity.MACHINE}
-        settings = {"study": name, **settings, "streamgauge": __version__, **on_machine}
+        settings = {"study": name, **settings, **here()}
         if path.is_file():
             content = read_reproduction(path)
             # Early files name less of the machine.
-            check_same(path, {**on_machine, **content.settings}, settings, "reproduction")
+            check_same(path, {**here(), **content.settings}, settings, "reproduction")
             return cls(path, content)
         if out.exists() and (not out.is_dir() or any(out.iterdir())):
             raise UsageError(
@@ -62,7 +60,7 @@ class ReproductionFile:
                 state="unfinished",
                 started=datetime.now(UTC).isoformat(timespec="seconds"),
                 seconds=0.0,
-                machine=here,
+                machine=machine.describe(),
                 streamgauge=__version__,
                 settings=settings,
                 experiments=[],

@@ -23,13 +23,13 @@ from streamgauge.notices import NOTHING, Notice, notice
 from streamgauge.redaction import redact_options
 from streamgauge.studies import scenario as scenarios
 from streamgauge.studies.parsing import typed_setting
-from streamgauge.studies.search_axis import value_on
 from streamgauge.study import RESOLUTION, Experiment, Purpose, Study
 
 MAY_DIFFER: Ignored = {
     "out": "a reproduction may be moved",
     "engines": "engines may be added",
     "only": "experiments may be added",
+    "retry": "further attempts change no setting",
 }
 """What need not be the same to resume a reproduction."""
 
@@ -49,6 +49,8 @@ class ReproductionRequest:
     bootstrap: str | None = None
     runs: int | None = None
     """Of each experiment; None: as many as the study made in this profile."""
+    retry: bool = False
+    """Whether experiments that stayed INVALID are tried again."""
 
     def described(self) -> Study:
         return registry.study_description(self.study)
@@ -94,8 +96,14 @@ class PlannedExperiment:
         """Of one that the engine runs. It begins where another experiment ended, if that is known."""
         assert self.request is not None
         axis = self.experiment.axis
-        guess = value_on(axis, self.request.scenario) if axis.name in self.settings else None
-        return CapacitySearch(replace(self.request, out=directory), self.resolution, axis, guess=guess, most=self.most)
+        begin = self.settings.get(axis.name)
+        return CapacitySearch(
+            replace(self.request, out=directory),
+            self.resolution,
+            axis,
+            guess=None if begin is None else int(begin),
+            most=self.most,
+        )
 
     @property
     def is_confirming(self) -> bool:
@@ -197,7 +205,9 @@ def plan_experiment(
     if lacking := [key for key in experiment.needs if key not in known]:
         why = notice("engine-lacks-option", engine=engine, options=", ".join(lacking))
         return PlannedExperiment(experiment, engine, settings, chosen, None, why)
-    changes = {**campaign.changes, **settings}
+    # Where a search begins is no value of its scenario: what follows from the searched value would not follow there.
+    begin = experiment.axis.name if experiment.purpose == "capacity" else None
+    changes = {**campaign.changes, **{name: value for name, value in settings.items() if name != begin}}
     try:
         scenario = scenarios.resolve(experiment.scenario, profile=campaign.profile, changes=changes, engine=engine)
         timed = not experiment.half_time_of or pace.moment_s is not None

@@ -6,7 +6,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from streamgauge import __version__, identity
 from streamgauge.errors import UsageError
+from streamgauge.machine import description as machine
+
+
+def here() -> dict[str, Any]:
+    """What every campaign keeps: the version of streamgauge, and the machine."""
+    described = machine.describe()
+    return {"streamgauge": __version__, **{f"machine.{key}": getattr(described, key) for key in identity.MACHINE}}
 
 
 def check_same(path: Path, before: Mapping[str, Any], now: Mapping[str, Any], work: str) -> None:

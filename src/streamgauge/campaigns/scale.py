@@ -50,8 +50,16 @@ class ScaleSearch:
         """Raises UsageError for anything that a search at one of the values would refuse."""
         if self.against == self.search.axis.name:
             raise UsageError(f"--over and --against are both {self.against}", expected="two different values")
-        for value in self.values:
-            self.at(value)
+        scenarios = [self.at(value).request.scenario for value in self.values]
+        members = [registry.engine(one.engine).group_members(one.engine_options) for one in scenarios]
+        for value, count, scenario in zip(self.values, members, scenarios, strict=True):
+            if count > scenario.partitions:
+                raise UsageError(
+                    f"--against {self.against}={value:g}: {count} members of the consumer group share "
+                    f"{scenario.partitions} partitions, so {count - scenario.partitions} would have no work",
+                    expected="at least as many partitions as members",
+                    hint=f"--set partitions={max(members)}",
+                )
 
     @property
     def out(self) -> Path:

@@ -73,6 +73,9 @@ def reproduce(
             show_default="the study's: 5 with --profile paper, 1 with laptop",
         ),
     ] = None,
+    retry: Annotated[
+        bool, typer.Option("--retry", help="With the --out of before: try again what stayed INVALID.")
+    ] = False,
     settings: Annotated[
         list[str] | None,
         typer.Option(
@@ -117,6 +120,7 @@ def reproduce(
         only=tuple(only or ()),
         bootstrap=transport_address,
         runs=runs,
+        retry=retry,
     )
     if dry_run:
         _print_plan(plan(campaign), reproduction.done_before(campaign))

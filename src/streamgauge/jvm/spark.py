@@ -55,6 +55,11 @@ def check_master(master: str) -> None:
         )
 
 
+def is_local(master: str) -> bool:
+    """Whether the driver's own JVM does all the work."""
+    return master.startswith("local")
+
+
 def on_this_machine(master: str) -> bool:
     """Whether all connections to the driver use the loopback interface."""
     return master.startswith(("local", f"spark://{LOOPBACK}", "spark://localhost"))
@@ -95,7 +100,7 @@ def jvm_argv(
         **conf,
     }
     # On the class path the jars are neither copied nor served; only remote executors need that.
-    local = master.startswith("local")
+    local = is_local(master)
     class_path = [str(spark_home() / "jars" / "*"), *(str(jar) for jar in jars if local)]
     argv = [str(java), f"-Xmx{heap_mb}m"]
     if not any(option.startswith("-XX:+Use") and option.endswith("GC") for option in java_options):

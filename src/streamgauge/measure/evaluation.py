@@ -16,6 +16,7 @@ from streamgauge.errors import EnvironmentProblem, Interrupted, UsageError
 from streamgauge.evaluate import evaluate_without_spark, needs_spark
 from streamgauge.evaluate import process as evaluator
 from streamgauge.jvm.java import find_java
+from streamgauge.jvm.spark import is_local
 from streamgauge.measure.reporter import Reporter
 from streamgauge.model import ProcessSpec
 from streamgauge.model.summary import Summary
@@ -40,13 +41,17 @@ def heap_need_mb(records: int) -> int:
 class Evaluator:
     """Records streams and evaluates run directories, one after another, in one Spark session.
 
+    ``kept``: whether that session stays for the next run. On a cluster it would keep cores that the next run's system
+    under test may need.
+
     When one of its processes has died, or a step failed, both are started again and the step is repeated once. Raises
     EnvironmentProblem when that fails too, and UsageError, at once, for a mistake of the user's.
     """
 
-    def __init__(self, supervisor: Supervisor, specs: Sequence[ProcessSpec]) -> None:
+    def __init__(self, supervisor: Supervisor, specs: Sequence[ProcessSpec], *, kept: bool = True) -> None:
         self._supervisor = supervisor
         self._specs = specs
+        self._kept = kept
         self._started = False
         self._abandoned = False
         self._say: Say = lambda text: None
@@ -74,7 +79,13 @@ class Evaluator:
                 raise
         else:
             evaluate_without_spark(run)
+        if not self._kept:
+            self._stop()
         return run.summary()
+
+    def _stop(self) -> None:
+        self._supervisor.stop_group(GROUP)
+        self._started = False
 
     def _ask(self, request: str, answer: str, run: RunDir, say: Say, warn: Say, **more: int) -> None:
         self._say = say
@@ -85,8 +96,7 @@ class Evaluator:
             if self._abandoned:
                 raise
             warn(notice("evaluator-restarted", problem=f"{problem.what}, {problem.got}"))
-            self._supervisor.stop_group(GROUP)
-            self._started = False
+            self._stop()
             self._ask_once(request, answer, run, more)
 
     def _ask_once(self, request: str, answer: str, run: RunDir, more: Mapping[str, int]) -> None:
@@ -210,6 +220,7 @@ def keep_reference(run: RunDir, file: Path) -> None:
 def kept_evaluator(name: str, logs: Path, master: str, records: int | None) -> Iterator[Evaluator]:
     """An evaluator for one run directory after another; its Spark starts when first needed and ends with the block.
 
+    On a cluster (``master``) it ends after each run.
     ``records`` is about how many a run has, where that is known.
     """
     if jars.missing(("spark",)):
@@ -218,4 +229,4 @@ def kept_evaluator(name: str, logs: Path, master: str, records: int | None) -> I
         home = supervisor.work_dir / "evaluate"
         heap_mb = heap_need_mb(records or 0)
         specs = evaluator.plan(find_java().path, home, jars.paths("spark"), master, heap_mb, records=records)
-        yield Evaluator(supervisor, specs)
+        yield Evaluator(supervisor, specs, kept=is_local(master))

@@ -52,7 +52,7 @@ def plan(
 def memory_mb(request: Request, pause_s: int) -> int:
     """Of these processes, on this machine."""
     scenario = request.scenario
-    if request.load_master and not request.load_master.startswith("local"):
+    if request.load_master and not spark.is_local(request.load_master):
         return DRIVER_MB
     queued = min(scenario.load.most_within(QUEUE_S + pause_s), QUEUE_RECORDS_MAX)
     workers_mb = scenario.generators * WORKER_MB + queued * QUEUED_RECORD_BYTES // 1_000_000
@@ -121,8 +121,10 @@ def _check_on_spark(request: Request, transport: Transport) -> None:
             expected="an address that the executors reach",
             hint="--bootstrap HOST:PORT",
         )
-    if any(fault.verb == "cut" and fault.role == ON_SPARK for fault in scenario.faults):
+    refused = next((fault.verb for fault in scenario.faults if fault.role == ON_SPARK and fault.verb != "kill"), None)
+    if refused is not None:
+        what = "connections" if refused == "cut" else "load workers"
         raise UsageError(
-            f"{typed} does not support a cut of {ON_SPARK}: its connections belong to processes of Spark",
+            f"{typed} does not support a {refused} of {ON_SPARK}: its {what} belong to processes of Spark",
             expected=f"'kill {ON_SPARK} …', or a fault of another role",
         )

@@ -5,9 +5,9 @@ everything needed to resume it.
 
 Format history of ``reproduction.json``
 ---------------------------------------
-1   first; ``runs``, ``verdict``, ``settings`` and ``faults`` of an experiment, ``run``, ``p50_ms``, ``p99_ms``,
-    ``rate_output`` and ``interval`` of an attempt were added later and may be missing; ``dimensions`` of an experiment
-    replaced ``stage`` and ``variant``
+1   first; ``runs``, ``tries``, ``verdict``, ``settings`` and ``faults`` of an experiment, ``run``, ``p50_ms``,
+    ``p99_ms``, ``rate_output`` and ``interval`` of an attempt were added later and may be missing; ``dimensions`` of an
+    experiment replaced ``stage`` and ``variant``
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ SET_NAME = "set.json"
 SET_FORMAT = 1
 REPRODUCTION_NAME = "reproduction.json"
 REPRODUCTION_FORMAT = 1
+TRIES = 2
+"""An INVALID run or search is repeated once."""
 
 
 class RepetitionSet(Stored):
@@ -61,6 +63,8 @@ class ExperimentRow(Stored):
     purpose: Literal["run", "capacity"]
     engine: str
     runs: AtLeastOne = 1
+    tries: AtLeastOne = TRIES
+    """How often each run is tried while it is INVALID."""
     state: Literal["pending", "done", "not run"]
     reason: str
     attempts: Sequence[Attempt]

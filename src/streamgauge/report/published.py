@@ -19,7 +19,7 @@ def mark_text(mark: Mark) -> str:
 
 
 def number_short(value: float) -> str:
-    return number(value, 0 if float(value).is_integer() else 2)
+    return number(value, 0 if float(value).is_integer() else 2 if abs(value) >= 0.01 else 3)
 
 
 def mark_traces(context: Context, points: Sequence[tuple[Mark, float | str, float]]) -> list[Figure]:

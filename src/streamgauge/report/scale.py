@@ -11,7 +11,7 @@ from streamgauge.regression import Line, fit
 from streamgauge.report.capacity import bracket, measured_where
 from streamgauge.report.draw import NOT_DATA, Figure, figure, line, linear
 from streamgauge.report.layout import Head, build, write_whole
-from streamgauge.report.text import NONE, rounded
+from streamgauge.report.text import NONE, number, rounded
 from streamgauge.search_axis import SearchAxis
 
 _STYLES = {"FOUND": "valid", "FAILED": "failed", "MISSED": "failed"}
@@ -45,9 +45,18 @@ def render(scale: Scale, measured: str = "") -> str:
         scale=scale,
         rows=[(point, bracket(point, scale), efficiency_words(point), limit_words(point)) for point in scale.points],
         line=line_words(scale),
-        heap_mb=scale.settings.get("options", {}).get("heap_mb"),
+        memory=memory_words(scale),
         measured_on=measured,
     )
+
+
+def memory_words(scale: Scale) -> list[str]:
+    """The heap of an instance, and the limit of all its memory, where they are given and the same at all values."""
+    options = scale.settings.get("options", {})
+    # Where an engine has workers, its own heap is that of the driver.
+    heap = "worker_memory_mb" if scale.against == "worker_memory_mb" or options.get("worker_memory_mb") else "heap_mb"
+    shown = (("heap", options.get(heap)), ("memory limit", options.get("instance_memory_mb")))
+    return [f"{name} {number(mb)} MB" for name, mb in shown if mb]
 
 
 def _measured_where(out: Path, scale: Scale) -> str:

@@ -33,7 +33,7 @@ def axis_of(name: str, scenario: Scenario, harder: Harder | None = None) -> Sear
     Raises UsageError if the scenario has no such number to search.
     """
     axes = _axes(scenario)
-    name = registry.workload(scenario.workload).searched_as.get(name, name)
+    name = registry.workload(scenario.workload, scenario.parameters).searched_as.get(name, name)
     short = [] if name in pinned(scenario) else [name + unit for unit in UNITS]
     full = [candidate for candidate in (name, *short) if candidate in axes]
     if not full:

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 from written_runs import probe
 
 from streamgauge.campaigns import capacity
-from streamgauge.campaigns.capacity import CapacitySearch, exit_code, find_capacity, judge, lengths_s
+from streamgauge.campaigns.capacity import CapacitySearch, exit_code, find_capacity, judge
 from streamgauge.campaigns.capacity_file import CapacityFile
 from streamgauge.campaigns.search import Answer
 from streamgauge.cli.main import app, main
@@ -26,6 +26,7 @@ from streamgauge.measure.reporter import NullReporter
 from streamgauge.model import capacity as capacity_model
 from streamgauge.model.capacity import BestLatency, Capacity
 from streamgauge.model.summary import Summary
+from streamgauge.notices import notice
 from streamgauge.search_axis import SearchAxis
 from streamgauge.studies import scenario as scenarios
 from streamgauge.studies.search_axis import axis_of
@@ -58,7 +59,7 @@ MISSED = {"slo": "latency.p99 < 2s", "value": 2400.0, "limit": 2000.0, "unit": "
     ("probed", "verdict", "weak"),
     [
         (summary(), "sustained", False),
-        (summary(sustained=False, warnings=["x", "overloaded: the backlog grew"]), "not sustained", False),
+        (summary(sustained=False, state_reason="overloaded: the backlog grew"), "not sustained", False),
         (summary(slo=[MISSED]), "not sustained", False),
         (summary(sustained=None, backlog=BACKLOG | {"slope_percent": 0.9}), "sustained", True),
         (summary(sustained=None, backlog=BACKLOG | {"slope_percent": 1.0}), "not sustained", True),
@@ -92,9 +93,14 @@ def test_without_a_rule_missing_results_count_all_the_same(lost: int, verdict: s
     assert judge(probed, None)[0] == verdict
 
 
-def test_the_reason_is_the_one_that_counts() -> None:
-    probed = summary(sustained=False, warnings=["busy machine", "overloaded: the backlog grew"], slo=[MISSED])
-    assert judge(probed, "slope")[1] == "overloaded: the backlog grew; SLO missed: latency.p99 < 2s, was 2400.0"
+@pytest.mark.parametrize(
+    "reason", ["overloaded: the backlog grew", notice("gave-out", reason="the queues overflowed"), notice("no-result")]
+)
+def test_the_reason_is_the_one_that_counts(reason: str) -> None:
+    probed = summary(
+        sustained=False, state="overloaded", state_reason=reason, warnings=["busy machine", reason], slo=[MISSED]
+    )
+    assert judge(probed, "slope")[1] == f"{reason}; SLO missed: latency.p99 < 2s, was 2400.0"
 
 
 def test_the_reason_of_a_probe_that_was_given_up_is_the_referee_s() -> None:
@@ -232,24 +238,10 @@ def test_a_search_goes_on_only_with_the_same_settings(tmp_path: Path) -> None:
         CapacityFile.open(tmp_path, capacity_search(tmp_path, resolution=0.05).settings())
     with pytest.raises(UsageError, match="another options"):
         CapacityFile.open(tmp_path, capacity_search(tmp_path, delay_ms="5.0").settings())
-
-
-@pytest.mark.parametrize(
-    ("measured_s", "purpose", "rule", "lengths"),
-    [
-        (30.0, "bracket", "slope", (30.0, 30.0, 60.0)),
-        (30.0, "confirm", "slope", (30.0, 60.0, 60.0)),
-        (6.0, "bisect", "slope", (6.0, 6.0, 12.0)),
-        (120.0, "bracket", "slope", (30.0, 30.0, 120.0)),
-        # It compares two times 30 s, whatever is asked for.
-        (30.0, "bracket", "scalability", (30.0, 60.0, 60.0)),
-        (6.0, "confirm", "scalability", (6.0, 60.0, 60.0)),
-    ],
-)
-def test_how_long_a_probe_lasts(
-    measured_s: float, purpose: Any, rule: str, lengths: tuple[float, float, float]
-) -> None:
-    assert lengths_s(measured_s, purpose, rule) == lengths
+    elsewhere = {"load_master": "spark://host:7077", "streamgauge": "0.1", "machine.cores": 96}
+    for name, value in elsewhere.items():
+        with pytest.raises(UsageError, match=f"another {name}"):
+            CapacityFile.open(tmp_path, {**settings, name: value})
 
 
 @pytest.mark.parametrize(

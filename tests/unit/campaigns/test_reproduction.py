@@ -123,6 +123,15 @@ def test_what_an_engine_lacks_is_not_run_and_says_why(campaign: Callable[..., Re
     assert ran == ["latency-ingest-built-in", "latency-parse-built-in", "periodic-burst-parse-built-in"]
 
 
+def test_what_needs_a_cluster_of_its_own_is_a_gap_on_the_users(campaign: Callable[..., ReproductionRequest]) -> None:
+    asked = campaign(study="streambench", engines=("spark",), changes={"master": "spark://host:7077"})
+    planned = {one.experiment.name: one for one in plan(asked)}
+    assert planned["performance-identity-1x"].request is not None
+    gap = planned["multi-recipient-identity-half"]
+    assert gap.request is None
+    assert "cluster=standalone and master conflict" in gap.reason
+
+
 def test_the_engines_take_turns(campaign: Callable[..., ReproductionRequest]) -> None:
     plans = plan(campaign(engines=("echo", "spark", "echo")))
     assert [planned.engine for planned in plans] == ["echo", "spark"] * 5
@@ -241,6 +250,22 @@ def test_an_invalid_run_is_repeated_once_and_both_are_told(campaign: Callable[..
     assert "again" in onlooker.begun[1]
     assert len(onlooker.warned) == 2
     assert exit_code(content) == 3
+
+
+def test_what_stayed_invalid_can_be_tried_again_later(campaign: Callable[..., ReproductionRequest]) -> None:
+    first = reproduce(campaign(), Onlooker(), Script("INVALID", "INVALID", "FAILED"))
+    assert done_before(campaign()).keys() == {f"{name}-echo" for name in RUNNABLE}
+    assert done_before(campaign(retry=True)) == {f"{RUNNABLE[1]}-echo": "FAILED"}, "a failure is a finding"
+    script = Script("INVALID", "VALID")
+    content = reproduce(campaign(retry=True), Onlooker(), script)
+    assert script.done == ["stages-ingest-built-in-echo-3", "stages-ingest-built-in-echo-4"]
+    row = rows(content)[RUNNABLE[0]]
+    assert [attempt["verdict"] for attempt in row["attempts"]] == ["INVALID", "INVALID", "INVALID", "VALID"]
+    assert (row["state"], row["verdict"]) == ("done", "VALID")
+    assert (exit_code(first), exit_code(content)) == (3, 4)
+    again = Script()
+    reproduce(campaign(retry=True), Onlooker(), again)
+    assert again.done == []
 
 
 def test_the_second_attempt_comes_after_an_interruption_too(campaign: Callable[..., ReproductionRequest]) -> None:

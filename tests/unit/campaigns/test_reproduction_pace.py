@@ -63,7 +63,7 @@ def test_the_experiment_that_it_needs_is_chosen_too(campaign: Callable[..., Repr
     ("processing", "rate"),
     [
         ({"records_per_s": 9000.0, "generated_per_s": 100_000.0}, 4500),
-        ({"records_per_s": 9000.0, "generated_per_s": 10_000.0}, 2500),
+        ({"records_per_s": 9000.0, "generated_per_s": 12_000.0}, 2000),
         ({"records_per_s": 9000.0}, 4500),
         ({"records_per_s": 0.5}, 1),
     ],
@@ -208,10 +208,9 @@ class Searching:
         found = capacity(interval=(self._best, 99_999), outcome=outcome)
         return AttemptResult(Verdict(self._verdict), [], capacity=found)
 
-    def begins(self, name: str, directory: Path) -> tuple[int, bool]:
-        """The first value of a search, and whether a backlog is drained to find a better one."""
-        search = self.planned[name].search_in(directory)
-        return search.start, search.guess is None
+    def begins(self, name: str, directory: Path) -> float | None:
+        """The first value of a search; None where a backlog is drained to find one."""
+        return self.planned[name].search_in(directory).guess
 
 
 def searching(campaign: Callable[..., ReproductionRequest], name: str, engine: str = "spark") -> ReproductionRequest:
@@ -247,11 +246,20 @@ def test_without_an_answer_of_the_search_it_is_not_run(
     assert (row.state, row.reason) == ("not run", f"its rate follows from what {SEARCH} found, which is {ended}")
 
 
+def test_what_could_not_be_run_is_run_when_a_retry_has_an_answer(campaign: Callable[..., ReproductionRequest]) -> None:
+    name = "aggregation-latency-1x-90"
+    reproduce(searching(campaign, name), Quiet(), Searching(10_000, "INVALID"))
+    runner = Searching(10_000)
+    row = outcome(reproduce(replace(searching(campaign, name), retry=True), Quiet(), runner), name)
+    assert list(runner.planned) == [SEARCH, name]
+    assert (row.state, row.settings["rate_per_s"]) == ("done", "9000")
+
+
 def test_a_search_begins_where_another_one_ended(tmp_path: Path, campaign: Callable[..., ReproductionRequest]) -> None:
     runner = Searching(12_345)
     content = reproduce(searching(campaign, LARGER), Quiet(), runner)
-    assert runner.begins(SEARCH, tmp_path) == (20_000, True), "the scenario's own rate"
-    assert runner.begins(LARGER, tmp_path) == (12_345, False)
+    assert runner.begins(SEARCH, tmp_path) is None
+    assert runner.begins(LARGER, tmp_path) == 12_345
     assert outcome(content, LARGER).settings["rate_per_s"] == "12345"
 
 
@@ -262,8 +270,19 @@ def test_a_search_without_a_beginning_is_run_all_the_same(
     runner = Searching(best, verdict)
     row = outcome(reproduce(searching(campaign, LARGER), Quiet(), runner), LARGER)
     assert (row.state, row.verdict) == ("done", verdict)
-    assert runner.begins(LARGER, tmp_path) == (20_000, True)
+    assert runner.begins(LARGER, tmp_path) is None
     assert "rate_per_s" not in row.settings
+
+
+def test_what_follows_from_a_searched_value_follows_where_the_search_begins(
+    tmp_path: Path, campaign: Callable[..., ReproductionRequest]
+) -> None:
+    """Ten times as many sensors in a tree that is one level higher, each with a record per second."""
+    runner = Searching(4)
+    reproduce(campaign(study="scalability", engines=("kafka-streams",), only=("hierarchy-2",)), Quiet(), runner)
+    search = runner.planned["hierarchy-2"].search_in(tmp_path)
+    assert search.guess == 4
+    assert [search.scenario_at(height).load.rate_per_s for height in (3, 4, 5)] == [1000, 10_000, 100_000]
 
 
 def test_all_searches_before_it_are_needed(tmp_path: Path, campaign: Callable[..., ReproductionRequest]) -> None:
@@ -271,8 +290,8 @@ def test_all_searches_before_it_are_needed(tmp_path: Path, campaign: Callable[..
     runner = Searching(10_000)
     reproduce(searching(campaign, "aggregation-4x"), Quiet(), runner)
     assert list(runner.planned) == [SEARCH, LARGER, "aggregation-4x"]
-    assert runner.begins(SEARCH, tmp_path) == (20_000, True)
-    assert runner.begins("aggregation-4x", tmp_path) == (10_000, False)
+    assert runner.begins(SEARCH, tmp_path) is None
+    assert runner.begins("aggregation-4x", tmp_path) == 10_000
 
 
 def test_several_values_follow_from_one_rate(campaign: Callable[..., ReproductionRequest]) -> None:
@@ -351,6 +370,14 @@ def test_several_runs_are_all_made(campaign: Callable[..., ReproductionRequest])
     assert planned[CONFIRMING].estimate_s > 0
 
 
+def unmeasured(experiment: Experiment) -> dict[str, dict[str, str]]:
+    """Its settings by profile, but for its length: a search decides how long its confirming run is."""
+    return {
+        profile: {name: value for name, value in settings.items() if name != "measured_s"}
+        for profile, settings in experiment.profiles.items()
+    }
+
+
 @pytest.mark.parametrize("study", registry.names("studies"))
 def test_a_confirming_run_has_the_settings_of_its_search(study: str) -> None:
     experiments = {one.name: one for one in registry.study_description(study).experiments}
@@ -358,7 +385,8 @@ def test_a_confirming_run_has_the_settings_of_its_search(study: str) -> None:
         if one.confirming:
             search = experiments[one.rate_of]
             assert one.shares == {search.axis.name: 1.0}
-            assert (one.scenario, one.settings, one.profiles) == (search.scenario, search.settings, search.profiles)
-            assert {engine: one.on(engine).profiles for engine in one.engines} == {
-                engine: search.on(engine).profiles for engine in search.engines
+            assert (one.scenario, one.settings) == (search.scenario, search.settings)
+            assert unmeasured(one) == unmeasured(search)
+            assert {engine: unmeasured(one.on(engine)) for engine in one.engines} == {
+                engine: unmeasured(search.on(engine)) for engine in search.engines
             }

@@ -35,7 +35,8 @@ BROKER_BEHIND = "the broker did not take the load: offered − appended grew by 
 
 
 def campaign(out: Path, *values: float, over: str = "rate_per_s", **limits: float) -> ScaleSearch:
-    scenario = scenarios.resolve("ospbench/throughput", engine="kafka-streams", changes={"stage": "parse"})
+    changes = {"stage": "parse", "partitions": "8"}
+    scenario = scenarios.resolve("ospbench/throughput", engine="kafka-streams", changes=changes)
     search = CapacitySearch(Request(scenario, out), 0.1, axis_of(over, scenario), **limits)  # type: ignore[arg-type]
     return ScaleSearch(search, "instances", values or (1, 2, 4))
 
@@ -303,6 +304,18 @@ def test_what_is_searched_cannot_be_the_option(tmp_path: Path) -> None:
         replace(campaign(tmp_path), against="heap_mb", values=(32, 64))
 
 
+def test_instances_without_a_partition_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"instances=12: 12 members(.|\n)*8 partitions(.|\n)*--set partitions=16"):
+        campaign(tmp_path, 8, 12, 16)
+    campaign(tmp_path, 1, 8)
+
+
+def test_an_engine_that_assigns_its_partitions_may_have_any_number_of_nodes(tmp_path: Path) -> None:
+    scenario = scenarios.resolve("ospbench/throughput", engine="flink", changes={"stage": "parse", "partitions": "1"})
+    search = CapacitySearch(Request(scenario, tmp_path), 0.1, axis_of("rate_per_s", scenario))
+    assert ScaleSearch(search, "taskmanagers", (1, 2)).values == (1, 2)
+
+
 def test_a_file_of_another_format_is_refused(tmp_path: Path) -> None:
     (tmp_path / "scale.json").write_text('{"format": 2}')
     with pytest.raises(UsageError, match="format"):
@@ -317,7 +330,7 @@ def test_the_command_prints_the_answer_or_its_file_alone(
 ) -> None:
     simulate(lambda instances, value: f"invalid: {GENERATOR_LATE}" if value > 2500 else linear(instances, value))
     words = ["scale", "ospbench/throughput", "--engine", "kafka-streams", "--set", "stage=parse"]
-    words += ["--against", "instances=1,2,4", "--out", str(tmp_path / "out")]
+    words += ["--set", "partitions=4", "--against", "instances=1,2,4", "--out", str(tmp_path / "out")]
     shown = CliRunner().invoke(app, words)
     assert shown.exit_code == 0, shown.output
     assert "FOUND: each further unit of instances adds" in shown.stdout

@@ -72,6 +72,12 @@ def test_taskmanagers_without_the_optimising_compiler() -> None:
     assert [flag in spec.argv for spec in plan()[:3]] == [True, False, False], "only the JobManager"
 
 
+def test_the_garbage_collector_is_that_of_the_taskmanagers() -> None:
+    for chosen, of_taskmanagers in (({}, "G1"), ({"gc": "Parallel"}, "Parallel"), ({"gc": "Serial"}, "Serial")):
+        flags = [[word for word in spec.argv if word.endswith("GC")] for spec in plan(**chosen)[:3]]
+        assert flags == [["-XX:+UseG1GC"], *[[f"-XX:+Use{of_taskmanagers}GC"]] * 2]
+
+
 def test_at_least_once_applies_to_the_sink_only() -> None:
     for delivery in ("at-least-once", "exactly-once"):
         assert cluster.settings(job(delivery=delivery))["execution.checkpointing.mode"] == "EXACTLY_ONCE"

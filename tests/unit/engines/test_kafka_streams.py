@@ -55,6 +55,12 @@ def test_without_the_optimising_compiler() -> None:
     assert not any(flag in spec.argv for spec in plan())
 
 
+def test_every_instance_has_the_configured_garbage_collector() -> None:
+    for chosen, name in (({}, "G1"), ({"gc": "Parallel"}, "Parallel"), ({"gc": "Serial"}, "Serial")):
+        for spec in plan(**chosen):
+            assert [word for word in spec.argv if word.endswith("GC")] == [f"-XX:+Use{name}GC"]
+
+
 def test_native_settings_are_collected() -> None:
     options = KafkaStreamsOptions.model_validate(
         {"threads": 2, "producer.batch.size": 204_800, "max.task.idle.ms": "7", "producer.enable.idempotence": True}
@@ -73,7 +79,9 @@ def test_reserved_settings_are_refused(name: str) -> None:
         KafkaStreamsOptions.model_validate({name: "x"})
 
 
-@pytest.mark.parametrize("wrong", [{"instances": 0}, {"delivery": "at-most-once"}, {"thread": 1}, {"commit_ms": 0}])
+@pytest.mark.parametrize(
+    "wrong", [{"instances": 0}, {"delivery": "at-most-once"}, {"thread": 1}, {"commit_ms": 0}, {"gc": "Z"}]
+)
 def test_wrong_options_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
         KafkaStreamsOptions.model_validate(wrong)

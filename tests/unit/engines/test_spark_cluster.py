@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from streamgauge import registry
 from streamgauge.engines.spark import cluster, driver
-from streamgauge.errors import EngineFailed, EnvironmentProblem, UsageError
+from streamgauge.errors import EngineFailed, EnvironmentProblem, Unsupported, UsageError
 from streamgauge.measure import faults
 from streamgauge.model import Job, ProcessSpec
 from streamgauge.studies import scenario as scenarios
@@ -87,7 +87,6 @@ def test_roles_without_a_cluster_are_the_old_ones() -> None:
     [
         ({"workers": 2}, "workers: expected with cluster=standalone only"),
         ({"worker_cores": 2, "worker_memory_mb": 900}, "worker_cores, worker_memory_mb: expected with"),
-        ({"cluster": "standalone", "master": "spark://host:7077"}, "cluster=standalone and master conflict"),
         ({"cluster": "standalone", "worker_memory_mb": 100}, "worker_memory_mb: expected at least 450"),
         ({"cluster": "standalone", "workers": "2"}, "valid integer"),
         ({"cluster": "yarn"}, "'local' or 'standalone'"),
@@ -96,6 +95,11 @@ def test_roles_without_a_cluster_are_the_old_ones() -> None:
 def test_options_that_conflict(options: dict[str, Any], says: str) -> None:
     with pytest.raises(ValidationError, match=says):
         SPARK.options.model_validate(options)
+
+
+def test_a_cluster_of_the_run_and_one_of_the_users_conflict() -> None:
+    with pytest.raises(Unsupported, match="cluster=standalone and master conflict"):
+        SPARK.options.model_validate({"cluster": "standalone", "master": "spark://host:7077"})
 
 
 def test_real_time_mode_needs_a_core_for_each_partition() -> None:

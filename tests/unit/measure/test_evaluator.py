@@ -12,6 +12,7 @@ from children import UNTIL_STDIN_ENDS, await_true, python
 
 from streamgauge.errors import EnvironmentProblem, UsageError
 from streamgauge.evaluate import process
+from streamgauge.measure import evaluation
 from streamgauge.measure.evaluation import Evaluator
 from streamgauge.processes.supervisor import Supervisor
 from streamgauge.rundir import RunDir
@@ -44,7 +45,9 @@ sys.stdin.read()
 class Bench:
     """An evaluator of two small processes, which notes what it was asked for and what it warned of."""
 
-    def __init__(self, supervisor: Supervisor, path: Path, misbehaviour: str, bad: int, jvm: str) -> None:
+    def __init__(
+        self, supervisor: Supervisor, path: Path, misbehaviour: str, bad: int, jvm: str, *, kept: bool = True
+    ) -> None:
         self.asked = path / "asked"
         preamble = f"asked, bad = {str(self.asked)!r}, {bad}\n"
         specs = [
@@ -52,7 +55,7 @@ class Bench:
             python(preamble + misbehaviour + ANSWERS, role="evaluate", group="evaluate"),
         ]
         self.supervisor = supervisor
-        self.evaluator = Evaluator(supervisor, specs)
+        self.evaluator = Evaluator(supervisor, specs, kept=kept)
         self.run = RunDir(Path(shutil.copytree(GOLDEN, path / "my run")))
         self.warnings: list[str] = []
 
@@ -119,6 +122,28 @@ def test_a_mistake_of_the_users_is_not_tried_again(bench):
 def test_the_address_of_a_dead_jvm_is_not_read_again(tmp_path):
     jvm, _ = process.plan(Path("java"), tmp_path, (), "local[2]", 1024)
     assert jvm.files[Path(jvm.env["_PYSPARK_DRIVER_CONN_INFO_PATH"])] == ""
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_one_that_is_not_kept_ends_after_each_run(supervisor, tmp_path, kept):
+    """The cores of a cluster are for the next run's system under test."""
+    made = Bench(supervisor, tmp_path, HANGS, 0, UNTIL_STDIN_ENDS, kept=kept)
+    for _ in range(2):
+        made.record()
+        made.evaluate()
+        alive = [running for running in supervisor.processes() if running.exit_code is None]
+        assert len(alive) == (2 if kept else 0)
+    assert made.requests() == 2 * ["record", "evaluate"]
+
+
+@pytest.mark.parametrize(("master", "kept"), [("local[*]", True), ("spark://127.0.0.1:7077", False), ("yarn", False)])
+def test_only_a_local_spark_is_kept(monkeypatch, tmp_path, master, kept):
+    made = {}
+    monkeypatch.setattr(evaluation.jars, "missing", lambda groups: False)
+    monkeypatch.setattr(evaluation.jars, "paths", lambda group: [])
+    monkeypatch.setattr(evaluation, "Evaluator", lambda supervisor, specs, **options: made.update(options))
+    with evaluation.kept_evaluator("of-a-test", tmp_path / "logs", master, None):
+        assert made == {"kept": kept}
 
 
 def test_a_slice_is_repeated_too(bench):

@@ -125,15 +125,23 @@ def search(
     best: float | None = 1000,
     *,
     p50_ms: float | None = None,
+    mean_ms: float | None = None,
     verdict: str = "VALID",
     nodes: int = 1,
 ) -> dict[str, Any]:
     """A search with one probe; what was not sustained is a quarter more than what was."""
     directory, probe = f"runs/{name}-{engine}", "probes/01-1000"
-    write_run(out / directory / probe, engine, nodes, {})
+    write_run(out / directory / probe, engine, nodes, {"latency_ms": {"total": {"mean": mean_ms}}})
     beyond = 1000 if best is None else best * 1.25
     reasons = [] if verdict == "VALID" else ["a reason"]
-    probes = {"value": 1000, "rate": 1000, "purpose": "bracket", "reason": "", "weak": False, "directory": probe}
+    probes = {
+        "value": best or 1000,
+        "rate": best or 1000,
+        "purpose": "bracket",
+        "reason": "",
+        "weak": False,
+        "directory": probe,
+    }
     probes |= {"verdict": "not sustained" if best is None else "sustained", "seconds": 9.0, "seconds_saved": 0.0}
     found = {
         "format": 1,

@@ -89,6 +89,24 @@ def test_the_answer_comes_first_then_points_line_and_searches() -> None:
     assert render(scale()) == render(scale())
 
 
+@pytest.mark.parametrize(
+    ("against", "options", "shown"),
+    [
+        ("instances", {"heap_mb": 512, "instance_memory_mb": 0}, "heap 512 MB"),
+        ("instances", {"heap_mb": 512, "instance_memory_mb": 1024}, "heap 512 MB · memory limit 1,024 MB"),
+        ("workers", {"heap_mb": 2048, "worker_memory_mb": 1536}, "heap 1,536 MB"),
+        ("worker_memory_mb", {"heap_mb": 2048, "workers": 2, "instance_memory_mb": 4096}, "memory limit 4,096 MB"),
+        ("cores", {"heap_mb": 1024, "worker_memory_mb": 0}, "heap 1,024 MB"),
+        ("cores", {}, ""),
+    ],
+)
+def test_the_page_shows_the_memory_of_an_instance(against: str, options: dict[str, int], shown: str) -> None:
+    """On Spark, ``heap_mb`` is the heap of the driver."""
+    settings = {"stage": "parse", "profile": "laptop", "options": options}
+    page = " ".join(unlinked(render(scale(against=against, settings=settings))).split())
+    assert f"resolution 10 %{' · ' if shown else ''}{shown}</p>" in page
+
+
 def test_the_figure_has_the_interval_the_line_the_points_and_bounds_apart() -> None:
     drawn = capacity_against_option(scale())
     assert drawn is not None

@@ -14,11 +14,25 @@ from streamgauge.report.reproduction import read_reproduction
 from streamgauge.report.study import write_study_page
 from streamgauge.studies.scalability import STUDY
 
+PROBE = {
+    "value": 1000,
+    "purpose": "bisect",
+    "verdict": "sustained",
+    "reason": "",
+    "weak": False,
+    "seconds": 9.0,
+    "seconds_saved": 0.0,
+    "directory": "probes/01",
+    "total_p50": None,
+    "total_p99": None,
+}
 EXPERIMENTS = {one.name: one for one in STUDY.experiments}
 
 
-def found(name: str, best: float | None, beyond: float | None, outcome: str = "found") -> dict[str, Any]:
-    """A search of Kafka Streams that came to its end."""
+def found(
+    name: str, best: float | None, beyond: float | None, outcome: str = "found", rules: Sequence[str | None] = ()
+) -> dict[str, Any]:
+    """A search of Kafka Streams that came to its end; ``rules`` has for each probe the one that decided instead."""
     experiment = EXPERIMENTS[name]
     capacity = {
         "format": 1,
@@ -36,7 +50,7 @@ def found(name: str, best: float | None, beyond: float | None, outcome: str = "f
         "note": "",
         "best_latency_ms": None,
         "guess": 1000,
-        "probes": [],
+        "probes": [{**PROBE, "rule": rule} for rule in rules],
         "seconds": 9.0,
         "seconds_saved": 0.0,
         "settings": {},
@@ -74,6 +88,27 @@ def test_the_line_goes_through_what_the_engine_itself_limited(tmp_path: Path) ->
         ["kafka-streams", "2", "3,000", "4,000"],
         ["kafka-streams", "4", "4,000", "–"],
     ]
+
+
+def test_the_papers_own_line_goes_through_its_four_points(tmp_path: Path) -> None:
+    """By hand: the means are 3.75 and 28,672, the slope is 249,856 / 28.75; at 1 and 8 that is 4,773 and 65,607."""
+    shown = traces(panels(tmp_path, "Fig. 5", [found("sink-1", 1000, 1400)]))
+    instances, throughput = shown["paper: line"]
+    assert instances == [1, 8]
+    assert [round(value) for value in throughput] == [4773, 65_607]
+    assert "paper: line" not in traces(panels(tmp_path / "2", "Benchmark 2", [found("hierarchy-1", 1, 2)]))
+
+
+def test_where_less_is_harder_a_bound_is_at_most_that(tmp_path: Path) -> None:
+    shown = traces(panels(tmp_path, "Benchmark 4", [found("overlapping-1", 10, None, "ceiling")]))
+    assert shown["kafka-streams: at most"] == ([1], [10])
+    assert "kafka-streams: at least" not in shown
+
+
+def test_the_table_says_where_another_rule_decided(tmp_path: Path) -> None:
+    rows = [found("sink-1", 10, 20, rules=["slope", None, "slope"]), found("sink-2", 10, 20, rules=[None])]
+    notes = [row[-1] for row in cells(panels(tmp_path, "Fig. 5", rows), "Capacity by the number of instances")]
+    assert notes == ["rule slope (2 of 3 probes)", "–"]
 
 
 def test_three_points_have_an_interval(tmp_path: Path) -> None:

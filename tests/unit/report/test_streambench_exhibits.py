@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 import synthetic_study
 from synthetic_run import write_preloaded, write_valid
+from synthetic_streambench import at_a_rate, cells, panels, preloaded
+from synthetic_streambench import row as chosen
 
 from run_files import change
 from run_files import content as read_json
@@ -34,6 +36,8 @@ def row(out: Path, experiment: Experiment, engine: str, verdict: str = "VALID") 
         figures = {"records": 2_000_000, "records_per_s": per_s, "mb_per_s": per_s * 60e-6}
         change(run.summary_path, processing={**figures, "generated_per_s": 120_000.0, "served_per_s": 400_000.0})
     change(run.summary_path, verdict=verdict, reasons=[] if verdict == "VALID" else ["it stopped"])
+    if verdict == "FAILED":
+        change(run.summary_path, results={**read_json(run.summary_path)["results"], "unfinished": 7})
     measured = synthetic_study.not_run(experiment, "", engine)
     attempt = {"run": 1, "directory": directory, "verdict": verdict, "reasons": read_json(run.summary_path)["reasons"]}
     summary = read_json(run.summary_path)
@@ -87,6 +91,51 @@ def test_latency_is_that_of_the_constant_rate(page: str) -> None:
     assert (spark["name"], spark["x"], spark["y"]) == ("spark", ["identity", "wordcount"], [321.5, 321.5])
     assert flink["name"] == "flink"
     assert "12,019.26" in page, "Table IV"
+
+
+def test_throughput_is_also_given_per_node(tmp_path: Path) -> None:
+    rows = [chosen(tmp_path, "performance-identity-1x", "flink", preloaded(10_000.0))]
+    drawn = panels(tmp_path, "Fig. 2", rows)
+    assert cells(drawn, "Throughput of each run")[0][4:9] == ["10,000", "0.60", "4", "2,500", "0.15"]
+    highest = ["highest throughput in the performance suites, nearly (section I) (MB/s)", "100", "–"]
+    assert highest in cells(drawn, "The paper's numbers")
+
+
+def test_wrong_results_make_a_run_unusable_and_not_saturated(tmp_path: Path) -> None:
+    wrong = preloaded(20_000.0) | {"results": {"expected": 500_000, "matched": 499_993, "wrong": 7}}
+    banner, main = panels(tmp_path, "Fig. 2", [chosen(tmp_path, "performance-grep-4x", "spark", wrong, "FAILED")])
+    assert (banner.title, banner.verdict, banner.why) == ("spark · grep · 4×", "FAILED", "it stopped")
+    assert main.finding == ""
+    assert cells([main], "Throughput of each run")[0][4] == "20,000"
+
+
+def test_ratios_between_programs_stand_beside_the_papers(tmp_path: Path) -> None:
+    per_s = {
+        "identity-1x": 60_000.0,
+        "wordcount-1x": 30_000.0,
+        "statistics-1x": 99_000.0,
+        "identity-2x": 96_000.0,
+        "wordcount-2x": 30_000.0,
+    }
+    rows = [
+        *(chosen(tmp_path, f"performance-{name}", "spark", preloaded(value)) for name, value in per_s.items()),
+        chosen(tmp_path, "performance-identity-4x", "spark", preloaded(60_000.0)),
+        chosen(tmp_path, "performance-wordcount-4x", "spark", preloaded(1.0), "INVALID"),
+        chosen(tmp_path, "performance-identity-1x", "flink", preloaded(60_000.0)),
+    ]
+    # (60 / 30 + 96 / 30) / 2, 99 / ((60 + 30) / 2)
+    assert cells(panels(tmp_path, "Fig. 2", rows), "Ratios between programs") == [
+        ["identity against wordcount", "over 2.50 ×", "–", ["2.60 ×", "mean of 2 scales"], "–"],
+        ["statistics against the others", "–", "about 3 ×", "2.20 ×", "–"],
+    ]
+    latencies = [
+        chosen(tmp_path, f"latency-{program}", "spark", at_a_rate(mean_ms))
+        for program, mean_ms in (("identity", 100.0), ("statistics", 450.0))
+    ]
+    drawn = panels(tmp_path, "Fig. 3", latencies)
+    against_spark = ["wordcount", "4×", "mean latency against Spark's, about (×)", "–", "4"]
+    assert against_spark in cells(drawn, "The paper's numbers")
+    assert cells(drawn, "Ratios between programs") == [["statistics against identity", "about 5 ×", "4.50 ×"]]
 
 
 def test_what_is_pending_is_one_line(page: str) -> None:

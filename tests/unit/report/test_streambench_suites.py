@@ -9,7 +9,9 @@ import pytest
 from synthetic_streambench import EXPERIMENTS, at_a_rate, cells, panels, plotted, preloaded, row, traffic
 from synthetic_study import not_run, write_reproduction
 
+from run_files import change
 from streamgauge import report
+from streamgauge.report.exhibit import Panel
 from streamgauge.report.legend import entries
 from streamgauge.studies.streambench import STUDY
 
@@ -51,7 +53,7 @@ def test_throughput_stands_by_reception_ability_and_grows(tmp_path: Path) -> Non
         ["flink", "–", "0", "–", "0"],
     ]
     assert cells(drawn, "Throughput of each run")[0] == [
-        *("identity", "one node", "spark", "10,000", "0.60", "4", "2,500", "VALID")
+        *("identity", "one node", "spark", "10,000", "0.60", "4", "2,500", "0.15", "VALID")
     ]
     assert ["2 recipients against 1, about (×)", "1.80", "1.80"] in cells(drawn, "The paper's numbers")
 
@@ -64,20 +66,62 @@ def test_a_run_that_is_not_valid_does_not_count(tmp_path: Path) -> None:
     ]
     drawn = panels(tmp_path, "Fig. 4", rows)
     assert cells(drawn, "Growth with the reception ability") == [["spark", "–", "0", "–", "0"]]
-    assert drawn[0].finding == "Beyond the saturate volume: spark · statistics · 1.0 (it stopped)."
-    (half,) = (one for one in drawn[0].plots[0].figure["data"] if one["name"] == "spark, 0.5")
+    invalid, main, _ = drawn
+    assert (invalid.title, invalid.verdict) == ("spark · identity · 0.5", "INVALID")
+    assert main.finding == "Beyond the saturate volume: spark · statistics · 1.0 (it stopped)."
+    (half,) = (one for one in main.plots[0].figure["data"] if one["name"] == "spark, 0.5")
     assert half["marker"]["color"] == ["--muted"]
+
+
+def failed(out: Path, results: dict[str, int], per_s: float | None = 20_000.0, *, ended: bool = False) -> list[Panel]:
+    """Fig. 4 with a run that FAILED with these counts of results."""
+    name = "multi-recipient-wordcount-half"
+    one = row(out, name, "spark", preloaded(per_s) | {"results": {"expected": 500_000, **results}}, "FAILED")
+    if ended:
+        process = {"role": "worker-1", "group": "engine", "exit_code": 1, "log_tail": ""}
+        change(out / f"runs/{name}-spark" / "outcome.json", ended=[process])
+    return panels(out, "Fig. 4", [one])
+
+
+@pytest.mark.parametrize(
+    ("results", "per_s", "ended"),
+    [({}, None, False), ({"lost": 7}, 20_000.0, False), ({"unfinished": 7}, 20_000.0, False), ({}, 20_000.0, True)],
+)
+def test_an_engine_that_stopped_coping_is_saturated(
+    tmp_path: Path, results: dict[str, int], per_s: float | None, ended: bool
+) -> None:
+    drawn = failed(tmp_path, results, per_s, ended=ended)
+    assert drawn[0].finding == "Beyond the saturate volume: spark · wordcount · 0.5 (it stopped)."
+    assert cells(drawn, "Throughput of each run")[0][3] == "saturated"
+    assert [panel.verdict for panel in drawn if panel.verdict] == []
+
+
+@pytest.mark.parametrize(
+    ("results", "per_s"),
+    [
+        ({"wrong": 7}, 20_000.0),
+        ({"wrong": 7}, None),
+        ({"wrong": 7, "lost": 7}, 20_000.0),
+        ({"unexpected": 7}, 20_000.0),
+    ],
+)
+def test_wrong_results_do_not_count_as_saturated(tmp_path: Path, results: dict[str, int], per_s: float | None) -> None:
+    drawn = failed(tmp_path, results, per_s)
+    assert [panel.finding for panel in drawn if panel.finding] == []
+    assert cells(drawn, "Throughput of each run")[0][3] == ("–" if per_s is None else "20,000")
+    banners = [(panel.title, panel.verdict, panel.why) for panel in drawn if panel.verdict]
+    assert banners == [("spark · wordcount · 0.5", "FAILED", "it stopped")]
 
 
 def test_the_legend_shows_the_series_as_the_figure_does(tmp_path: Path) -> None:
     rows = by_ability(tmp_path, "identity", "spark", one=10_000.0, half=20_000.0)
     rows.append(row(tmp_path, "multi-recipient-identity-all", "spark", preloaded(30_000.0), "INVALID"))
-    (plot,) = panels(tmp_path, "Fig. 4", rows)[0].plots
+    (plot,) = (plot for panel in panels(tmp_path, "Fig. 4", rows) for plot in panel.plots)
     shown = [(entry.name, entry.opacity, entry.color) for entry in entries(plot.figure)]
     colour = shown[0][2]
     assert shown == [("spark, one node", 0.3, colour), ("spark, 0.5", 0.6, colour), ("spark, 1.0", 0.95, "--muted")]
     rows.append(row(tmp_path, "multi-recipient-grep-all", "spark", preloaded(30_000.0)))
-    (plot,) = panels(tmp_path, "Fig. 4", rows)[0].plots
+    (plot,) = (plot for panel in panels(tmp_path, "Fig. 4", rows) for plot in panel.plots)
     assert plot.figure["data"][2]["marker"]["color"] == ["--muted", colour]
     assert entries(plot.figure)[2].color == colour, "one of its bars may be used"
 
@@ -149,7 +193,7 @@ def test_the_throughput_penalty_factor(tmp_path: Path) -> None:
     assert figures["paper: Storm 0.9.1"] == {"mean": 0.66}
     assert "paper: Spark Streaming 0.9.0" not in figures, "the paper gives a range only"
     assert figures["no penalty"] == {"identity": 1, "mean": 1}
-    assert {"0.90", "1.17", "0.66", "5.30", "2.30"} <= {
+    assert {"0.90", "1.17", "0.66", "5.30", "2.30", "10", "50"} <= {
         one for cell in cells(drawn, "The paper's numbers") for one in cell
     }
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from streamgauge import registry
-from streamgauge.errors import Unsupported
+from streamgauge.errors import Unsupported, UsageError
 from streamgauge.evaluate.sustained import LAG_WINDOW_S, least_s
 from streamgauge.model import Scenario
 from streamgauge.search_axis import RATE_AXIS
 from streamgauge.studies import scenario as scenarios
-from streamgauge.studies.search_axis import axis_of, with_value
+from streamgauge.studies.search_axis import axis_of, value_on, with_value
 from streamgauge.workloads.power.data import Power
 
 WORKLOADS = {"sink": "sink", "hierarchy": "hierarchy", "windows": "tumbling", "overlapping": "hopping"}
@@ -57,6 +57,25 @@ def test_the_load_grows_with_what_is_searched() -> None:
         changed = with_value(axis_of("height", tree), tree, height)
         assert changed.load.rate_per_s == sensors(changed) == 10**height
     assert axis_of("period", resolved("overlapping")).harder == "less"
+
+
+@pytest.mark.parametrize(
+    ("name", "changes"),
+    [("sink", {}), ("windows", {}), ("overlapping", {}), *((name, {"keys": "500"}) for name in ("sink", "windows"))],
+)
+def test_a_search_for_generators_changes_the_number_of_sensors(name: str, changes: dict[str, str]) -> None:
+    """Each sends as often as before."""
+    scenario = resolved(name, **changes)
+    axis = axis_of("generators", scenario)
+    twice = with_value(axis, scenario, 2 * value_on(axis, scenario))
+    assert axis.more_is_harder
+    assert sensors(twice) == 2 * sensors(scenario)
+    assert twice.load.rate_per_s == 2 * scenario.load.rate_per_s
+
+
+def test_the_sensors_of_a_tree_follow_from_its_height() -> None:
+    with pytest.raises(UsageError, match=r"--over generators cannot be searched(.|\n)*height"):
+        axis_of("generators", resolved("hierarchy"))
 
 
 @EACH

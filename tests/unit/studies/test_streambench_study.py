@@ -81,6 +81,33 @@ def test_one_half_or_all_of_the_nodes_receive(
                 assert one.experiment.rate_of == (experiments.recipients_name(program, ability) if latency else "")
 
 
+@pytest.mark.parametrize("scenario", ["performance", "latency", "durability"])
+def test_one_of_five_nodes_receives_in_the_paper_profile(scenario: str) -> None:
+    plans = [one for one in planned(profile="paper").values() if one.experiment.scenario == f"streambench/{scenario}"]
+    assert {one.engine for one in plans} == set(ENGINES)
+    for one in plans:
+        if one.request is None:
+            assert one.experiment.name.startswith("defaults-") and one.engine != "spark"
+            continue
+        assert one.request.scenario.partitions == 1
+        assert options(one).get("redistribute", one.engine == "kafka-streams")
+        if one.engine == "spark":
+            of_executors = {"spark.executor.memory": "35g", "spark.executor.cores": "16", "spark.cores.max": "80"}
+            assert (options(one)["cores"], options(one)["conf"]) == (80, of_executors)
+        else:
+            assert options(one)[NODES[one.engine]] == 5
+
+
+@pytest.mark.parametrize("scenario", ["performance", "latency", "durability"])
+def test_one_process_receives_in_the_laptop_profile(scenario: str) -> None:
+    for engine in ENGINES:
+        resolved = scenarios.resolve(f"streambench/{scenario}", engine=engine)
+        assert resolved.partitions == 2
+        assert (resolved.engine_options[NODES[engine]] or 1) == 1
+        assert resolved.engine_options.get("cluster", "local") == "local"
+        assert not resolved.engine_options.get("redistribute", False)
+
+
 def test_a_node_has_one_slot_in_the_laptop_profile() -> None:
     plans = planned()
     name = "multi-recipient-wordcount-half"
@@ -142,8 +169,9 @@ def test_distinctcount_has_new_values_as_long_as_its_latency_is_measured() -> No
             assert (load.warmup_s + load.measured_s + load.tail_s) * most < SEED_RECORDS
 
 
-def test_sparks_own_defaults_are_those_of_spark() -> None:
-    plans = planned(("spark", "flink"))
+@pytest.mark.parametrize(("profile", "records"), [("laptop", 2_000_000), ("paper", 20_000_000)])
+def test_sparks_own_defaults_are_those_of_spark(profile: str, records: int) -> None:
+    plans = planned(("spark", "flink"), profile=profile)
     for name, tuned in (("defaults-wordcount", "performance-wordcount-4x"), ("defaults-latency-grep", "latency-grep")):
         assert plans[name, "flink"].request is None
         before, after = options(plans[name, "spark"]), options(plans[tuned, "spark"])
@@ -152,15 +180,13 @@ def test_sparks_own_defaults_are_those_of_spark() -> None:
         )
     throughput = plans["defaults-wordcount", "spark"].request
     assert throughput is not None
-    assert throughput.scenario.load.records == 2_000_000
+    assert throughput.scenario.load.records == records
     assert plans["defaults-latency-grep", "spark"].experiment.rate_of == "defaults-grep"
 
 
-def test_one_engine_takes_less_than_150_minutes() -> None:
-    durability_s = 2 * 600
-    plans = planned(("spark",)).items()
-    total_s = sum(one.estimate_s for (name, _), one in plans if not name.startswith("durability"))
-    assert total_s + durability_s < 150 * 60
+@pytest.mark.parametrize("engine", ENGINES)
+def test_one_engine_takes_less_than_150_minutes(engine: str) -> None:
+    assert sum(one.estimate_s for one in planned((engine,)).values()) < 150 * 60
 
 
 def test_the_study_is_described() -> None:

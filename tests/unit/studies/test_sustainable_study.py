@@ -11,6 +11,7 @@ import pytest
 from written_runs import capacity
 
 from streamgauge import registry
+from streamgauge.campaigns.capacity import lengths_s
 from streamgauge.campaigns.reproduction_pace import Pace, find_pace
 from streamgauge.campaigns.reproduction_plan import PlannedExperiment, ReproductionRequest, plan
 from streamgauge.errors import UsageError
@@ -118,7 +119,9 @@ def test_every_scenario_resolves_on_both_engines(name: str, profile: str, engine
 @pytest.mark.parametrize("profile", ["laptop", "paper"])
 def test_both_engines_run_every_experiment(profile: str) -> None:
     plans = planned(profile=profile)
-    assert {one.reason for one in plans.values()} == {""}
+    assert {key: one.reason for key, one in plans.items() if one.reason} == {
+        ("overloaded-unlimited", "flink"): "the study defines this experiment for spark only, not for flink"
+    }
     assert len(plans) == 2 * len(STUDY.experiments)
     searches = [one for one in plans.values() if one.experiment.purpose == "capacity"]
     assert {one.resolution for one in searches} == {0.25 if profile == "laptop" else 0.1}
@@ -128,7 +131,9 @@ def test_both_engines_run_every_experiment(profile: str) -> None:
 def test_a_cluster_has_as_many_nodes_as_the_profile_says(
     profile: str, nodes: tuple[int, ...], generators: tuple[int, ...]
 ) -> None:
-    for (_, engine), one in planned(profile=profile).items():
+    for (name, engine), one in planned(profile=profile).items():
+        if (name, engine) == ("overloaded-unlimited", "flink"):
+            continue
         place = SIZES.index(one.experiment.dimensions.get("cluster", SIZES[0]))
         found = scenario(one)
         assert found.engine_options[NODES[engine]] == nodes[place]
@@ -186,6 +191,26 @@ def test_overload_is_half_as_much_again_and_limits_the_batches_of_spark() -> Non
     assert scenario(spark).queue_s == 120 > scenario(plans["aggregation-1x", "spark"]).queue_s
 
 
+@pytest.mark.parametrize("profile", ["laptop", "paper"])
+def test_the_scheduler_is_late_with_batches_of_all_that_waits(profile: str) -> None:
+    [exhibit] = [one for one in STUDY.exhibits if one.name == "Fig. 11"]
+    plans = planned(("spark",), profile=profile)
+    full, overloaded = (plans[one.name, "spark"] for one in exhibit.experiments)
+    assert paced(full, plans, profile) == {"rate_per_s": FOUND}
+    assert paced(overloaded, plans, profile) == {"rate_per_s": 15_000}
+    assert {scenario(one).engine_options["batch_records"] for one in (full, overloaded)} == {0}
+    assert scenario(overloaded).queue_s == 120
+
+
+@pytest.mark.parametrize("profile", ["laptop", "paper"])
+def test_runs_at_100_and_90_percent_are_as_long_as_the_one_that_confirms_a_search(profile: str) -> None:
+    plans = planned(profile=profile)
+    for engine in ENGINES:
+        for one in (*experiments.LATENCY["aggregation"], *experiments.LATENCY["join"]):
+            _, _, confirming_s = lengths_s(scenario(plans[one.rate_of, engine]), "confirm")
+            assert scenario(plans[one.name, engine]).load.measured_s == confirming_s
+
+
 def test_large_windows_are_computed_in_both_ways() -> None:
     plans = planned()
     for evaluation in ("incremental", "recomputed"):
@@ -195,6 +220,18 @@ def test_large_windows_are_computed_in_both_ways() -> None:
         assert one.experiment.purpose == "capacity"
     small = scenario(plans["aggregation-1x", "flink"]).parameters
     assert (small["window_s"], small["slide_s"], small["evaluation"]) == (8, 4, "incremental")
+
+
+@pytest.mark.parametrize("profile", ["laptop", "paper"])
+def test_a_window_ends_in_the_shortest_probe_of_every_search(profile: str) -> None:
+    searches = [one for one in planned(profile=profile).values() if one.experiment.purpose == "capacity"]
+    assert {scenario(one).parameters["window_s"] for one in searches} == {8, 60}
+    for one in searches:
+        found = scenario(one)
+        _, least_s, _ = lengths_s(found, "bracket")
+        slide_s, from_s = found.parameters["slide_s"], found.load.warmup_s
+        first_end_s = (from_s // slide_s + 1) * slide_s
+        assert from_s < first_end_s <= from_s + least_s, one.name
 
 
 def test_skew_is_one_key_on_every_cluster() -> None:
@@ -215,18 +252,20 @@ def test_a_broker_is_compared_at_half_the_rate_of_the_queues(profile: str) -> No
             assert queue.experiment.rate_of == kafka.experiment.rate_of == f"{program}-1x"
         search = plans["broker-aggregation-capacity", engine]
         assert (scenario(search).transport, search.experiment.purpose) == ("kafka", "capacity")
-    others = [one for one in plans.values() if not one.experiment.name.startswith("broker-")]
+    others = [one for one in plans.values() if one.request and not one.experiment.name.startswith("broker-")]
     assert {scenario(one).transport for one in others} == {"queue"}
 
 
 def test_kafka_streams_leaves_gaps() -> None:
     plans = planned(("kafka-streams",))
-    reason = "the study defines this experiment for spark, flink only, not for kafka-streams"
-    assert {(one.request, one.reason, one.row().state) for one in plans.values()} == {(None, reason, "not run")}
+    for (name, _), one in plans.items():
+        engines = "spark" if name == "overloaded-unlimited" else "spark, flink"
+        assert one.reason == f"the study defines this experiment for {engines} only, not for kafka-streams"
+        assert (one.request, one.row().state) == (None, "not run")
 
 
 @pytest.mark.parametrize(
-    "setting", ["rate_per_s", "to_per_s", "generators", "workers", "taskmanagers", "batch_records"]
+    "setting", ["rate_per_s", "to_per_s", "measured_s", "generators", "workers", "taskmanagers", "batch_records"]
 )
 def test_a_reproduction_does_not_change_what_the_study_sets(setting: str) -> None:
     with pytest.raises(UsageError, match="the study itself sets"):

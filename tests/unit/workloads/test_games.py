@@ -11,7 +11,9 @@ from pydantic import ValidationError
 from streamgauge import registry
 from streamgauge.codec import Message
 from streamgauge.contracts import Records
+from streamgauge.errors import UsageError
 from streamgauge.model import LoadPlan
+from streamgauge.studies import scenario as scenarios
 from streamgauge.workloads.event_time import FIRST_MS
 from streamgauge.workloads.games.data import AD, PURCHASE, USERS
 from streamgauge.workloads.games.parameters import AggregationParameters, JoinParameters, WindowParameters
@@ -82,6 +84,15 @@ def test_gem_packs_are_normally_distributed_or_all_the_same() -> None:
     assert packs.mean() == pytest.approx(50, abs=1) and packs.std() == pytest.approx(101 / 8, abs=1)
     skewed = fields(build("aggregation", keys="one")["purchases"], PURCHASE)["gem_pack"]
     assert len(set(skewed.tolist())) == 1
+
+
+def test_one_gem_pack_is_no_skew_of_a_join() -> None:
+    with pytest.raises(ValidationError, match="keys=one is for the aggregation only: a join is by user and gem pack"):
+        JoinParameters(keys="one")
+    for name in ("sustainable/join", "sustainable/fluctuating"):
+        changes = {"keys": "one"} | ({"program": "join"} if name.endswith("fluctuating") else {})
+        with pytest.raises(UsageError, match="keys=one is for the aggregation only"):
+            scenarios.resolve(name, engine="flink", changes=changes)
 
 
 def test_prices_are_whole_numbers_from_1_to_100() -> None:

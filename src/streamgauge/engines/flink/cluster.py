@@ -14,6 +14,7 @@ from typing import Any
 
 from streamgauge import jars
 from streamgauge.engines import java
+from streamgauge.engines.garbage_collector import GC_OPTIONS
 from streamgauge.engines.job_file import job_file
 from streamgauge.engines.settings import as_text
 from streamgauge.errors import EnvironmentProblem
@@ -117,6 +118,7 @@ def job_manager(job: Job, classes: Path) -> ProcessSpec:
             f"-Xms{_JOB_MANAGER_HEAP_MB}m",
             f"-Xmx{_JOB_MANAGER_HEAP_MB}m",
             "-XX:MaxMetaspaceSize=256m",
+            GC_OPTIONS["G1"],
             # No record passes through it: optimising would only take CPU from the TaskManagers.
             *JIT_OPTIONS["quick"],
             _ENTRY_POINT,
@@ -144,6 +146,7 @@ def task_manager(job: Job, classes: Path, role: str, *, spare: bool = False) -> 
             f"-Xmx{heap_mb}m",
             f"-XX:MaxDirectMemorySize={direct_mb}m",
             f"-XX:MaxMetaspaceSize={_METASPACE_MB}m",
+            GC_OPTIONS[job.options["gc"]],
             *JIT_OPTIONS[job.options["jit"]],
             _TASK_MANAGER,
             "--configDir",
@@ -241,7 +244,6 @@ def _managed_mb(options: Mapping[str, Any]) -> int:
 def _java(job: Job, classes: Path) -> list[str]:
     return [
         str(find_java().path),
-        "-XX:+UseG1GC",
         *(f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in _OPENED),
         f"-Djava.io.tmpdir={job.work_dir}",
         f"-Dlog4j.configurationFile={(_conf_dir(job) / 'log4j.properties').absolute().as_uri()}",

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from streamgauge.engines.garbage_collector import GarbageCollector, gc_field
 from streamgauge.engines.settings import gather_conf, has_dot
 
 
@@ -37,6 +38,7 @@ class FlinkOptions(BaseModel):
         0, description="additional standby TaskManagers, used when another one is lost"
     )
     state_backend: Literal["hashmap", "rocksdb"] = Field("hashmap", description="where tasks keep their state")
+    gc: GarbageCollector = gc_field("the TaskManagers")
     jit: Literal["full", "quick"] = Field(
         "full",
         description="JIT compilation in the JVMs of the TaskManagers; quick = without the optimising compiler, "

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 
 from streamgauge import jars
 from streamgauge.contracts import Engine
+from streamgauge.engines.garbage_collector import GC_OPTIONS, GarbageCollector, gc_field
 from streamgauge.engines.java import classes, compile_java
 from streamgauge.engines.job_file import job_file
 from streamgauge.engines.programs import built_in_only_limit, java_workloads, stateless_limit
@@ -63,6 +64,7 @@ class KafkaStreamsOptions(BaseModel):
         description="limit of all memory of an instance, MB, by a control group of Linux where that is "
         "permitted; 0 = no limit",
     )
+    gc: GarbageCollector = gc_field("the instances")
     jit: Literal["full", "quick"] = Field(
         "full",
         description="JIT compilation in the JVMs of the instances; quick = without the optimising compiler, "
@@ -149,7 +151,7 @@ class KafkaStreams(Engine):
             str(find_java().path),
             f"-Xms{heap_mb}m",
             f"-Xmx{heap_mb}m",
-            "-XX:+UseG1GC",
+            GC_OPTIONS[job.options["gc"]],
             *JIT_OPTIONS[job.options["jit"]],
             # RocksDB unpacks its library here; the directory is removed with the run.
             f"-Djava.io.tmpdir={job.work_dir}",

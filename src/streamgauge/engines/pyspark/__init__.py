@@ -21,6 +21,7 @@ from streamgauge.engines.settings import gather_conf
 from streamgauge.errors import UsageError
 from streamgauge.jvm.java import find_java
 from streamgauge.jvm.kafka_clients import BOOTSTRAP, java_settings_for
+from streamgauge.jvm.spark import is_local
 from streamgauge.model import Job, ProcessSpec, Ready, Stop, Traits
 from streamgauge.redaction import redact_arguments
 
@@ -177,7 +178,7 @@ def _isolates(job: Job) -> bool:
     """Whether the script may need nothing but the broker of the run."""
     options = job.options
     needs_more = options["allow_hosts"] or options["allow_sink"] or options["submit"] or not job.own_transport
-    return options["isolate"] and not needs_more and options["master"].startswith("local")
+    return options["isolate"] and not needs_more and is_local(options["master"])
 
 
 def _topics(job: Job) -> dict[str, str]:

@@ -11,10 +11,11 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 
 from streamgauge import jars
 from streamgauge.contracts import Engine
+from streamgauge.engines.garbage_collector import GC_OPTIONS, GarbageCollector, gc_field
 from streamgauge.engines.job_file import job_file
 from streamgauge.engines.settings import as_text, gather_conf
 from streamgauge.engines.spark import cluster, programs
-from streamgauge.errors import UsageError
+from streamgauge.errors import Unsupported, UsageError
 from streamgauge.jvm import spark
 from streamgauge.jvm.java import JIT_OPTIONS, find_java
 from streamgauge.model import Job, ProcessSpec, Ready, Stop, Traits
@@ -79,7 +80,7 @@ class SparkOptions(BaseModel):
     locality_wait_ms: Annotated[int, Field(ge=0)] = Field(
         100, description="time a task waits for a data-local slot, ms"
     )
-    gc: Literal["G1", "Parallel", "Serial"] = Field("G1", description="garbage collector of driver and executors")
+    gc: GarbageCollector = gc_field("driver and executors")
     jit: Literal["full", "quick"] = Field(
         "full",
         description="JIT compilation in the JVMs of driver and executors; quick = without the optimising compiler, "
@@ -135,7 +136,12 @@ class SparkOptions(BaseModel):
     @model_validator(mode="after")
     def _check_cluster(self) -> Self:
         if self.cluster == "standalone" and self.master:
-            raise ValueError("cluster=standalone and master conflict: expected a cluster that the run starts, or yours")
+            # Of a study's experiments, those with a cluster of their own are a gap on yours.
+            raise Unsupported(
+                "cluster=standalone and master conflict",
+                got="a run starts a cluster itself, or uses yours",
+                hint="--set cluster=local, or leave out master",
+            )
         needless = [name for name in cluster.DEFAULTS if self.cluster == "local" and getattr(self, name)]
         if needless:
             raise ValueError(f"{', '.join(needless)}: expected with cluster=standalone only")
@@ -166,7 +172,7 @@ class Spark(Engine):
 
     def runs_here(self, options: Mapping[str, Any]) -> bool:
         """The executors of a cluster are not processes of the run, even on this machine."""
-        return not options["master"] or str(options["master"]).startswith("local")
+        return not options["master"] or spark.is_local(options["master"])
 
     def only_recipients(self, options: Mapping[str, Any]) -> str:
         if options["cluster"] == "standalone":
@@ -217,7 +223,7 @@ class Spark(Engine):
             jars=jars.locations("spark"),
             heap_mb=options["heap_mb"],
             work_dir=job.work_dir,
-            java_options=[f"-XX:+Use{options['gc']}GC", *JIT_OPTIONS[options["jit"]]],
+            java_options=[GC_OPTIONS[options["gc"]], *JIT_OPTIONS[options["jit"]]],
         )
         jvm_env = spark.jvm_env(connection, job.work_dir, master)
         if standalone:

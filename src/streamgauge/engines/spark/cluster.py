@@ -13,6 +13,7 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from streamgauge.engines.garbage_collector import GC_OPTIONS
 from streamgauge.engines.job_file import job_file
 from streamgauge.errors import EnvironmentProblem, UsageError
 from streamgauge.jvm import spark
@@ -85,7 +86,7 @@ def settings(job: Job) -> dict[str, str]:
     """The driver's settings: one executor on each Worker, with all of its cores and memory."""
     options = job.options
     java_options = [
-        f"-XX:+Use{options['gc']}GC",
+        GC_OPTIONS[options["gc"]],
         *JIT_OPTIONS[options["jit"]],
         f"-Djava.io.tmpdir={job.work_dir}",
         f"-Dlog4j2.configurationFile={spark.LOG_SETTINGS}",

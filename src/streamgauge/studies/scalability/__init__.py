@@ -35,8 +35,8 @@ STUDY = Study(
                 for instances, value in _FIG_5.items()
             ),
             note="The paper doubles the load from one experiment to the next, so its points are powers of two, and it "
-            "has none for 16 instances: its generator did not send 2^17 records/s. The line is ours; the paper draws "
-            "one through its four points.",
+            "has none for 16 instances: its generator did not send 2^17 records/s. Its line is the linear regression "
+            "through its four points, computed here.",
         ),
         *(
             Exhibit(name, words, by_instances, experiments=experiments(topology), note=note)

@@ -9,8 +9,9 @@ from streamgauge.report.bars import Bar, BarSeries, bars
 from streamgauge.report.exhibit import Context, Panel, Plot, Row, Table, unusable, verdict_words
 from streamgauge.report.published import marks_table
 from streamgauge.report.reproduction import ExperimentResult
-from streamgauge.report.text import NONE, number, rounded
-from streamgauge.studies.streambench.numbers import LATENCY, THROUGHPUT
+from streamgauge.report.text import number, rounded
+from streamgauge.studies.streambench.numbers import FIG_2_RATIOS, FIG_3_RATIOS, LATENCY, THROUGHPUT
+from streamgauge.studies.streambench.ratios import ratios_table
 
 PER_S = "processing.records_per_s"
 _OPACITIES = (0.3, 0.5, 0.7, 0.95)
@@ -31,20 +32,40 @@ def throughput(context: Context) -> list[Panel]:
         for engine in context.reproduction.engines
         if (of_engine := [one for one in measured if one.engine == engine and one.value(THROUGHPUT) is not None])
     ]
-    saturated = [saturated_words(result) for result in measured if is_saturated(result)]
-    finding = f"Beyond the saturate volume: {'; '.join(saturated)}." if saturated else ""
-    tables = [_throughput_table(measured)] if measured else []
-    return [Panel(finding=finding, plots=plots, tables=[*tables, *marks_table(context.exhibit.marks)])]
+    note = (
+        "Of the throughput in MB/s, from VALID runs at the same scale. The records of statistics are larger than those "
+        "of the others."
+    )
+    tables = []
+    if measured:
+        tables = [_throughput_table(measured), ratios_table(context, measured, FIG_2_RATIOS, THROUGHPUT, note)]
+    return [
+        *unusable([result for result in measured if not is_saturated(result)]),
+        Panel(finding=saturation(measured), plots=plots, tables=[*tables, *marks_table(context.exhibit.marks)]),
+    ]
 
 
 def is_saturated(result: ExperimentResult) -> bool:
-    """Whether the engine could not cope with so many records: it failed, or was not done by the deadline."""
-    return result.verdict == "FAILED" or (result.usable and result.value(PER_S) is None)
+    """Whether the engine could not cope with so many records: it ended, or did not answer all of them.
+
+    A run that FAILED with wrong results does not show that.
+    """
+    results = {} if result.summary is None else result.summary.results
+    if result.verdict not in ("VALID", "FAILED") or results.get("wrong") or results.get("unexpected"):
+        return False
+    if result.value(PER_S) is None:
+        return True
+    return not result.usable and (bool(results.get("lost") or results.get("unfinished")) or _engine_ended(result))
 
 
-def saturated_words(result: ExperimentResult) -> str:
-    """Which run it is, and why."""
-    return f"{result.title} ({result.why or 'not done by the deadline'})"
+def _engine_ended(result: ExperimentResult) -> bool:
+    return result.source is not None and any(ended.group == "engine" for ended in result.source.outcome.ended)
+
+
+def saturation(results: Sequence[ExperimentResult]) -> str:
+    """A sentence about the runs that were beyond the saturate volume; empty if none was."""
+    words = [f"{one.title} ({one.why or 'not done by the deadline'})" for one in results if is_saturated(one)]
+    return f"Beyond the saturate volume: {'; '.join(words)}." if words else ""
 
 
 def _by_scale(context: Context, results: Sequence[ExperimentResult]) -> dict[str, BarSeries]:
@@ -80,44 +101,51 @@ def _named(result: ExperimentResult) -> str:
     return " ".join(result.dimensions.values())
 
 
-def nodes(result: ExperimentResult) -> int:
-    """In how many processes the engine runs."""
+def nodes(result: ExperimentResult) -> int | None:
+    """In how many processes the engine runs; None on a cluster of the user's, whose nodes are not known."""
     options: Mapping[str, Any] = {} if result.manifest is None else result.manifest.engine.options
+    if options.get("master"):
+        return None
     count = options.get(_NODES.get(result.engine, ""))
     return count if isinstance(count, int) and count > 0 else 1
 
 
+def per_node(result: ExperimentResult, metric: str, digits: int = 0) -> str:
+    value, count = result.value(metric), nodes(result)
+    return number(None if value is None or count is None else value / count, digits)
+
+
 def _throughput_table(results: Sequence[ExperimentResult]) -> Table:
     head = ["program", "scale", "engine", "records", "records/s", "MB/s", "nodes", "records/s per node"]
-    head += ["mean latency, ms: includes the wait in the broker", "written, records/s", "served, records/s", "verdict"]
-    rows = []
-    for result in results:
-        per_s, count = result.value(PER_S), nodes(result)
-        rows.append(
-            Row(
-                [
-                    result.dimensions["program"],
-                    result.dimensions["scale"],
-                    result.engine,
-                    number(result.value("processing.records")),
-                    "saturated" if is_saturated(result) else number(per_s),
-                    number(result.value(THROUGHPUT), 2),
-                    str(count),
-                    NONE if per_s is None else number(per_s / count),
-                    number(result.value(LATENCY)),
-                    number(result.value("processing.generated_per_s")),
-                    number(result.value("processing.served_per_s")),
-                    result.verdict,
-                ],
-                muted=not result.usable,
-            )
+    head += ["MB/s per node", "mean latency, ms: includes the wait in the broker"]
+    head += ["written, records/s", "served, records/s", "verdict"]
+    rows = [
+        Row(
+            [
+                result.dimensions["program"],
+                result.dimensions["scale"],
+                result.engine,
+                number(result.value("processing.records")),
+                "saturated" if is_saturated(result) else number(result.value(PER_S)),
+                number(result.value(THROUGHPUT), 2),
+                number(nodes(result)),
+                per_node(result, PER_S),
+                per_node(result, THROUGHPUT, 2),
+                number(result.value(LATENCY)),
+                number(result.value("processing.generated_per_s")),
+                number(result.value("processing.served_per_s")),
+                result.verdict,
+            ],
+            muted=not result.usable,
         )
+        for result in results
+    ]
     note = (
         "All input was in the broker before the engine started. Written: how fast the generator filled the broker. "
         "Served: how fast a plain reader got the input out of it after the run; where that is hardly more than the "
         "engine took, the broker may be the limit."
     )
-    return Table("Throughput of each run", head, rows, frozenset({3, 4, 5, 6, 7, 8, 9, 10}), note)
+    return Table("Throughput of each run", head, rows, frozenset(range(3, 12)), note)
 
 
 def latency(context: Context) -> list[Panel]:
@@ -134,7 +162,13 @@ def latency(context: Context) -> list[Panel]:
     )
     plots = [Plot(f"{context.id}-latency", title, bars(context, series, (), "ms", "ms"), f"{words}.")] if series else []
     half_of = "the throughput of the same program with preloaded input at scale 4×"
-    tables = [latency_table(measured, ["program"], half_of)] if measured else []
+    note = "Of the mean latency at half of the throughput of each program."
+    tables = []
+    if measured:
+        tables = [
+            latency_table(measured, ["program"], half_of),
+            ratios_table(context, measured, FIG_3_RATIOS, LATENCY, note),
+        ]
     return [*unusable(measured), Panel(plots=plots, tables=[*tables, *marks_table(context.exhibit.marks)])]
 
 
@@ -157,7 +191,7 @@ def latency_table(results: Sequence[ExperimentResult], dimensions: Sequence[str]
         for result in results
     ]
     note = (
-        f"The rate is half of {throughput}, or a quarter of what the generator can write, whichever is less. Mean "
+        f"The rate is half of {throughput}, or a sixth of what the generator can write, whichever is less. Mean "
         "latency: from the arrival of each record until its result can be read, mean over all records; percentiles are "
         "over results."
     )

@@ -2,26 +2,61 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from streamgauge.study import Mark
 
 SPARK_STREAMING, STORM = "Spark Streaming 0.9.0", "Storm 0.9.1"
 THROUGHPUT, LATENCY = "processing.mb_per_s", "latency.arrival.mean"
 
-# Section IV.B.1, observations 1 and 2 on throughput.
+OTHERS = "the others"
+
+
+@dataclass(frozen=True)
+class ProgramRatio:
+    """What one system reaches with a program, in parts of what it reaches with another."""
+
+    system: str
+    program: str
+    against: str
+    """A program, or OTHERS for the mean of all others."""
+    value: float
+    precision: str
+
+    @property
+    def words(self) -> str:
+        return f"{self.program} against {self.against}"
+
+    @property
+    def mark(self) -> Mark:
+        return Mark(self.system, "ratio.programs", self.value, "×", f"{self.words}, {self.precision}")
+
+
+# Section IV.B.1, observations 1 and 2 on throughput, and section I, which is about both performance suites.
+FIG_2_RATIOS = (
+    ProgramRatio(SPARK_STREAMING, "identity", "wordcount", 2.5, "over"),
+    ProgramRatio(STORM, "statistics", OTHERS, 3, "about"),
+)
 FIG_2 = (
+    Mark(SPARK_STREAMING, THROUGHPUT, 100, "MB/s", "highest throughput in the performance suites, nearly (section I)"),
     Mark(SPARK_STREAMING, "ratio.systems", 4.5, "×", "mean throughput against Storm's, roughly"),
-    Mark(SPARK_STREAMING, "ratio.programs", 2.5, "×", "identity against wordcount, over"),
-    Mark(STORM, "ratio.programs", 3.0, "×", "statistics against the others, about, because its records are larger"),
+    Mark(SPARK_STREAMING, "ratio.systems", 5, "×", "throughput against Storm's, about (section I)"),
+    *(ratio.mark for ratio in FIG_2_RATIOS),
 )
 
 # Table IV, and section IV.B.1, observations 1 and 2 on latency.
+FIG_3_RATIOS = (ProgramRatio(SPARK_STREAMING, "statistics", "identity", 5, "about"),)
 FIG_3 = (
     Mark(SPARK_STREAMING, LATENCY, 1000, "ms", "mean latency, of this order for all programs"),
-    Mark(SPARK_STREAMING, "ratio.programs", 5, "×", "statistics against identity, about"),
+    *(ratio.mark for ratio in FIG_3_RATIOS),
     Mark(STORM, LATENCY, 20, "ms", "mean latency of most programs, below"),
     *(
         Mark(STORM, LATENCY, value, "ms", "mean latency", {"program": "wordcount", "scale": scale})
         for scale, value in (("1×", 166.827), ("2×", 1900.146), ("4×", 12019.256))
+    ),
+    Mark(
+        *(STORM, "ratio.systems", 4, "×", "mean latency against Spark's, about"),
+        {"program": "wordcount", "scale": "4×"},
     ),
 )
 
@@ -50,6 +85,8 @@ FIG_6 = (
     Mark(SPARK_STREAMING, LPF, 1, "", "LPF, mean over the programs"),
     Mark(STORM, LPF, 5.3, "", "LPF, mean over most programs, about"),
     Mark(STORM, LPF, 2.3, "", "LPF", {"program": "distinctcount"}),
+    Mark(STORM, LATENCY, 10, "ms", "mean latency of most programs with 2 recipients, around"),
+    Mark(STORM, LATENCY, 50, "ms", "mean latency of most programs with 2 recipients and a failure, around"),
 )
 
 # Section IV.B.5.

@@ -10,7 +10,15 @@ from streamgauge.report.exhibit import Context, Panel, Plot, Row, Table, unusabl
 from streamgauge.report.published import marks_table
 from streamgauge.report.reproduction import ExperimentResult
 from streamgauge.report.text import NONE, number, rounded
-from streamgauge.studies.streambench.exhibits import PER_S, bar, is_saturated, latency_table, nodes, saturated_words
+from streamgauge.studies.streambench.exhibits import (
+    PER_S,
+    bar,
+    is_saturated,
+    latency_table,
+    nodes,
+    per_node,
+    saturation,
+)
 from streamgauge.studies.streambench.numbers import ALL_TO_HALF, HALF_TO_ONE, LATENCY, THROUGHPUT
 
 _OPACITIES = (0.3, 0.6, 0.95)
@@ -21,12 +29,11 @@ _STEPS = {HALF_TO_ONE: ("one node", "0.5"), ALL_TO_HALF: ("0.5", "1.0")}
 def throughput(context: Context) -> list[Panel]:
     """MB/s of each program by reception ability, a figure for each engine as in the paper, and who received."""
     measured = [result for result in context.results if result.has_result]
-    saturated = [saturated_words(result) for result in measured if is_saturated(result)]
-    finding = f"Beyond the saturate volume: {'; '.join(saturated)}." if saturated else ""
     tables = [_throughput_table(measured), _growth_table(context, measured, PER_S)] if measured else []
     return [
+        *unusable([result for result in measured if not is_saturated(result)]),
         Panel(
-            finding=finding,
+            finding=saturation(measured),
             plots=_by_ability(context, measured, THROUGHPUT, "MB/s", "Throughput"),
             tables=[*tables, *marks_table(context.exhibit.marks)],
         ),
@@ -73,23 +80,26 @@ def _by_ability(
 
 
 def _throughput_table(results: Sequence[ExperimentResult]) -> Table:
-    head = ["program", "ability", "engine", "records/s", "MB/s", "nodes", "records/s per node", "verdict"]
-    rows = []
-    for result in results:
-        per_s, count = result.value(PER_S), nodes(result)
-        cells = [
-            result.dimensions["program"],
-            result.dimensions["ability"],
-            result.engine,
-            "saturated" if is_saturated(result) else number(per_s),
-            number(result.value(THROUGHPUT), 2),
-            str(count),
-            NONE if per_s is None else number(per_s / count),
-            result.verdict,
-        ]
-        rows.append(Row(cells, muted=not result.usable))
+    head = ["program", "ability", "engine", "records/s", "MB/s", "nodes", "records/s per node", "MB/s per node"]
+    rows = [
+        Row(
+            [
+                result.dimensions["program"],
+                result.dimensions["ability"],
+                result.engine,
+                "saturated" if is_saturated(result) else number(result.value(PER_S)),
+                number(result.value(THROUGHPUT), 2),
+                number(nodes(result)),
+                per_node(result, PER_S),
+                per_node(result, THROUGHPUT, 2),
+                result.verdict,
+            ],
+            muted=not result.usable,
+        )
+        for result in results
+    ]
     note = "Ability: the share of the nodes that receive. All input was in the broker before the engine started."
-    return Table("Throughput of each run", head, rows, frozenset({3, 4, 5, 6}), note)
+    return Table("Throughput of each run", [*head, "verdict"], rows, frozenset(range(3, 8)), note)
 
 
 def _growth_table(context: Context, measured: Sequence[ExperimentResult], metric: str) -> Table:
@@ -135,7 +145,7 @@ def who_received(results: Sequence[ExperimentResult]) -> list[Panel]:
                     " ".join(value for name, value in result.dimensions.items() if name != "program"),
                     result.engine,
                     number(asked),
-                    (f"{reading} of {nodes(result)}" + (" ≠" if differs else "")) if found else NONE,
+                    (f"{reading} of {number(nodes(result))}" + (" ≠" if differs else "")) if found else NONE,
                     ", ".join(f"{node.role} {_received(node)}" for node in found if node.reads) or NONE,
                     ", ".join(_received(node) for node in found if not node.reads) or NONE,
                     result.verdict,

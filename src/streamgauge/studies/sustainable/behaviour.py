@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from itertools import pairwise
+from statistics import median
 
 from streamgauge.model.samples import BatchSample
 from streamgauge.report.draw import line, linear, series_look
@@ -50,19 +51,24 @@ def event_and_processing_time(context: Context) -> list[Panel]:
 
 
 def _growth_words(result: ExperimentResult) -> str:
-    """The medians of both kinds at the beginning and at the end of the measured interval."""
-    if result.source is None:
+    """Both kinds at the beginning and at the end of the measured interval."""
+    interval = measured_interval(result)
+    if result.source is None or interval is None:
         return ""
     parts = []
     for kind, words in BOTH.items():
-        interval = measured_interval(result)
-        points = (
-            [] if interval is None else within(reader(f"{kind}_p50")(result.source), 0.0, interval[1] - interval[0])
-        )
-        if len(points) > 1:
-            parts.append(f"{words} {rounded(points[0][1])} → {rounded(points[-1][1])} ms")
+        points = within(reader(f"{kind}_p50")(result.source), 0.0, interval[1] - interval[0])
+        values = [value for _, value in points if value is not None]
+        if len(values) > 1:
+            parts.append(f"{words} {' → '.join(rounded(value) for value in quarters(values))} ms")
     state = "" if result.summary is None or result.summary.sustained is not False else ", not sustained"
-    return f"{result.title}{state}: {', '.join(parts)}." if parts else ""
+    return f"{result.title}{state}: {', '.join(parts)} (first → last quarter)." if parts else ""
+
+
+def quarters(values: Sequence[float]) -> tuple[float, float]:
+    """The medians of the first and the last quarter: the points of a single window differ."""
+    count = max(len(values) // 4, 1)
+    return median(values[:count]), median(values[-count:])
 
 
 def _statistics(shown: Sequence[ExperimentResult]) -> list[Table]:

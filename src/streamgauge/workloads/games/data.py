@@ -41,7 +41,7 @@ class Games(Dataset):
     def __init__(
         self, seed: int, load: LoadPlan, *, gem_packs: int, keys: str, selectivity_percent: float | None = None
     ) -> None:
-        """Without ``selectivity_percent`` there are no ads."""
+        """``keys``: how often each gem pack occurs; users are spread evenly. Without selectivity there are no ads."""
         self._seed = seed
         self._load = load
         self._gem_packs = spread(keys, gem_packs)

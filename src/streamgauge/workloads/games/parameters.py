@@ -15,7 +15,7 @@ WINDOWS_MOST = 60
 class RecordParameters(Parameters):
     gem_packs: Annotated[int, Field(ge=1, le=1_000_000)] = Field(default=1000, description="number of gem packs")
     keys: Literal["normal", "uniform", "zipf", "one"] = Field(
-        default="normal", description="how often each gem pack occurs; one = every record has the same"
+        default="normal", description="how often each gem pack occurs; one = every record has the same, not for a join"
     )
 
 
@@ -50,3 +50,12 @@ class JoinParameters(WindowParameters):
     selectivity_percent: Annotated[float, Field(ge=0, le=100)] = Field(
         default=1.0, description="share of the purchases for which there was an ad shortly before, %"
     )
+
+    @model_validator(mode="after")
+    def _has_keys(self) -> Self:
+        if self.keys == "one":
+            raise ValueError(
+                "keys=one is for the aggregation only: a join is by user and gem pack, so records with one gem pack "
+                "still have different keys"
+            )
+        return self

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from streamgauge.codec import Codec, DelimitedField
 from streamgauge.contracts import ReferenceWorkload, Workload
@@ -41,7 +41,12 @@ class Readings(Workload):
     inputs: ClassVar[tuple[InputStream, ...]] = (InputStream(STREAM),)
     late: ClassVar[str] = "event time advances with the load plan, so no record is late"
     searched_as: ClassVar[Mapping[str, str]] = {"generators": "rate_per_s"}
-    """The paper's generators are sensors that send one record per second each."""
+    """The paper's generators are sensors. Where each sends a record per second, their number follows from the rate."""
+
+    def bound(self, parameters: Mapping[str, Any]) -> Self:
+        if self.sensors(parameters):
+            self.searched_as = {"generators": "keys"}  # type: ignore[misc]
+        return self
 
     def dataset(self, parameters: Mapping[str, Any], seed: int, load: LoadPlan) -> Power:
         from streamgauge.workloads.power.data import Power
@@ -51,6 +56,12 @@ class Readings(Workload):
     def sensors(self, parameters: Mapping[str, Any]) -> int:
         """Their number; 0 if it follows from the load."""
         return int(parameters["keys"])
+
+    def follows(self, name: str, value: float, parameters: Mapping[str, Any], rate_per_s: int) -> Mapping[str, str]:
+        """More sensors send more records, each as often as before."""
+        if name != "keys":
+            return {}
+        return {"rate_per_s": str(round(rate_per_s * value / (self.sensors(parameters) or max(rate_per_s, 1))))}
 
 
 class Sink(Readings):
@@ -133,7 +144,11 @@ class Hierarchy(Summed):
     title: ClassVar[str] = "hierarchy: watts of each group of a tree of sensors in each second of event time"
     key: ClassVar[tuple[str, ...]] = ("level", "group", "window_end_ms")
     parameters: ClassVar[type[BaseModel]] = HierarchyParameters
+    searched_as: ClassVar[Mapping[str, str]] = {}
     fields: ClassVar[str] = "level int, group bigint, window_end_ms bigint, watts bigint, records bigint"
+
+    def bound(self, parameters: Mapping[str, Any]) -> Self:
+        return self
 
     def sensors(self, parameters: Mapping[str, Any]) -> int:
         return HierarchyParameters.model_validate(dict(parameters)).sensors
