@@ -47,7 +47,7 @@ class SliceFigures(Stored):
     last_output_ms: Moment | None
     """Of this slice and all before."""
     gaps_ms: Sequence[tuple[Moment, Moment]]
-    """From one result to the next, where a second or more lies between them, or the limit of an outage if that is less."""
+    """From one result to the next, where a second or more (or the limit of an outage, if less) lies between them."""
     repeated: Count
     """Results of contributions that an earlier slice has answered."""
     lost_later: Count = 0
