@@ -110,9 +110,10 @@ class CapacitySearch:
 
     def _bounds(self, guess: float) -> tuple[float, float]:
         """How far the search may go: as asked for, else as far as the value itself goes."""
-        if self.axis.whole:
-            return self.least or 1, self.most or max(self.axis.most() or RATE_MAX, guess)
         least, most = limits_on(self.axis, self.request.scenario)
+        if self.axis.whole:
+            highest = max(self.axis.most() or RATE_MAX, guess)
+            return self.least or least or 1, self.most or min(most or highest, highest)
         return self.least or least or guess / FRACTION_RANGE, self.most or most or guess * FRACTION_RANGE
 
     def _accepts(self, value: float) -> bool:

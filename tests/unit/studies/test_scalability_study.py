@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from streamgauge import registry
+from streamgauge.campaigns.capacity import CapacitySearch
 from streamgauge.errors import Unsupported, UsageError
 from streamgauge.evaluate.sustained import LAG_WINDOW_S, least_s
+from streamgauge.measure.plan import Request
 from streamgauge.model import Scenario
 from streamgauge.search_axis import RATE_AXIS
 from streamgauge.studies import scenario as scenarios
+from streamgauge.studies.scalability.experiments import AXES
 from streamgauge.studies.search_axis import axis_of, value_on, with_value
 from streamgauge.workloads.power.data import Power
 
@@ -57,6 +62,24 @@ def test_the_load_grows_with_what_is_searched() -> None:
         changed = with_value(axis_of("height", tree), tree, height)
         assert changed.load.rate_per_s == sensors(changed) == 10**height
     assert axis_of("period", resolved("overlapping")).harder == "less"
+
+
+@EACH
+@pytest.mark.parametrize("engine", ["kafka-streams", "flink", "spark"])
+def test_a_search_stays_within_what_the_scenario_accepts(name: str, engine: str, tmp_path: Path) -> None:
+    scenario = resolved(name, engine=engine)
+    search = CapacitySearch(Request(scenario, tmp_path), 0.5, AXES[name])
+    target = search.target(search.start)
+    for value in (target.lowest, target.guess, target.highest):
+        search.scenario_at(value)
+    if name == "hierarchy":
+        assert (target.lowest, target.highest) == (1, 5)
+
+
+def test_an_impossible_height_is_refused_in_words() -> None:
+    tree = resolved("hierarchy")
+    with pytest.raises(UsageError, match="height"):
+        with_value(axis_of("height", tree), tree, 10_000_000)
 
 
 @pytest.mark.parametrize(

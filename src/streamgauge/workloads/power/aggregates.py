@@ -16,6 +16,7 @@ from streamgauge.model import InputStream, LoadPlan, ResultKind
 from streamgauge.workloads.answers import with_fields
 from streamgauge.workloads.power import STREAM
 from streamgauge.workloads.power.parameters import (
+    HEIGHT_MOST,
     HierarchyParameters,
     HoppingParameters,
     SensorParameters,
@@ -155,8 +156,8 @@ class Hierarchy(Summed):
 
     def follows(self, name: str, value: float, parameters: Mapping[str, Any], rate_per_s: int) -> Mapping[str, str]:
         """A higher tree has more sensors, each of which sends as often as before."""
-        if name != "height":
-            return {}
+        if name != "height" or not 1 <= value <= HEIGHT_MOST:
+            return {}  # another height is refused with its value, not with a rate of millions of digits
         return {"rate_per_s": str(round(rate_per_s * parameters["children"] ** (value - parameters["height"])))}
 
     def length_s(self, parameters: Mapping[str, Any]) -> float:

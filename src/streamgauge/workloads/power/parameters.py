@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 from streamgauge.workloads.parameters import DisorderParameters, Parameters
 
 SENSORS_MOST = 1_000_000
+HEIGHT_MOST = 5
 WINDOWS_MOST = 6000
 """Windows that a record may be in."""
 
@@ -52,7 +53,7 @@ class HierarchyParameters(DisorderParameters):
     children: Annotated[int, Field(ge=2, le=100)] = Field(
         default=10, description="members of each group: sensors of the lowest groups, groups of the others"
     )
-    height: Annotated[int, Field(ge=1, le=5)] = Field(
+    height: Annotated[int, Field(ge=1, le=HEIGHT_MOST)] = Field(
         default=3, description="levels of groups; there are children to the power of height sensors"
     )
 
