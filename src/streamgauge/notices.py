@@ -86,7 +86,7 @@ NOTICES: Mapping[str, str] = {
     "fifth-without-result": "a fifth of the measured interval has no result",
     "lag-grew": "overloaded: the mean backlog of the last {window_s} s is {grown:.0f} records above that of the first; "
     "the limit is {limit:g}",
-    "lag-in-steps": "the engine's position moves in steps of more than 100 records, so the rule slope decided in the "
+    "lag-in-steps": "the backlog moves by more than 100 records within a second, so the rule slope decided in the "
     "place of scalability",
     "too-short": "the measured interval is too short to tell whether the rate is sustained: {seconds} whole seconds "
     "are needed",

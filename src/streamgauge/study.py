@@ -91,7 +91,8 @@ class Experiment:
         """The values and options that it sets itself."""
         of_profiles = _keys(self.profiles)
         of_engines = [key for own in self.engines.values() for key in (*own.settings, *_keys(own.profiles))]
-        paced = [*self.shares, *(key for own in self.engines.values() for key in own.shares)] if self.rate_of else []
+        paced = [*self.shares, *(key for own in self.engines.values() for key in own.shares)]
+        paced = paced if self.rate_of and self.purpose == "run" else []  # a search only begins there
         return tuple(dict.fromkeys([*self.settings, *of_profiles, *of_engines, *paced]))
 
     def settings_in(self, profile: str) -> dict[str, str]:
@@ -170,6 +171,8 @@ class Study:
     """What the laptop profile scales down, for readers."""
     engines: Mapping[str, str] = field(default_factory=dict)
     """The engine for each system of the paper; some systems have none."""
+    default_engine: str = "spark"
+    """What a reproduction runs on unless it is told."""
     runs: Mapping[str, int] = field(default_factory=dict)
     """Runs per experiment by profile, if more than one; a capacity search is made once."""
     resolution: Mapping[str, float] = field(default_factory=dict)

@@ -8,7 +8,7 @@ where an INVALID one was repeated). ``reproduction.json`` and ``report.html`` ar
 from __future__ import annotations
 
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -203,11 +203,11 @@ def _together(row: ExperimentRow, out: Path) -> tuple[str, Summary] | None:
         return None
     directories = {Path(directory).name: directory for directory in counted.values()}
     summaries = {name: RunDir(out / directory).summary() for name, directory in directories.items()}
-    discarded = {
-        Path(counted[attempt.run]).name: {Path(attempt.directory).name: RunDir(out / attempt.directory).summary()}
-        for attempt in row.attempts
-        if attempt.directory not in counted.values()
-    }
+    discarded: dict[str, dict[str, Summary]] = defaultdict(dict)
+    for attempt in row.attempts:
+        if attempt.directory != counted[attempt.run]:
+            earlier = Path(attempt.directory).name
+            discarded[Path(counted[attempt.run]).name][earlier] = RunDir(out / attempt.directory).summary()
     median = median_run(summaries)
     return directories[median], summarize(summaries, median, discarded)
 

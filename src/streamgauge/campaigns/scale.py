@@ -218,7 +218,7 @@ def summarize(campaign: ScaleSearch, searches: Mapping[float, Capacity]) -> Scal
 
 def limit_of(search: Capacity) -> str | None:
     """What kept the search from a harder value: the engine, the generator, the transport's server, or the range."""
-    if search.outcome in ("found", "missed"):
+    if search.outcome == "missed" or search.is_edge:
         return ENGINE
     if search.outcome is None:
         return None

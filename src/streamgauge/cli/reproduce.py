@@ -41,7 +41,7 @@ def reproduce(
             "-e",
             metavar="NAME",
             help=f"{ENGINE_HELP} Repeatable: engines are drawn side by side.",
-            show_default="spark",
+            show_default="spark; for scalability kafka-streams",
             autocompletion=choices.complete_engine,
         ),
     ] = None,
@@ -70,7 +70,7 @@ def reproduce(
             metavar="N",
             parser=whole_number(1),
             help="Number of runs of each experiment.",
-            show_default="the study's: 5 with --profile paper, 1 with laptop",
+            show_default="the study's: mostly 1, see docs/howto/reproduce.md",
         ),
     ] = None,
     retry: Annotated[
@@ -95,6 +95,7 @@ def reproduce(
 
     Pass the same --out to resume an interrupted reproduction.
     """
+    from streamgauge import registry
     from streamgauge.campaigns import reproduction
     from streamgauge.campaigns.reproduction_plan import ReproductionRequest, plan
     from streamgauge.cli.live import LiveView
@@ -114,7 +115,7 @@ def reproduce(
     campaign = ReproductionRequest(
         study=study,
         out=out or _fresh_directory(study),
-        engines=tuple(engines or ("spark",)),
+        engines=tuple(engines or (registry.study_description(study).default_engine,)),
         profile=profile,
         changes=changes,
         only=tuple(only or ()),

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from streamgauge.contracts import RunningWorkload
 from streamgauge.evaluate import tally
 from streamgauge.evaluate.equality import is_close
+from streamgauge.evaluate.metrics.clock import INVALID_STEP_MS
 from streamgauge.evaluate.visible import PLACE
 
 if TYPE_CHECKING:
@@ -61,12 +62,14 @@ def judge(
     return _by_record(_fates(contributions.join(last, same, "left"), key))
 
 
-_FLAWED = """
+_FLAWED = f"""
     not is_probe and not is_right
     or is_probe and (n is null or n < 1 or n > total)
-    or is_right and emitted_ms < appended_ms
+    or is_right and emitted_ms < appended_ms - {INVALID_STEP_MS:.0f}
 """
-"""Of a pair: no first ``n`` contributions give the result, or not all of them were there when it was emitted."""
+"""Of a pair: no first ``n`` contributions give the result, or not all of them were there when it was emitted.
+
+Two brokers may stamp the two: their clocks may differ by as much as a clock may step."""
 
 
 def _with_probes(results: DataFrame) -> DataFrame:

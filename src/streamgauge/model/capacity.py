@@ -103,6 +103,15 @@ class Capacity(Searched):
     seconds_saved: Number
     settings: Settings
 
+    @property
+    def is_edge(self) -> bool:
+        """Whether the engine itself was the limit: no value between the two that were found was INVALID."""
+        best, beyond = self.interval
+        if self.outcome != "found" or best is None or beyond is None:
+            return False
+        between = (one for one in self.probes if min(best, beyond) < one.value < max(best, beyond))
+        return not any(one.verdict == "invalid" for one in between)
+
 
 class SearchRow(Stored):
     """A search in the list of its set."""

@@ -39,7 +39,7 @@ class ScalePoint(SearchRow):
     @property
     def is_edge(self) -> bool:
         """Whether the best value is the engine's own limit, and not only a bound."""
-        return self.best is not None and self.outcome == "found"
+        return self.best is not None and self.limited_by == ENGINE
 
     @property
     def failed(self) -> bool:

@@ -114,8 +114,9 @@ class Supervisor:
     def close(self) -> None:
         """Stop everything, remove the work directory and the journal; refuse further starts. Safe to call twice."""
         try:
-            with self._launching:
-                self._closing = True
+            self._closing = True
+            with uninterrupted(), self._launching:
+                pass  # what another thread is starting is in the list now, and nothing else will be
             self.stop_all()
         finally:
             if not self._closed:
@@ -139,8 +140,10 @@ class Supervisor:
         """Replace a guardian that has died, and warn."""
         if self._guardian.poll() is None or self._guardian_lost:
             return
-        died = self._guardian.pid
-        with uninterrupted():
+        with uninterrupted(), self._launching:
+            if self._guardian.poll() is None:
+                return  # another thread has replaced it
+            died = self._guardian.pid
             guardian.release(self._guardian)
             try:
                 self._guardian = guardian.start(self._journal.path)

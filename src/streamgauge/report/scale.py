@@ -88,11 +88,15 @@ def line_words(scale: Scale) -> str:
     found = scale.regression
     if found is None:
         return "no line: the engine was the limit at fewer than two values"
-    adds = f"each further unit of {scale.against} adds {rounded(found.slope)} {scale.unit}"
+    adds = f"each further unit of {scale.against} {adds_words(found.slope)} {scale.unit}"
     ends = found.slope_interval
     if ends is None:
         return f"{adds} (two points: no interval)"
     return f"{adds} (95 % interval {rounded(ends[0])} to {rounded(ends[1])}, {found.points} points)"
+
+
+def adds_words(slope: float) -> str:
+    return f"{'adds' if slope >= 0 else 'changes it by'} {rounded(slope)}"
 
 
 def efficiency_words(point: ScalePoint) -> str:

@@ -146,7 +146,7 @@ def test_it_says_where_another_rule_decided(
     simulate(lambda instances, value: f"{linear(instances, value)}: {IN_STEPS if instances == 2 else ''}")
     content = find_scale(campaign(tmp_path / "out"), NullReporter())
     assert [note.partition(",")[0] for note in content.notes] == [
-        "the engine's position moves in steps of more than 100 records"
+        "the backlog moves by more than 100 records within a second"
     ]
 
 
@@ -230,6 +230,24 @@ def test_less_is_harder(tmp_path: Path, simulate: Callable[[System], list[tuple[
     assert [point.efficiency for point in content.points] == pytest.approx([1, 1, 1], rel=0.15)
 
 
+def test_an_interval_that_the_generator_kept_wide_is_a_bound(
+    tmp_path: Path, simulate: Callable[[System], list[tuple[float, float]]]
+) -> None:
+    """Between what is sustained and what is not, nothing could be sent in time: the edge may be anywhere there."""
+
+    def system(instances: float, value: float) -> str:
+        if instances != 2 or value >= 1900:
+            return linear(instances, value) if instances != 2 else "not sustained"
+        return f"invalid: {GENERATOR_LATE}" if value > 1400 else "sustained"
+
+    simulate(system)
+    content = find_scale(campaign(tmp_path / "out"), NullReporter())
+    wide = content.points[1]
+    assert (wide.outcome, wide.limited_by, wide.is_edge) == ("found", "generator", False)
+    assert any("instances 2: the generator was the limit" in note for note in content.notes)
+    assert content.regression is not None and content.regression.points == 2
+
+
 def test_nothing_sustained_and_nothing_trusted(
     tmp_path: Path, simulate: Callable[[System], list[tuple[float, float]]]
 ) -> None:
@@ -252,7 +270,7 @@ def point(value: float, best: float, outcome: SearchOutcome = "found") -> ScaleP
         note="",
         seconds=1.0,
         value=value,
-        limited_by=None,
+        limited_by="engine" if outcome == "found" else "generator",
         efficiency=None,
     )
 

@@ -85,7 +85,12 @@ def failed(out: Path, results: dict[str, int], per_s: float | None = 20_000.0, *
 
 @pytest.mark.parametrize(
     ("results", "per_s", "ended"),
-    [({}, None, False), ({"lost": 7}, 20_000.0, False), ({"unfinished": 7}, 20_000.0, False), ({}, 20_000.0, True)],
+    [
+        ({}, None, False),
+        ({"unfinished": 7}, 20_000.0, False),
+        ({"unfinished": 7, "lost": 2}, None, False),
+        ({}, 20_000.0, True),
+    ],
 )
 def test_an_engine_that_stopped_coping_is_saturated(
     tmp_path: Path, results: dict[str, int], per_s: float | None, ended: bool
@@ -103,9 +108,13 @@ def test_an_engine_that_stopped_coping_is_saturated(
         ({"wrong": 7}, None),
         ({"wrong": 7, "lost": 7}, 20_000.0),
         ({"unexpected": 7}, 20_000.0),
+        ({"lost": 7}, 20_000.0),
+        ({"lost": 7}, None),
     ],
 )
-def test_wrong_results_do_not_count_as_saturated(tmp_path: Path, results: dict[str, int], per_s: float | None) -> None:
+def test_wrong_or_lost_results_do_not_count_as_saturated(
+    tmp_path: Path, results: dict[str, int], per_s: float | None
+) -> None:
     drawn = failed(tmp_path, results, per_s)
     assert [panel.finding for panel in drawn if panel.finding] == []
     assert cells(drawn, "Throughput of each run")[0][3] == ("–" if per_s is None else "20,000")

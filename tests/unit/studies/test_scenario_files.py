@@ -28,7 +28,13 @@ def resolved(name: str, profile: str) -> Scenario:
 def test_every_stage_of_every_scenario_runs_on_spark(name: str, profile: str) -> None:
     described = scenarios.describe(name)
     for chosen in described.workloads:
-        assert scenarios.resolve(name, profile=profile, changes={described.choice: chosen}).engine == "spark"
+        scenarios.resolve(name, profile=profile, changes={described.choice: chosen}, engine="spark")
+
+
+@pytest.mark.parametrize("name", published())
+def test_the_engine_of_a_scenario_is_spark_unless_its_study_has_another(name: str) -> None:
+    study = registry.study_description(name.partition("/")[0])
+    assert scenarios.resolve(name).engine == study.default_engine
 
 
 def test_the_papers_spark_settings_match_its_table() -> None:

@@ -84,7 +84,7 @@ class Seen:
 
 @dataclass(frozen=True)
 class Gap:
-    """A time without output; ``end_ms`` is None when nothing came any more until ``over_ms``."""
+    """A time without output; ``end_ms`` is None when nothing came any more. Beyond ``over_ms`` it does not count."""
 
     begin_ms: float
     end_ms: float | None
@@ -92,7 +92,7 @@ class Gap:
 
     @property
     def length_ms(self) -> float:
-        return (self.over_ms if self.end_ms is None else self.end_ms) - self.begin_ms
+        return max((self.over_ms if self.end_ms is None else min(self.end_ms, self.over_ms)) - self.begin_ms, 0.0)
 
 
 def acted(facts: Facts) -> list[FaultRecord]:
@@ -310,11 +310,11 @@ def longest_gap_after(outputs_ms: Ints, at_ms: float, until_ms: float, over_ms: 
     ``over_ms``."""
     before, after = outputs_ms[outputs_ms <= at_ms], outputs_ms[outputs_ms > at_ms]
     begins = np.concatenate([before[-1:] if len(before) else [at_ms], after])
-    ends = np.concatenate([after, [over_ms]])
+    ends = np.minimum(np.concatenate([after, [over_ms]]), over_ms)
     counts = begins < until_ms
     counts[0] = True
     longest = int(np.argmax(np.where(counts, ends - begins, -np.inf)))
-    return Gap(float(begins[longest]), float(ends[longest]) if longest < len(after) else None, over_ms)
+    return Gap(float(begins[longest]), float(after[longest]) if longest < len(after) else None, over_ms)
 
 
 def _limit(values: Sequence[float | None] | Floats, seconds: range) -> float | None:

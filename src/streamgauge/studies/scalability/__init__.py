@@ -72,5 +72,6 @@ STUDY = Study(
         "steps": "the paper doubles the load; here each answer is narrowed down to 50 % (25 % in the paper profile)",
     },
     engines={KAFKA_STREAMS: "kafka-streams"},
+    default_engine="kafka-streams",
     resolution={"laptop": 0.5, "paper": 0.25},
 )

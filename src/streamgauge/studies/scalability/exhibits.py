@@ -10,7 +10,7 @@ from streamgauge.report.draw import figure, line, linear
 from streamgauge.report.exhibit import Context, Panel, Plot, Row, Table
 from streamgauge.report.published import PAPER, mark_traces, marks_table
 from streamgauge.report.reproduction import CAPACITY, ExperimentResult
-from streamgauge.report.scale import markers, trend
+from streamgauge.report.scale import adds_words, markers, trend
 from streamgauge.report.sweep import Search, search_panel
 from streamgauge.report.text import NONE, number, rounded
 from streamgauge.search_axis import SearchAxis
@@ -45,7 +45,7 @@ def _points(shown: Sequence[ExperimentResult], *, edges: bool) -> Points:
 
 
 def _is_edge(result: ExperimentResult) -> bool:
-    return result.capacity is not None and result.capacity.outcome == "found"
+    return result.capacity is not None and result.capacity.is_edge
 
 
 def _bound(shown: Sequence[ExperimentResult]) -> str:
@@ -61,7 +61,7 @@ def _plot(context: Context, shown: Sequence[ExperimentResult]) -> Plot:
         color = context.engine_color(engine)
         if (fitted := fit(found)) is not None:
             traces += trend(fitted, [x for x, _ in found], unit, color, f"{engine}: line")
-            words.append(f"{engine}: each further instance adds {_adds(fitted.slope, fitted.slope_interval, unit)}")
+            words.append(f"{engine}: each further instance {_adds(fitted.slope, fitted.slope_interval, unit)}")
         elif found or bounds:
             words.append(f"{engine}: too few points for a line")
         if found:
@@ -82,7 +82,7 @@ def _plot(context: Context, shown: Sequence[ExperimentResult]) -> Plot:
 
 def _adds(slope: float, interval: tuple[float, float] | None, unit: str) -> str:
     between = "" if interval is None else f" (95 % interval {rounded(interval[0])} to {rounded(interval[1])})"
-    return f"{rounded(slope)} {unit}{between}"
+    return f"{adds_words(slope)} {unit}{between}"
 
 
 def _table(shown: Sequence[ExperimentResult]) -> Table:

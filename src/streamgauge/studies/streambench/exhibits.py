@@ -46,16 +46,18 @@ def throughput(context: Context) -> list[Panel]:
 
 
 def is_saturated(result: ExperimentResult) -> bool:
-    """Whether the engine could not cope with so many records: it ended, or did not answer all of them.
+    """Whether the engine could not cope with so many records: it ended, or was not done by the deadline.
 
-    A run that FAILED with wrong results does not show that.
+    A run that FAILED with wrong results does not show that, nor one that lost some although it was done.
     """
     results = {} if result.summary is None else result.summary.results
     if result.verdict not in ("VALID", "FAILED") or results.get("wrong") or results.get("unexpected"):
         return False
+    if results.get("lost") and not results.get("unfinished"):
+        return False
     if result.value(PER_S) is None:
         return True
-    return not result.usable and (bool(results.get("lost") or results.get("unfinished")) or _engine_ended(result))
+    return not result.usable and (bool(results.get("unfinished")) or _engine_ended(result))
 
 
 def _engine_ended(result: ExperimentResult) -> bool:

@@ -20,6 +20,7 @@ def ratios_table(
     for one in measured:
         if one.usable and (value := one.value(metric)):
             values[one.engine][one.dimensions.get("scale", "")][one.dimensions["program"]] = value
+    others = len({one.dimensions["program"] for one in context.exhibit.experiments}) - 1
     systems = list(dict.fromkeys(ratio.system for ratio in ratios))
     engines = context.reproduction.engines
     rows = [
@@ -27,7 +28,7 @@ def ratios_table(
             [
                 ratio.words,
                 *(_published(ratio) if ratio.system == system else NONE for system in systems),
-                *(_cell(_by_scale(ratio, values[engine])) for engine in engines),
+                *(_cell(_by_scale(ratio, values[engine], others)) for engine in engines),
             ]
         )
         for ratio in ratios
@@ -40,12 +41,13 @@ def _published(ratio: ProgramRatio) -> str:
     return f"{ratio.precision} {number_short(ratio.value)} ×"
 
 
-def _by_scale(ratio: ProgramRatio, values: Mapping[str, Mapping[str, float]]) -> list[float]:
-    """At each scale at which both sides have a value."""
+def _by_scale(ratio: ProgramRatio, values: Mapping[str, Mapping[str, float]], others: int) -> list[float]:
+    """At each scale at which both sides have a value: the mean of the others is one of all of them."""
     found = []
     for of_scale in values.values():
         if ratio.against == OTHERS:
             against = [value for program, value in of_scale.items() if program != ratio.program]
+            against = against if len(against) == others else []
         else:
             against = [value for program, value in of_scale.items() if program == ratio.against]
         if against and ratio.program in of_scale:
