@@ -1,6 +1,6 @@
 """Duration of the evaluation, compared with DuckDB computing the same figures from the same files.
 
-    python bench/evaluation.py [--records 1000000 10000000] [--pipeline ospbench/parse] [--heap-mb 4096] [--workers 3]
+    python bench/evaluation.py [--records 1000000 10000000] [--pipeline ospbench/parse] [--workers 3]
 
 Prints seconds, the ratio, and the most memory that Python and all JVMs of the evaluation had together. Fails if the two
 disagree or a goal is missed. The first evaluation of a pipeline and size also pays for code generation and JIT
@@ -40,6 +40,7 @@ from streamgauge.evaluate.metrics.generator import PART_RECORDS
 from streamgauge.jvm.java import find_java
 from streamgauge.jvm.spark import connect
 from streamgauge.measure import plan as plans
+from streamgauge.measure.evaluation import heap_need_mb
 from streamgauge.model import NS_PER_S, LoadPlan
 from streamgauge.model.outcome import Outcome
 from streamgauge.processes.supervisor import Supervisor
@@ -390,7 +391,7 @@ def main(argv: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--records", type=int, nargs="+", default=[1_000_000, 10_000_000])
     parser.add_argument("--pipeline", nargs="+", default=["ospbench/ingest", "ospbench/parse"])
-    parser.add_argument("--heap-mb", type=int, default=2048)
+    parser.add_argument("--heap-mb", type=int, help="default: as for a run with the most of --records")
     parser.add_argument("--repeat", type=int, default=4)
     parser.add_argument("--workers", type=int, default=0, help="of a standalone cluster; 0: in one process")
     parser.add_argument("--keep", type=Path, help="store the run directories here, and reuse existing ones")
@@ -403,7 +404,8 @@ def main(argv: Sequence[str]) -> int:
         began = time.perf_counter()
         apart = stack.enter_context(ProcessPoolExecutor(1, multiprocessing.get_context("spawn")))
         others = [apart.submit(os.getpid).result(), multiprocessing.resource_tracker._resource_tracker._pid or 0]
-        with spark_session(Path(scratch), asked.heap_mb, master) as session:
+        heap_mb = asked.heap_mb or heap_need_mb(max(asked.records))
+        with spark_session(Path(scratch), heap_mb, master) as session:
             print(f"session ready after {time.perf_counter() - began:.1f} s")
             for records in asked.records:
                 for pipeline in asked.pipeline:

@@ -36,6 +36,7 @@ PARAMETERS: dict[str, dict[str, int]] = {
     "hopping": {"window_s": 2, "period_ms": 500},
     "hopping-uneven": {"window_s": 1, "period_ms": 800},
     "hierarchy": {"children": 2, "height": 2},
+    "hierarchy-high": {"children": 2, "height": 3},
 }
 Sums = dict[tuple[int, ...], tuple[int, int, int, int]]
 ANSWERS: dict[str, Sums] = {
@@ -91,6 +92,20 @@ ANSWERS: dict[str, Sums] = {
         (2, 0, 2000): (8, 2, 0, 1999),
         (1, 0, 3000): (5, 1, 1, 2500),
         (2, 0, 3000): (5, 1, 0, 2500),
+    },
+    # Of eight sensors, 0 is in group 0 of level 1, 1 and 2 in group 3, 3 in group 2. Group 0 of level 2 has 0 and 3.
+    "hierarchy-high": {
+        (1, 0, 1000): (110, 2, 2, 999),
+        (1, 3, 1000): (50, 1, 1, 500),
+        (2, 0, 1000): (160, 3, 0, 999),
+        (3, 0, 1000): (160, 3, 0, 999),
+        (1, 0, 2000): (1, 1, 1, 1999),
+        (1, 3, 2000): (7, 1, 1, 1000),
+        (2, 0, 2000): (8, 2, 0, 1999),
+        (3, 0, 2000): (8, 2, 0, 1999),
+        (1, 2, 3000): (5, 1, 1, 2500),
+        (2, 1, 3000): (5, 1, 0, 2500),
+        (3, 0, 3000): (5, 1, 0, 2500),
     },
 }
 EACH = pytest.mark.parametrize("name", ANSWERS)

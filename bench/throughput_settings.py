@@ -1,6 +1,6 @@
 """Capacity of an engine with one set of settings, compared with another: interleaved searches.
 
-    python bench/spark_throughput.py [--engine spark] [--stage tumbling] [--implementation customised] [--searches 3]
+    python bench/throughput_settings.py [--engine spark] [--stage tumbling] [--implementation customised] [--searches 3]
         [--set-before KEY=VALUE]… [--set-after KEY=VALUE]… [--resolution 10] [--warmup 50] [--out DIR]
 
 Both sides are `ospbench/throughput` in the laptop profile; each --set-before and --set-after changes one setting of
