@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from typing import Self
 
 QUOTED_LOG = "\n  last lines of the log:\n"
 EXIT_OK = 0
@@ -54,6 +55,17 @@ class StreamgaugeError(Exception):
         self.hint = hint
         self.log_tail = log_tail
         super().__init__(self.message())
+
+    def about(self, subject: object) -> Self:
+        """The same error, with what it is about in front."""
+        return type(self)(
+            f"{subject}: {self.what}",
+            where=self.where,
+            got=self.got,
+            expected=self.expected,
+            hint=self.hint,
+            log_tail=self.log_tail,
+        )
 
     def message(self) -> str:
         """The whole message, one fact a line."""

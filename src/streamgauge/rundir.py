@@ -31,7 +31,7 @@ from pathlib import Path
 
 from streamgauge import defaults, stored
 from streamgauge.errors import UsageError
-from streamgauge.model import Script
+from streamgauge.model import Script, campaign, capacity, scale
 from streamgauge.model import manifest as manifests
 from streamgauge.model.manifest import FORMAT, Manifest
 from streamgauge.model.outcome import Outcome
@@ -47,6 +47,14 @@ class ReferenceFrom(stored.Stored):
     path: str
 
 
+CAMPAIGNS = {
+    capacity.NAME: "the directory of a capacity search",
+    scale.NAME: "the directory of a scale: several capacity searches",
+    campaign.REPRODUCTION_NAME: "the directory of a reproduction",
+    campaign.SET_NAME: "the directory of several runs",
+}
+"""What holds several runs, each in a directory of its own, by the file that it has."""
+
 PARTS = ("samples", "ledger", "recorded", "measures", "logs")
 FILES = ("manifest.json", "outcome.json", "summary.json", "report.html", "script.py")
 
@@ -59,6 +67,39 @@ def shared_cores(manifest: Manifest, outcome: Outcome) -> bool | None:
     return outcome.shared_cores if outcome.looked_at_cores else manifest.shared_cores
 
 
+def check_free(path: Path, name: str = "run directory", resumed: str = "") -> None:
+    """Raises UsageError when nothing can be written there: nothing is ever overwritten. Writes nothing.
+
+    ``name`` is what the directory is called; ``resumed`` is the file with which it could be resumed.
+    """
+    expected = "a new or empty directory" + (f", or one with {resumed}" if resumed else "")
+    if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        raise UsageError(
+            f"the {name} is not empty" if path.is_dir() else f"the {name} is a file",
+            where=path,
+            expected=expected,
+            hint="another --out" + (", or remove it yourself" if path.is_dir() else ""),
+        )
+    place = next(parent for parent in (path.absolute(), *path.absolute().parents) if os.path.lexists(parent))
+    if not place.exists():
+        why = f"{place} is a symbolic link to {place.readlink()}, which does not exist"
+    elif not place.is_dir():
+        why = f"{place} is a file"
+    elif not os.access(place, os.W_OK | os.X_OK):
+        why = f"no permission to write in {place}"
+    elif not os.statvfs(place).f_blocks:
+        why = f"no files can be stored in {place}"  # /proc, /sys
+    else:
+        return
+    raise UsageError(
+        f"the {name} cannot be created",
+        where=path,
+        got=why,
+        expected="a directory that you can write to",
+        hint="another --out",
+    )
+
+
 class RunDir:
     """The paths of one run, and access to its small files."""
 
@@ -67,37 +108,10 @@ class RunDir:
         self.path = path
         self._created = created
 
-    @staticmethod
-    def check_free(path: Path) -> None:
-        """Raises UsageError when no run can be written there: nothing is ever overwritten. Writes nothing."""
-        if path.exists() and (not path.is_dir() or any(path.iterdir())):
-            raise UsageError(
-                "the run directory is not empty" if path.is_dir() else "the run directory is a file",
-                where=path,
-                expected="a new or empty directory",
-                hint="choose another --out, or remove it yourself",
-            )
-        place = next(parent for parent in (path.absolute(), *path.absolute().parents) if parent.exists())
-        if not place.is_dir():
-            why = f"{place} is a file"
-        elif not os.access(place, os.W_OK | os.X_OK):
-            why = f"no permission to write in {place}"
-        elif not os.statvfs(place).f_blocks:
-            why = f"no files can be stored in {place}"  # /proc, /sys
-        else:
-            return
-        raise UsageError(
-            "the run directory cannot be created",
-            where=path,
-            got=why,
-            expected="a directory that you can write to",
-            hint="another --out",
-        )
-
     @classmethod
     def create(cls, path: Path) -> RunDir:
         """Make a fresh run directory. Raises UsageError as ``check_free`` does."""
-        cls.check_free(path)
+        check_free(path)
         created = not path.exists()
         try:
             for part in PARTS:
@@ -127,22 +141,15 @@ class RunDir:
         """Open a run directory in a format that this version can read."""
         run = cls(path)
         if not run.manifest_path.is_file():
+            several = next((words for name, words in CAMPAIGNS.items() if (path / name).is_file()), None)
             raise UsageError(
                 "not a run directory",
                 where=path,
-                got="no manifest.json" if path.is_dir() else "no such directory",
+                got=several or ("no manifest.json" if path.is_dir() else "no such directory"),
                 expected="a directory that `streamgauge run` wrote",
-                hint=f"streamgauge run {defaults.SCENARIO}",
+                hint=_next_step(path) if several else f"streamgauge run {defaults.SCENARIO}",
             )
-        format_number = stored.read_object(run.manifest_path).get("format")
-        if format_number != FORMAT:
-            raise UsageError(
-                "the run directory has a format that this version does not read",
-                where=run.manifest_path,
-                got=format_number,
-                expected=FORMAT,
-                hint="use the version of streamgauge that wrote it",
-            )
+        stored.read_format(run.manifest_path, FORMAT, name="the run directory")
         run.manifest()
         return run
 
@@ -250,6 +257,12 @@ class RunDir:
 
     def _samples(self, kind: str) -> Path:
         return self.path / "samples" / f"{kind}.jsonl"
+
+
+def _next_step(campaign: Path) -> str:
+    """What to do with the directory of several runs."""
+    page = campaign / "report.html"
+    return f"see {page}" if page.is_file() else "the command that wrote it, with the same --out, to resume it"
 
 
 def _read_file(

@@ -62,6 +62,9 @@ AtLeastOne = Annotated[int, Field(ge=1)]
 Moment = Annotated[int, Field(ge=0, le=MOST)]
 Figures = Mapping[str, Number | None]
 
+CAMPAIGN_HINT = "restore it from a copy, or use another --out"
+"""For the damaged file of a campaign, beside which the results so far are kept."""
+
 Kind = TypeVar("Kind", bound=BaseModel)
 
 
@@ -96,15 +99,16 @@ def read_object(path: Path, hint: str | None = None) -> dict[str, Any]:
     return content
 
 
-def read_format(path: Path, known: int) -> dict[str, Any]:
-    """Like ``read_object``; also raises UsageError for a file of another format."""
-    content = read_object(path)
+def read_format(path: Path, known: int, hint: str | None = None, name: str | None = None) -> dict[str, Any]:
+    """Like ``read_object``; also raises UsageError for another format of the file, or of what it is the ``name`` of."""
+    content = read_object(path, hint)
     if content.get("format") != known:
         raise UsageError(
-            f"{path.name} has a format that this version does not read",
+            f"{name or path.name} has a format that this version does not read",
             where=path,
-            got=content.get("format"),
+            got=_shown(content.get("format")),
             expected=known,
+            hint="use the version of streamgauge that wrote it",
         )
     return content
 

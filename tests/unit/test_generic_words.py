@@ -51,6 +51,7 @@ FORMATS = {
         "bootstrap: str | None = None": "the fields of a request are the settings in reproduction.json",
         "transport_address=campaign.bootstrap": "the same field, read",
     },
+    "campaigns/resumable.py": {'"slo", "bootstrap", "load_master"': "the names of options"},
     "cli/clean.py": {
         '"--kafka", metavar="HOST:PORT", help="List topics that killed runs left on your broker."': "the option",
         "With --kafka: also remove these topics.": "the same option",

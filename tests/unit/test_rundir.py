@@ -9,7 +9,7 @@ from streamgauge.errors import UsageError
 from streamgauge.model import Script
 from streamgauge.model.samples import ClockSample
 from streamgauge.model.summary import ScriptUsed
-from streamgauge.rundir import RunDir, write_json
+from streamgauge.rundir import RunDir, check_free, write_json
 from streamgauge.workloads.own.script import inspect
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "format-1"
@@ -20,6 +20,47 @@ def test_never_overwrites(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="not empty"):
         RunDir.create(tmp_path)
     assert (tmp_path / "mine.txt").read_text() == "precious"
+
+
+@pytest.mark.parametrize(
+    ("place", "says"),
+    [
+        ("file", "the search is a file"),
+        ("file/below", r"the search cannot be created(.|\n)*file is a file"),
+        ("dangling", "dangling is a symbolic link to nowhere, which does not exist(.|\n)*another --out"),
+        ("dangling/below", "dangling is a symbolic link to nowhere, which does not exist"),
+        ("/dev/null", "the search is a file"),
+        ("/proc/x", "no files can be stored in /proc"),
+        ("full", r"the search is not empty(.|\n)*or one with a\.json"),
+    ],
+)
+def test_a_place_where_nothing_can_be_written(tmp_path: Path, place: str, says: str) -> None:
+    (tmp_path / "file").touch()
+    (tmp_path / "dangling").symlink_to("nowhere")
+    (tmp_path / "full" / "other").mkdir(parents=True)
+    with pytest.raises(UsageError, match=says):
+        check_free(tmp_path / place, "search", "a.json")
+    check_free(tmp_path / "full" / "other", "search")
+
+
+@pytest.mark.parametrize(
+    ("file", "says"),
+    [
+        ("capacity.json", "capacity search"),
+        ("scale.json", "scale"),
+        ("reproduction.json", "reproduction"),
+        ("set.json", "several runs"),
+    ],
+)
+def test_a_directory_of_several_runs_is_named(tmp_path: Path, file: str, says: str) -> None:
+    (tmp_path / file).write_text("{}")
+    with pytest.raises(UsageError, match="try: the command that wrote it, with the same --out"):
+        RunDir.open(tmp_path)
+    (tmp_path / "report.html").touch()
+    with pytest.raises(
+        UsageError, match=rf"not a run directory(.|\n)*got: the directory of .*{says}(.|\n)*report\.html"
+    ):
+        RunDir.open(tmp_path)
 
 
 def test_round_trip(tmp_path: Path) -> None:

@@ -62,7 +62,7 @@ def capacity(**changes: Any) -> Capacity:
         "note": "",
         "best_latency_ms": None,
         "guess": 100,
-        "probes": [],
+        "probes": [probe(100, purpose="confirm")],
         "seconds": 1.0,
         "seconds_saved": 0.0,
         "settings": {},

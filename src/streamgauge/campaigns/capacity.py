@@ -25,6 +25,7 @@ from streamgauge.errors import EXIT_MISSED, EXIT_OK, EngineFailed, InvalidMeasur
 from streamgauge.evaluate import sustained
 from streamgauge.evaluate.metrics.arrival import server_blamed
 from streamgauge.evaluate.verdict import failures
+from streamgauge.measure import preflight
 from streamgauge.measure.evaluation import Evaluator, kept_evaluator
 from streamgauge.measure.plan import Request
 from streamgauge.measure.reporter import Reporter
@@ -32,7 +33,7 @@ from streamgauge.measure.results import is_one_to_one
 from streamgauge.measure.runner import run_scenario
 from streamgauge.model import Scenario, Verdict
 from streamgauge.model.capacity import Capacity, CapacityProbe, CapacitySet, Purpose
-from streamgauge.model.summary import SloResult, Summary
+from streamgauge.model.summary import Summary
 from streamgauge.notices import NOTHING, Notice, joined, notice
 from streamgauge.processes import directory_lock
 from streamgauge.redaction import redact_arguments
@@ -93,8 +94,7 @@ class CapacitySearch:
 
     def target(self, guess: float) -> Target:
         """Where to search from a guess, which is moved into the bounds."""
-        guess = min(guess, self.most or guess)
-        guess = max(guess, self.least or guess)
+        guess = self._within(guess)
         lowest, highest = (self._accepted(guess, bound) for bound in self._bounds(guess))
         return Target(
             guess,
@@ -107,6 +107,14 @@ class CapacitySearch:
             found_before=self.guess is not None,
             accepts=cache(self._accepts),
         )
+
+    def check(self) -> None:
+        """Raises UsageError or EnvironmentProblem where its first run would be refused. Writes nothing."""
+        scenario, out = self.scenario_at(self._within(self.start)), _fresh(self.request.out / "probes" / "00-drain")
+        preflight.check(replace(self.request, scenario=scenario, out=out))
+
+    def _within(self, guess: float) -> float:
+        return max(min(guess, self.most or guess), self.least or 0)
 
     def _bounds(self, guess: float) -> tuple[float, float]:
         """How far the search may go: as asked for, else as far as the value itself goes."""
@@ -165,14 +173,18 @@ def find_capacity(search: CapacitySearch, reporter: Reporter, show: Show = lambd
 
     An unfinished search with the same settings is resumed. Raises UsageError when the directory holds anything else or
     another command is using it, EngineFailed when the system under test failed, and whatever stops a single run; what
-    was found until then stays.
+    was found until then stays. Where already the first run is refused, nothing is written.
     """
     with directory_lock.hold(search.request.out):
         return _find_capacity(search, reporter, show)
 
 
 def _find_capacity(search: CapacitySearch, reporter: Reporter, show: Show) -> Capacity:
-    file = CapacityFile.open(search.request.out, search.settings())
+    out, settings = search.request.out, search.settings()
+    begun = CapacityFile.begun(out, settings)
+    if begun is None or not begun.finished:
+        search.check()
+    file = begun or CapacityFile.open(out, settings)
     for row in file.probes:
         show(row)
     if file.finished:
@@ -290,11 +302,7 @@ def _probe(
     load = replace(scenario.load, measured_s=longest_s)
     referee = ProbeReferee(is_one_to_one(scenario), probe_s, least_s, longest_s, scenario.sustained)
     out = _fresh(search.request.out / "probes" / f"{file.next_number:02d}-{step.value}")
-    request = replace(
-        search.request,
-        scenario=replace(scenario, load=load),
-        out=out,
-    )
+    request = replace(search.request, scenario=replace(scenario, load=load), out=out)
     began = time.monotonic()
     directory, summary = run_scenario(request, reporter, evaluator, referee)
     _delete_records(directory)
@@ -349,7 +357,7 @@ def judge(
         return "failed", joined(summary.reasons), False
     if given_up:
         return "not sustained", given_up, given_up_weakly
-    missed = [_missed(slo) for slo in summary.slo if not slo.passed]
+    missed = [notice("slo-missed", slo=slo.slo, value=slo.value) for slo in summary.slo if not slo.passed]
     if summary.sustained is False:
         return "not sustained", joined(filter(None, [summary.state_reason, *missed])), False
     if missed:
@@ -374,10 +382,6 @@ def _missing_share(summary: Summary) -> float:
     results = summary.results
     missing = (results.get("lost") or 0) + (results.get("unfinished") or 0)
     return missing / max(results.get("expected") or 0, 1)
-
-
-def _missed(slo: SloResult) -> Notice:
-    return notice("slo-missed", slo=slo.slo, value=slo.value)
 
 
 def _delete_records(run: RunDir) -> None:

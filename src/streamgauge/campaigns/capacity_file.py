@@ -15,6 +15,7 @@ from streamgauge.identity import Ignored
 from streamgauge.model import Scenario, capacity
 from streamgauge.model.capacity import FORMAT, NAME, BestLatency, Capacity, CapacityProbe, CapacitySet, Searched
 from streamgauge.redaction import redact_options
+from streamgauge.rundir import check_free
 from streamgauge.search_axis import SearchAxis
 
 NAMED_OTHERWISE = (
@@ -38,6 +39,14 @@ class CapacityFile:
     def open(cls, out: Path, settings: Mapping[str, Any]) -> CapacityFile:
         """The file of an unfinished or finished search with these settings, or a new one.
 
+        Raises UsageError as ``begun`` does.
+        """
+        return cls.begun(out, settings) or cls._create(out, settings)
+
+    @classmethod
+    def begun(cls, out: Path, settings: Mapping[str, Any]) -> CapacityFile | None:
+        """The file of a search with these settings; None where none was begun. Writes nothing.
+
         Raises UsageError when the directory holds something else, or a search with other settings.
         """
         path = out / NAME
@@ -53,16 +62,14 @@ class CapacityFile:
                 )
             check_resumable(path, content.settings, settings)
             return cls(path, content)
-        if out.exists() and (not out.is_dir() or any(out.iterdir())):
-            raise UsageError(
-                "the directory of the search is not empty",
-                where=out,
-                expected=f"a new or empty directory, or one with {NAME}",
-                hint="another --out, or remove it yourself",
-            )
+        check_free(out, "directory of the search", NAME)
+        return None
+
+    @classmethod
+    def _create(cls, out: Path, settings: Mapping[str, Any]) -> CapacityFile:
         (out / "probes").mkdir(parents=True, exist_ok=True)
         (out / "logs").mkdir(exist_ok=True)
-        file = cls(path, _fresh(settings))
+        file = cls(out / NAME, _fresh(settings))
         file._update()
         return file
 

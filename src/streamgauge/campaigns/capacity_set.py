@@ -27,6 +27,7 @@ from streamgauge.model import capacity as files
 from streamgauge.model.capacity import NAME, Capacity, CapacityProbe, CapacitySet, MedianInterval, SearchRow
 from streamgauge.processes import directory_lock
 from streamgauge.report.capacity import write_capacity
+from streamgauge.rundir import check_free
 
 GOLDEN = 0.6180339887498949
 """Multiples of it, without their whole part, lie evenly between 0 and 1 however many there are."""
@@ -51,11 +52,13 @@ def _find_capacities(
 ) -> CapacitySet:
     out, settings = search.request.out, search.settings()
     _check(out, settings, runs)
+    if pending := next((number for number in range(1, runs + 1) if not is_finished(out / str(number))), None):
+        _numbered(search, pending).check()
     out.mkdir(parents=True, exist_ok=True)
     content = write_set(out, settings, runs)
     for number in range(1, runs + 1):
         reporter.say(f"search {number} of {runs}")
-        one = replace(search, request=replace(search.request, out=out / str(number)), shift=(number - 1) * GOLDEN % 1)
+        one = _numbered(search, number)
         try:
             find_capacity(one, reporter, show)
         except UsageError:
@@ -68,16 +71,15 @@ def _find_capacities(
     return content
 
 
+def _numbered(search: CapacitySearch, number: int) -> CapacitySearch:
+    request = replace(search.request, out=search.request.out / str(number))
+    return replace(search, request=request, shift=(number - 1) * GOLDEN % 1)
+
+
 def _check(out: Path, settings: Mapping[str, Any], runs: int) -> None:
     path = out / NAME
     if not path.is_file():
-        if out.exists() and (not out.is_dir() or any(out.iterdir())):
-            raise UsageError(
-                "the directory of the searches is not empty",
-                where=out,
-                expected=f"a new or empty directory, or one with {NAME}",
-                hint="another --out, or remove it yourself",
-            )
+        check_free(out, "directory of the searches", NAME)
         return
     content = files.read(path)
     if isinstance(content, Capacity):
@@ -118,6 +120,12 @@ def read_search(path: Path) -> Capacity:
     if isinstance(stored, CapacitySet):
         raise UsageError("a set of searches lies where one search was expected", where=path)
     return stored
+
+
+def is_finished(directory: Path) -> bool:
+    """Whether it holds a search with an answer. Raises UsageError for a damaged file."""
+    path = directory / NAME
+    return path.is_file() and read_search(path).outcome is not None
 
 
 def summarize(settings: Mapping[str, Any], runs: int, searches: Mapping[str, Capacity]) -> CapacitySet:

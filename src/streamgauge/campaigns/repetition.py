@@ -13,8 +13,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
-from streamgauge import stored
-from streamgauge.errors import UsageError
+from streamgauge import rundir, stored
 from streamgauge.evaluate.comparison import SEED, resampled_interval
 from streamgauge.measure.evaluation import kept_evaluator
 from streamgauge.measure.plan import Request
@@ -173,11 +172,5 @@ def _row(name: str, summary: Summary, attempts: Sequence[Repetition] | None = No
 
 
 def check_free(path: Path) -> None:
-    """Raises UsageError when there is something already where several runs are to lie."""
-    if path.exists() and (not path.is_dir() or any(path.iterdir())):
-        raise UsageError(
-            "the directory for the runs is not empty",
-            where=path,
-            expected="a new or empty directory",
-            hint="another --out, or remove it yourself",
-        )
+    """Raises UsageError when several runs cannot be written there."""
+    rundir.check_free(path, "directory for the runs")

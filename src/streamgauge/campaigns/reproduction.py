@@ -20,10 +20,10 @@ from streamgauge.campaigns.reproduction_file import ReproductionFile
 from streamgauge.campaigns.reproduction_pace import find_pace
 from streamgauge.campaigns.reproduction_plan import PlannedExperiment, ReproductionRequest, plan, plan_experiment
 from streamgauge.campaigns.reproduction_runner import AttemptResult, LocalRunner
-from streamgauge.errors import EXIT_OK, EngineFailed, InvalidMeasurement
+from streamgauge.errors import EXIT_OK, EngineFailed, InvalidMeasurement, UsageError
 from streamgauge.measure.reporter import Reporter
 from streamgauge.model import Verdict
-from streamgauge.model.campaign import TRIES, Attempt, ExperimentRow, Reproduction
+from streamgauge.model.campaign import REPRODUCTION_NAME, TRIES, Attempt, ExperimentRow, Reproduction
 from streamgauge.model.summary import Summary
 from streamgauge.notices import Notice, joined, notice
 from streamgauge.processes import directory_lock
@@ -61,7 +61,7 @@ def _reproduce(
     campaign: ReproductionRequest, reporter: CampaignReporter, runner: ExperimentRunner | None
 ) -> Reproduction:
     plans = plan(campaign)
-    file = ReproductionFile.open(campaign.out, campaign.study, campaign.described(), campaign.settings())
+    file = _open(campaign)
     runnable = [planned for planned in plans if planned.chosen and planned.request is not None]
     with ExitStack() as stack:
         doing = runner or stack.enter_context(LocalRunner(campaign.out, runnable, reporter))
@@ -82,6 +82,18 @@ def _reproduce(
                 _save(file, campaign)
             reporter.end(row)
     return file.content
+
+
+def _open(campaign: ReproductionRequest) -> ReproductionFile:
+    file = ReproductionFile.open(campaign.out, campaign.study, campaign.described(), campaign.settings())
+    if campaign.retry and not file.rows:
+        raise UsageError(
+            "--retry needs the --out of an earlier reproduction",
+            where=campaign.out,
+            got=f"no {REPRODUCTION_NAME}",
+            hint=f"streamgauge reproduce {campaign.study} without --retry begins a new one",
+        )
+    return file
 
 
 def _retry(file: ReproductionFile, chosen: Sequence[PlannedExperiment]) -> None:
@@ -115,7 +127,7 @@ def _paced(
 
 def done_before(campaign: ReproductionRequest) -> dict[str, str]:
     """Steps that need not be run any more, by name, each with its verdict. Raises UsageError as ``reproduce`` does."""
-    file = ReproductionFile.open(campaign.out, campaign.study, campaign.described(), campaign.settings())
+    file = _open(campaign)
     done = [row for row in file.rows if row.state == "done" and not (campaign.retry and _stayed_invalid(row))]
     return {f"{row.name}-{row.engine}": str(row.verdict) for row in done}
 

@@ -9,7 +9,6 @@ from typing import Any
 
 from streamgauge import __version__
 from streamgauge.campaigns.resumable import check_same, here
-from streamgauge.errors import UsageError
 from streamgauge.machine import description as machine
 from streamgauge.model.campaign import (
     REPRODUCTION_FORMAT,
@@ -19,6 +18,8 @@ from streamgauge.model.campaign import (
     read_reproduction,
     write_reproduction,
 )
+from streamgauge.rundir import check_free
+from streamgauge.stored import CAMPAIGN_HINT, damaged
 from streamgauge.study import Study
 
 
@@ -41,14 +42,9 @@ class ReproductionFile:
             content = read_reproduction(path)
             # Early files name less of the machine.
             check_same(path, {**here(), **content.settings}, settings, "reproduction")
+            _check_rows(path, content, study)
             return cls(path, content)
-        if out.exists() and (not out.is_dir() or any(out.iterdir())):
-            raise UsageError(
-                "the directory of the reproduction is not empty",
-                where=out,
-                expected=f"a new or empty directory, or one with {REPRODUCTION_NAME}",
-                hint="another --out, or remove it yourself",
-            )
+        check_free(out, "directory of the reproduction", REPRODUCTION_NAME)
         return cls(
             path,
             Reproduction(
@@ -93,3 +89,14 @@ class ReproductionFile:
 
     def _update(self, **changes: Any) -> None:
         self.content = self.content.with_changes(**changes)
+
+
+def _check_rows(path: Path, content: Reproduction, study: Study) -> None:
+    """Raises UsageError for an experiment unlike the study's, or an answer without the run that confirms it."""
+    known = {experiment.name: dict(experiment.dimensions) for experiment in study.experiments}
+    for number, row in enumerate(content.experiments):
+        place, expected = f"experiments[{number}]", known.get(row.name, row.dimensions)
+        if row.dimensions != expected:
+            raise damaged(path, f"{place}.dimensions is {dict(row.dimensions)}", str(expected), CAMPAIGN_HINT)
+        if row.capacity is not None and row.capacity.confirmed and not row.capacity.probes:
+            raise damaged(path, f"{place}.capacity.probes is empty", "the confirming run", CAMPAIGN_HINT)

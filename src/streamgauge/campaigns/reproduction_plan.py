@@ -22,7 +22,7 @@ from streamgauge.model.campaign import ExperimentRow
 from streamgauge.notices import NOTHING, Notice, notice
 from streamgauge.redaction import redact_options
 from streamgauge.studies import scenario as scenarios
-from streamgauge.studies.parsing import typed_setting
+from streamgauge.studies.problems import typed_option
 from streamgauge.study import RESOLUTION, Experiment, Purpose, Study
 
 MAY_DIFFER: Ignored = {
@@ -30,6 +30,7 @@ MAY_DIFFER: Ignored = {
     "engines": "engines may be added",
     "only": "experiments may be added",
     "retry": "further attempts change no setting",
+    "typed": "one value can be typed in several ways",
 }
 """What need not be the same to resume a reproduction."""
 
@@ -51,6 +52,8 @@ class ReproductionRequest:
     """Of each experiment; None: as many as the study made in this profile."""
     retry: bool = False
     """Whether experiments that stayed INVALID are tried again."""
+    typed: Mapping[str, str] = field(default_factory=dict)
+    """The options of ``changes`` as the user typed them, by key; ``--set`` where there is none."""
 
     def described(self) -> Study:
         return registry.study_description(self.study)
@@ -147,7 +150,7 @@ def plan(campaign: ReproductionRequest) -> list[PlannedExperiment]:
     Raises UsageError for anything that cannot be meant.
     """
     if fixed := campaign.described().sets & set(campaign.changes):
-        options = ", ".join(typed_setting(key, campaign.changes[key]) for key in sorted(fixed))
+        options = ", ".join(typed_option(key, campaign.typed, campaign.changes, {}) for key in sorted(fixed))
         raise UsageError(
             f"{options} cannot be used: the study itself sets {', '.join(sorted(fixed))}",
             expected="values that the study leaves open",
@@ -209,7 +212,9 @@ def plan_experiment(
     begin = experiment.axis.name if experiment.purpose == "capacity" else None
     changes = {**campaign.changes, **{name: value for name, value in settings.items() if name != begin}}
     try:
-        scenario = scenarios.resolve(experiment.scenario, profile=campaign.profile, changes=changes, engine=engine)
+        scenario = scenarios.resolve(
+            experiment.scenario, profile=campaign.profile, changes=changes, engine=engine, typed=campaign.typed
+        )
         timed = not experiment.half_time_of or pace.moment_s is not None
         faults = tuple(parse_fault(fault if timed else f"{fault} at 0s") for fault in experiment.faults)
         check_supported(replace(scenario, faults=faults))

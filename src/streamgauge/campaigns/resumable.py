@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from streamgauge import __version__, identity
 from streamgauge.errors import UsageError
 from streamgauge.machine import description as machine
+
+OPTIONS = (
+    *("against", "over", "from", "to", "resolution", "rule", "slo", "bootstrap", "load_master"),
+    *("engine", "profile", "runs", "script"),
+)
+"""Settings that have an option of the command line."""
 
 
 def here() -> dict[str, Any]:
@@ -19,12 +25,22 @@ def here() -> dict[str, Any]:
 
 def check_same(path: Path, before: Mapping[str, Any], now: Mapping[str, Any], work: str) -> None:
     """Raises UsageError naming the first setting with which the ``work`` there was not begun."""
+    for key, begun, value in _differences(before, now):
+        name = f"--{key.replace('_', '-')}" if key in OPTIONS else key
+        raise UsageError(
+            f"the {work} there was begun with another {name}",
+            where=path,
+            got="none" if value is None else value,
+            expected="none" if begun is None else begun,
+            hint="another --out, or the same settings as before",
+        )
+
+
+def _differences(before: Mapping[str, Any], now: Mapping[str, Any], within: str = "") -> Iterator[tuple[str, Any, Any]]:
+    """Every setting that differs, by its place in the file, with the value then and now."""
     for key in {**before, **now}:
-        if before.get(key) != now.get(key):
-            raise UsageError(
-                f"the {work} there has another {key}",
-                where=path,
-                got="none" if now.get(key) is None else now[key],
-                expected="none" if before.get(key) is None else before[key],
-                hint="another --out, or the same settings as before",
-            )
+        begun, value = before.get(key), now.get(key)
+        if isinstance(begun, Mapping) and isinstance(value, Mapping):
+            yield from _differences(begun, value, f"{within}{key}.")
+        elif begun != value:
+            yield f"{within}{key}", begun, value

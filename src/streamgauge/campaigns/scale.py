@@ -18,19 +18,20 @@ from streamgauge import registry
 from streamgauge.campaigns.capacity import CapacitySearch, Show, find_capacity, searched
 from streamgauge.campaigns.capacity_file import check_resumable
 from streamgauge.campaigns.capacity_file import searched as shared_fields
-from streamgauge.campaigns.capacity_set import read_search, row_of
+from streamgauge.campaigns.capacity_set import is_finished, read_search, row_of
 from streamgauge.campaigns.search import four_digits, limited_by
 from streamgauge.errors import EXIT_MISSED, EXIT_OK, EngineFailed, InvalidMeasurement, StreamgaugeError, UsageError
 from streamgauge.measure.reporter import Reporter
 from streamgauge.model import scale as files
 from streamgauge.model.capacity import NAME as CAPACITY_NAME
 from streamgauge.model.capacity import Capacity
-from streamgauge.model.scale import ENGINE, NAME, RANGE, Regression, Scale, ScalePoint
+from streamgauge.model.scale import ENGINE, NAME, RANGE, Regression, Scale, ScalePoint, typed_value
 from streamgauge.notices import Notice, notice
 from streamgauge.processes import directory_lock
 from streamgauge.regression import fit
 from streamgauge.report.capacity import write_capacity
 from streamgauge.report.scale import write_scale
+from streamgauge.rundir import check_free
 from streamgauge.search_axis import SearchAxis
 from streamgauge.studies import fields
 from streamgauge.studies.search_axis import number_of, with_changes
@@ -55,7 +56,7 @@ class ScaleSearch:
         for value, count, scenario in zip(self.values, members, scenarios, strict=True):
             if count > scenario.partitions:
                 raise UsageError(
-                    f"--against {self.against}={value:g}: {count} members of the consumer group share "
+                    f"--against {self.against}={typed_value(value)}: {count} members of the consumer group share "
                     f"{scenario.partitions} partitions, so {count - scenario.partitions} would have no work",
                     expected="at least as many partitions as members",
                     hint=f"--set partitions={max(members)}",
@@ -68,13 +69,13 @@ class ScaleSearch:
     def at(self, value: float, guess: float | None = None) -> CapacitySearch:
         """The search at a value of the option."""
         request = self.search.request
-        typed = {self.against: f"--against {self.against}={value:g}"}
-        scenario = with_changes(request.scenario, {self.against: str(value)}, typed)
+        typed = {self.against: f"--against {self.against}={typed_value(value)}"}
+        scenario = with_changes(request.scenario, {self.against: typed_value(value)}, typed)
         request = replace(request, scenario=scenario, out=self.out / self.directory(value))
         return replace(self.search, request=request, guess=guess)
 
     def directory(self, value: float) -> str:
-        return f"{self.against}-{value:g}"
+        return f"{self.against}-{typed_value(value)}"
 
     def settings(self) -> dict[str, Any]:
         """Everything that must be the same to resume the searches; values may be added."""
@@ -104,19 +105,21 @@ def find_scale(campaign: ScaleSearch, reporter: Reporter, show: Show = lambda ro
 
     Finished searches are not repeated, and an unfinished one is resumed. Where the system under test fails, the other
     values are still searched. Raises UsageError when the directory holds anything else or more values, or another
-    command is using it, and whatever else stops a single search; what was found until then stays.
+    command is using it, whatever would refuse a search at one of the values, before the first one begins, and whatever
+    else stops a single search; what was found until then stays.
     """
     with directory_lock.hold(campaign.out):
         _check(campaign)
+        _check_pending(campaign)
         campaign.out.mkdir(parents=True, exist_ok=True)
         content, axis = write_points(campaign), campaign.search.axis
         for value in campaign.values:
-            reporter.say(f"{campaign.against} {value:g}")
+            reporter.say(f"{campaign.against} {typed_value(value)}")
             search = campaign.at(value, predicted([p for p in content.points if p.value < value], value, axis))
             try:
                 find_capacity(search, reporter, show)
             except EngineFailed as failure:
-                reporter.warn(notice("scale-failed", at=f"{campaign.against} {value:g}", why=failure.what))
+                reporter.warn(notice("scale-failed", at=f"{campaign.against} {typed_value(value)}", why=failure.what))
             except UsageError:
                 # Something else may be there.
                 raise
@@ -149,13 +152,7 @@ def predicted(smaller: Sequence[ScalePoint], value: float, axis: SearchAxis) -> 
 def _check(campaign: ScaleSearch) -> None:
     path = campaign.out / NAME
     if not path.is_file():
-        if campaign.out.exists() and (not campaign.out.is_dir() or any(campaign.out.iterdir())):
-            raise UsageError(
-                "the directory of the searches is not empty",
-                where=campaign.out,
-                expected=f"a new or empty directory, or one with {NAME}",
-                hint="another --out, or remove it yourself",
-            )
+        check_free(campaign.out, "directory of the searches", NAME)
         return
     content = files.read(path)
     check_resumable(path, content.settings, campaign.settings())
@@ -164,13 +161,25 @@ def _check(campaign: ScaleSearch) -> None:
             f"the directory holds more values of {content.against}",
             where=path,
             got=f"--against {_listed(campaign.against, campaign.values)}",
-            expected=f"{', '.join(f'{value:g}' for value in left_out)} as well",
+            expected=f"{', '.join(map(typed_value, left_out))} as well",
             hint=f"--against {_listed(content.against, sorted({*campaign.values, *content.values}))}",
         )
 
 
+def _check_pending(campaign: ScaleSearch) -> None:
+    """Raises what would refuse a search at one of the values, before hours were spent on those before it."""
+    for value in campaign.values:
+        search = campaign.at(value)
+        if is_finished(search.request.out):
+            continue
+        try:
+            search.check()
+        except StreamgaugeError as problem:
+            raise problem.about(f"--against {campaign.against}={typed_value(value)}") from None
+
+
 def _listed(against: str, values: Sequence[float]) -> str:
-    return f"{against}={','.join(f'{value:g}' for value in values)}"
+    return f"{against}={','.join(map(typed_value, values))}"
 
 
 def _write_pages(campaign: ScaleSearch, search: Path) -> Scale:
@@ -261,7 +270,7 @@ def _notes(points: Sequence[ScalePoint], searches: Mapping[float, Capacity], cam
 
 def _note(point: ScalePoint, campaign: ScaleSearch) -> Notice | None:
     """Where the engine was not the limit, or failed."""
-    at = f"{campaign.against} {point.value:g}"
+    at = f"{campaign.against} {typed_value(point.value)}"
     if point.failed:
         return notice("scale-failed", at=at, why=point.note)
     if point.limited_by in (None, ENGINE) or point.best is None:

@@ -11,7 +11,7 @@ import typer
 from streamgauge.cli.layout import echo_json
 from streamgauge.cli.metrics import MetricsPort, metrics_on
 from streamgauge.cli.request import takes_request
-from streamgauge.cli.usage import whole_number
+from streamgauge.cli.usage import number_of_runs
 
 if TYPE_CHECKING:
     from streamgauge.campaigns.capacity import CapacitySearch
@@ -66,7 +66,7 @@ def capacity(
         int,
         typer.Option(
             "--runs",
-            parser=whole_number(1),
+            parser=number_of_runs,
             metavar="N",
             help="Number of whole searches, in OUT/1, OUT/2, …; `compare` needs 3.",
         ),

@@ -11,7 +11,7 @@ import typer
 from streamgauge.cli.compare_scripts import run_scripts, scripts_of
 from streamgauge.cli.layout import echo_json
 from streamgauge.cli.metrics import MetricsPort, metrics_on
-from streamgauge.cli.usage import whole_number
+from streamgauge.cli.usage import number_of_runs
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -44,9 +44,7 @@ def compare(
     fail_on: Annotated[FailOn | None, typer.Option(metavar="slower", help="Exit code 1 when B is slower.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the comparison alone on stdout.")] = False,
     again: Annotated[bool, typer.Option("--run", help="Repeat both first, taking turns: A B, B A, …")] = False,
-    runs: Annotated[
-        int, typer.Option(parser=whole_number(1), metavar="N", help="Repetitions of each, with --run.")
-    ] = 5,
+    runs: Annotated[int, typer.Option(parser=number_of_runs, metavar="N", help="Repetitions of each, with --run.")] = 5,
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Directory that --run writes, new or empty.")] = None,
     html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the comparison as a page, too.")] = None,
     metrics_port: MetricsPort = None,

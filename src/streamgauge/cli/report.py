@@ -37,11 +37,5 @@ def _baseline(run: RunDir, path: Path) -> RunDir:
         baseline = RunDir.open(path)
         read(baseline)
     except UsageError as problem:
-        raise UsageError(
-            f"--against: {problem.what}",
-            where=problem.where,
-            got=problem.got,
-            expected=problem.expected,
-            hint=problem.hint,
-        ) from None
+        raise problem.about("--against") from None
     return baseline

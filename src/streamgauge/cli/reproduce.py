@@ -13,7 +13,7 @@ from streamgauge.cli import choices
 from streamgauge.cli.layout import echo_json
 from streamgauge.cli.metrics import MetricsPort, metrics_on
 from streamgauge.cli.request import ENGINE_HELP, Profile, TransportAddress, check_transport_address, refuse_redacted
-from streamgauge.cli.usage import whole_number
+from streamgauge.cli.usage import number_of_runs
 
 WIDE = 200
 """Columns of a table that goes into a file, which has no edge to wrap at."""
@@ -41,7 +41,7 @@ def reproduce(
             "-e",
             metavar="NAME",
             help=f"{ENGINE_HELP} Repeatable: engines are drawn side by side.",
-            show_default="spark; for scalability kafka-streams",
+            show_default="the study's: spark, or the only system of its paper",
             autocompletion=choices.complete_engine,
         ),
     ] = None,
@@ -68,7 +68,7 @@ def reproduce(
         int | None,
         typer.Option(
             metavar="N",
-            parser=whole_number(1),
+            parser=number_of_runs,
             help="Number of runs of each experiment.",
             show_default="the study's: mostly 1, see docs/howto/reproduce.md",
         ),
@@ -99,17 +99,22 @@ def reproduce(
     from streamgauge.campaigns import reproduction
     from streamgauge.campaigns.reproduction_plan import ReproductionRequest, plan
     from streamgauge.cli.live import LiveView
-    from streamgauge.errors import Interrupted
+    from streamgauge.errors import Interrupted, UsageError
     from streamgauge.model.campaign import REPRODUCTION_NAME
     from streamgauge.processes.supervisor import signals_as_interrupt
     from streamgauge.studies import parsing
 
+    if dry_run and as_json:
+        raise UsageError(
+            "--dry-run and --json conflict: reproduction.json is written when experiments are run",
+            hint="use only one of them",
+        )
     refuse_redacted(settings or [])
     given = [parsing.parse_setting(setting) for setting in settings or ()]
     if measured is not None:
         seconds = parsing.parse_duration_s(measured, "--for")
         given.append(parsing.Setting("measured_s", str(seconds), f"--for {measured}"))
-    changes = {key: setting.text for key, setting in parsing.gather(given).items()}
+    gathered = parsing.gather(given)
     if transport_address is not None:
         check_transport_address(transport_address)
     campaign = ReproductionRequest(
@@ -117,11 +122,12 @@ def reproduce(
         out=out or _fresh_directory(study),
         engines=tuple(engines or (registry.study_description(study).default_engine,)),
         profile=profile,
-        changes=changes,
+        changes={key: setting.text for key, setting in gathered.items()},
         only=tuple(only or ()),
         bootstrap=transport_address,
         runs=runs,
         retry=retry,
+        typed={key: setting.typed for key, setting in gathered.items()},
     )
     if dry_run:
         _print_plan(plan(campaign), reproduction.done_before(campaign))

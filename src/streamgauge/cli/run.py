@@ -13,7 +13,7 @@ from streamgauge.cli.metrics import MetricsPort, metrics_on
 from streamgauge.cli.request import takes_request
 from streamgauge.cli.result import AsJson, finish, print_result
 from streamgauge.cli.stages import Stages, build_stages, run_stages
-from streamgauge.cli.usage import whole_number
+from streamgauge.cli.usage import number_of_runs
 
 if TYPE_CHECKING:
     from streamgauge.measure.plan import Request
@@ -23,7 +23,7 @@ Runs = Annotated[
     int,
     typer.Option(
         "--runs",
-        parser=whole_number(1),
+        parser=number_of_runs,
         metavar="N",
         help="Number of runs, each in fresh processes; the median counts.",
     ),

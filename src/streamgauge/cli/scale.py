@@ -2,25 +2,34 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from streamgauge.cli.capacity import From, Over, Resolution, Rule, Smallest, To, search_of
 from streamgauge.cli.layout import echo_json
 from streamgauge.cli.metrics import MetricsPort, metrics_on
-from streamgauge.cli.request import takes_request
+from streamgauge.cli.request import build, takes_request
 
 if TYPE_CHECKING:
     from streamgauge.measure.plan import Request
     from streamgauge.model.scale import Scale
 
 
-@takes_request
+def _with_settings(**given: Any) -> tuple[Request, Mapping[str, str]]:
+    """As ``build``, and the options of ``--set`` as the user typed them, by key."""
+    from streamgauge.studies.parsing import parse_setting
+
+    return build(**given), {one.key: one.typed for one in map(parse_setting, given["settings"] or ())}
+
+
+@partial(takes_request, make=_with_settings)
 def scale(
-    request: Request,
+    asked: tuple[Request, Mapping[str, str]],
     against: Annotated[
-        str,
+        list[str],
         typer.Option(
             metavar="KEY=V1,V2,…",
             help="Option of the engine and its values, such as instances=1,2,4: one search for each.",
@@ -41,11 +50,21 @@ def scale(
     """
     from streamgauge.campaigns.scale import ScaleSearch, exit_code, find_scale, parse_against
     from streamgauge.cli.search_view import SearchView
-    from streamgauge.errors import Interrupted
+    from streamgauge.errors import Interrupted, UsageError
     from streamgauge.model.scale import NAME
     from streamgauge.processes.supervisor import signals_as_interrupt
 
-    key, values = parse_against(against, request.scenario.engine)
+    request, typed = asked
+    if len(against) > 1:
+        raise UsageError(
+            f"{' and '.join(f'--against {one}' for one in against)} conflict: a scale has one option",
+            hint="one command for each, with another --out",
+        )
+    key, values = parse_against(against[0], request.scenario.engine)
+    if key in typed:
+        raise UsageError(
+            f"{typed[key]} and --against {against[0]} conflict: both set {key}", hint="use only one of them"
+        )
     search = search_of(request, rule, resolution, over, least, most, smallest)
     campaign = ScaleSearch(search, key, values)
     try:
@@ -63,6 +82,7 @@ def scale(
 
 
 def _answer(content: Scale) -> str:
+    from streamgauge.model.scale import typed_value
     from streamgauge.report.capacity import bracket
     from streamgauge.report.scale import efficiency_words, headline, limit_words
 
@@ -71,6 +91,8 @@ def _answer(content: Scale) -> str:
     for point in content.points:
         efficiency, limit = efficiency_words(point), limit_words(point)
         found = bracket(point, content)
-        lines.append(f"  {content.against} {point.value:g}: {found}; efficiency {efficiency}; limit: {limit}")
+        lines.append(
+            f"  {content.against} {typed_value(point.value)}: {found}; efficiency {efficiency}; limit: {limit}"
+        )
     lines += [f"  {note}" for note in content.notes]
     return "\n".join([*lines, f"{len(content.points)} searches in {content.seconds:.0f} s"])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from typing import Any
 
 import typer
@@ -14,6 +13,8 @@ from streamgauge.errors import UsageError, invalid, nearest
 
 USAGE_ERROR: type[Exception] = typer.BadParameter.__bases__[0]
 """The class of the click that typer uses: newer versions of typer bundle their own."""
+RUNS_MAX = 1_000
+"""More take weeks: rather a mistake."""
 GLOBAL = ("-q", "--quiet", "-v", "--verbose", "--no-color")
 
 
@@ -27,19 +28,15 @@ class Commands(TyperGroup):
         return super().parse_args(ctx, [*own, *rest, *args[end:]])
 
 
-def whole_number(least: int) -> Callable[[str | int], int]:
-    """A parser for an option, which raises typer.BadParameter. Typer's own message would use pydantic's wording."""
-
-    def read(text: str | int) -> int:
-        try:
-            number = int(text)
-        except ValueError:
-            number = least - 1
-        if number < least:
-            raise typer.BadParameter(f"{text}: expected a whole number of at least {least}")
-        return number
-
-    return read
+def number_of_runs(text: str | int) -> int:
+    """Parses an option; raises typer.BadParameter. Typer's own message would use pydantic's wording."""
+    try:
+        number = int(text)
+    except ValueError:
+        number = 0
+    if not 1 <= number <= RUNS_MAX:
+        raise typer.BadParameter(f"{text}: expected a whole number from 1 to {RUNS_MAX:,}")
+    return number
 
 
 def describe(problem: Exception) -> UsageError | None:

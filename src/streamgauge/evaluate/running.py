@@ -69,7 +69,7 @@ _FLAWED = f"""
 """
 """Of a pair: no first ``n`` contributions give the result, or not all of them were there when it was emitted.
 
-Two brokers may stamp the two: their clocks may differ by as much as a clock may step."""
+Two servers may stamp the two: their clocks may differ by as much as a clock may step."""
 
 
 def _with_probes(results: DataFrame) -> DataFrame:

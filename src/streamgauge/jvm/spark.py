@@ -47,12 +47,32 @@ _OPENED_PACKAGES = (
 )
 
 
+_HOST = r"[^\s/:@\[\]]+|\[[0-9A-Fa-f:.]+\]"
+_PORT = r"[0-9]{1,5}"
+
+
 def check_master(master: str) -> None:
     """Raises UsageError for an invalid Spark master."""
     if not re.fullmatch(r"local(\[[^\]]+\])?|yarn|(spark|k8s)://.+", master):
         raise UsageError(
             "invalid Spark master", got=repr(master), expected="local[N], spark://HOST:PORT, yarn or k8s://URL"
         )
+    if not all(
+        re.fullmatch(_HOST, host) and re.fullmatch(_PORT, port) and 0 < int(port) < 65536
+        for host, port in _addresses(master)
+    ):
+        raise UsageError(
+            "invalid Spark master",
+            got=repr(master),
+            expected="spark://HOST:PORT, such as spark://host.example:7077, with a port from 1 to 65535",
+        )
+
+
+def _addresses(master: str) -> list[tuple[str, str]]:
+    """Host and port of each address of a ``spark://`` master: there are several where one can take over."""
+    scheme, _, addresses = master.partition("://")
+    split = (one.rpartition(":") for one in addresses.split(",")) if scheme == "spark" else ()
+    return [(host, port) for host, _, port in split]
 
 
 def is_local(master: str) -> bool:
@@ -62,7 +82,8 @@ def is_local(master: str) -> bool:
 
 def on_this_machine(master: str) -> bool:
     """Whether all connections to the driver use the loopback interface."""
-    return master.startswith(("local", f"spark://{LOOPBACK}", "spark://localhost"))
+    hosts = {host for host, _ in _addresses(master)}
+    return is_local(master) or (bool(hosts) and hosts <= {LOOPBACK, "localhost"})
 
 
 def spark_home() -> Path:

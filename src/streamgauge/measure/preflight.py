@@ -10,7 +10,7 @@ from streamgauge.measure import plan as plans
 from streamgauge.measure import slices
 from streamgauge.measure.plan import Request, RunPlan
 from streamgauge.measure.requirements import check_packages
-from streamgauge.rundir import RunDir
+from streamgauge.rundir import check_free
 
 
 def check(request: Request) -> RunPlan:
@@ -20,7 +20,7 @@ def check(request: Request) -> RunPlan:
     missing, memory or disk is too small, or the user's own servers cannot be reached.
     """
     check_packages(registry.engine(request.scenario.engine))
-    RunDir.check_free(request.out)
+    check_free(request.out)
     name = plans.name_of(request)
     plan = plans.draw(request, name, Path(tempfile.gettempdir()) / name)
     if request.scenario.slice_s:

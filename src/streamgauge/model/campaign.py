@@ -19,7 +19,16 @@ from typing import Any, Literal
 from streamgauge.model.capacity import Capacity, Interval
 from streamgauge.model.manifest import MachineDescription
 from streamgauge.model.summary import Summary, VerdictWord
-from streamgauge.stored import AtLeastOne, Content, Number, Stored, read, read_format, write_json
+from streamgauge.stored import (
+    CAMPAIGN_HINT,
+    AtLeastOne,
+    Content,
+    Number,
+    Stored,
+    read,
+    read_format,
+    write_json,
+)
 
 SET_NAME = "set.json"
 SET_FORMAT = 1
@@ -94,8 +103,8 @@ class Reproduction(Stored):
 
 def read_reproduction(path: Path) -> Reproduction:
     """Raises UsageError if it is damaged or of another format, and FileNotFoundError."""
-    read_format(path, REPRODUCTION_FORMAT)
-    return read(path, Reproduction, upgrade=_upgrade)
+    read_format(path, REPRODUCTION_FORMAT, CAMPAIGN_HINT)
+    return read(path, Reproduction, CAMPAIGN_HINT, _upgrade)
 
 
 def _upgrade(content: Content) -> Content:

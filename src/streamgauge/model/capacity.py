@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator
 
-from streamgauge.stored import AtLeastOne, Number, Stored, parse, read_format, write_json
+from streamgauge.stored import CAMPAIGN_HINT, AtLeastOne, Number, Stored, parse, read_format, write_json
 
 FORMAT = 1
 NAME = "capacity.json"
@@ -149,9 +149,9 @@ class CapacitySet(Searched):
 
 def read(path: Path) -> Capacity | CapacitySet:
     """Raises UsageError if it is damaged or of another format, and FileNotFoundError."""
-    if "searches" in read_format(path, FORMAT):
-        return parse(path, path.read_bytes(), CapacitySet)
-    return parse(path, path.read_bytes(), Capacity)
+    if "searches" in read_format(path, FORMAT, CAMPAIGN_HINT):
+        return parse(path, path.read_bytes(), CapacitySet, CAMPAIGN_HINT)
+    return parse(path, path.read_bytes(), Capacity, CAMPAIGN_HINT)
 
 
 def write(path: Path, content: Capacity | CapacitySet) -> None:

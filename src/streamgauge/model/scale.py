@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Literal
 
 from streamgauge.model.capacity import Searched, SearchedValue, SearchRow, Settings
-from streamgauge.stored import Number, Stored, parse, read_format, write_json
+from streamgauge.stored import CAMPAIGN_HINT, Number, Stored, parse, read_format, write_json
 
 FORMAT = 1
 NAME = "scale.json"
@@ -73,10 +73,15 @@ class Scale(Searched):
     settings: Settings
 
 
+def typed_value(value: float) -> str:
+    """A value of the option as it is typed, without losing digits."""
+    return str(int(value)) if value == int(value) else repr(value)
+
+
 def read(path: Path) -> Scale:
     """Raises UsageError if it is damaged or of another format, and FileNotFoundError."""
-    read_format(path, FORMAT)
-    return parse(path, path.read_bytes(), Scale)
+    read_format(path, FORMAT, CAMPAIGN_HINT)
+    return parse(path, path.read_bytes(), Scale, CAMPAIGN_HINT)
 
 
 def write(path: Path, content: Scale) -> None:

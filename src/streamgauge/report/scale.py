@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from streamgauge.model import capacity
-from streamgauge.model.scale import ENGINE, NAME, Scale, ScalePoint, read
+from streamgauge.model.scale import ENGINE, NAME, Scale, ScalePoint, read, typed_value
 from streamgauge.regression import Line, fit
 from streamgauge.report.capacity import bracket, measured_where
 from streamgauge.report.draw import NOT_DATA, Figure, figure, line, linear
@@ -76,7 +76,7 @@ def headline(scale: Scale) -> tuple[str, str]:
         ("MISSED", "nothing is sustained", [p for p in points if p.outcome == "missed"]),
     ):
         if bad:
-            return word, f"{what} at {scale.against} {', '.join(f'{p.value:g}' for p in bad)}"
+            return word, f"{what} at {scale.against} {', '.join(typed_value(p.value) for p in bad)}"
     if scale.state == "unfinished":
         done = sum(point.outcome is not None for point in points)
         return "UNFINISHED", f"{done} of {len(scale.values)} searches have come to their end"
@@ -128,7 +128,7 @@ def capacity_against_option(scale: Scale) -> Figure | None:
         name = f"at {'least' if more else 'most'}: the engine was not the limit"
         traces.append(markers(name, bounds, "--s2", "triangle-up-open", scale.unit))
     values = sorted(x for x, _ in (*edges, *bounds))
-    x_axis = linear(scale.against, tickvals=values, ticktext=[f"{value:g}" for value in values])
+    x_axis = linear(scale.against, tickvals=values, ticktext=[typed_value(value) for value in values])
     return figure(traces, x_axis, linear(scale.unit), hovermode="closest")
 
 

@@ -7,6 +7,7 @@ Without a declaration, higher is harder for values of the scenario and the workl
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import cast
@@ -87,7 +88,7 @@ def number_of(name: str, field: FieldInfo, text: str, typed: str) -> float:
     """The number above 0 that was typed for a field. Raises UsageError."""
     value = fields.read(text, name, field)
     number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not number or (fields.is_whole(field) and value != int(value)):
+    if not number or not abs(value) <= sys.float_info.max or (fields.is_whole(field) and value != int(value)):
         raise invalid(typed, fields.expected(name, field))
     if value <= 0:
         least = fields.limits(field)[0] or 0

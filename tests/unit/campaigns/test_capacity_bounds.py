@@ -63,7 +63,7 @@ def test_a_guess_from_elsewhere_needs_no_drain(tmp_path: Path, monkeypatch: pyte
 def test_a_search_with_other_bounds_is_refused_and_one_of_an_earlier_version_is_resumed(tmp_path: Path) -> None:
     search = replace(capacity_search(tmp_path, over="partitions"), least=2, most=5)
     CapacityFile.open(tmp_path / "new", search.settings())
-    with pytest.raises(UsageError, match=r"another to(.|\n)*got: 6(.|\n)*expected: 5"):
+    with pytest.raises(UsageError, match=r"another --to(.|\n)*got: 6(.|\n)*expected: 5"):
         CapacityFile.open(tmp_path / "new", replace(search, most=6).settings())
     early = {name: value for name, value in search.settings().items() if name not in ("from", "to")}
     CapacityFile.open(tmp_path / "early", early)

@@ -19,7 +19,7 @@ from streamgauge.campaigns.capacity import CapacitySearch, exit_code, find_capac
 from streamgauge.campaigns.capacity_file import CapacityFile
 from streamgauge.campaigns.search import Answer
 from streamgauge.cli.main import app, main
-from streamgauge.errors import EngineFailed, UsageError
+from streamgauge.errors import EngineFailed, EnvironmentProblem, UsageError
 from streamgauge.evaluate.metrics.arrival import server_blamed
 from streamgauge.measure.plan import Request
 from streamgauge.measure.reporter import NullReporter
@@ -181,8 +181,8 @@ EARLY_SETTINGS = {
     [
         ({}, None),
         ({"arrivals": "poisson"}, "another arrivals"),
-        ({"out_of_order_ms": "400"}, "another parameters"),
-        ({"join_bound_ms": "900"}, "another parameters"),
+        ({"out_of_order_ms": "400"}, r"another parameters\.out_of_order_ms"),
+        ({"join_bound_ms": "900"}, r"another parameters\.join_bound_ms"),
         ({"stage": "tumbling"}, "another stage"),
     ],
 )
@@ -210,7 +210,7 @@ def test_an_early_file_calls_the_script_job(tmp_path: Path) -> None:
         early = {**content, "settings": {**settings, "job": job}}
         (tmp_path / "capacity.json").write_text(json.dumps(early))
         assert capacity_model.read(tmp_path / "capacity.json").settings == {**settings, "script": job}
-        with contextlib.nullcontext() if resumed else pytest.raises(UsageError, match="another script"):
+        with contextlib.nullcontext() if resumed else pytest.raises(UsageError, match="another --script"):
             CapacityFile.open(tmp_path, begun.settings())
 
 
@@ -234,13 +234,15 @@ def test_a_search_goes_on_only_with_the_same_settings(tmp_path: Path) -> None:
     assert again.guess == 1000
     assert list(again.probes) == list(begun.probes)
     assert again.next_number == 2
-    with pytest.raises(UsageError, match=r"another resolution(.|\n)*got: 0.05(.|\n)*expected: 0.1"):
+    with pytest.raises(UsageError, match=r"another --resolution(.|\n)*got: 0.05(.|\n)*expected: 0.1"):
         CapacityFile.open(tmp_path, capacity_search(tmp_path, resolution=0.05).settings())
-    with pytest.raises(UsageError, match="another options"):
+    with pytest.raises(UsageError, match=r"another options\.delay_ms\n(.|\n)*got: 5.0\n  expected: 0.0\n"):
         CapacityFile.open(tmp_path, capacity_search(tmp_path, delay_ms="5.0").settings())
     elsewhere = {"load_master": "spark://host:7077", "streamgauge": "0.1", "machine.cores": 96}
     for name, value in elsewhere.items():
-        with pytest.raises(UsageError, match=f"another {name}"):
+        with pytest.raises(
+            UsageError, match=f"begun with another {'--load-master' if name == 'load_master' else name}"
+        ):
             CapacityFile.open(tmp_path, {**settings, name: value})
 
 
@@ -288,7 +290,26 @@ def test_a_directory_with_something_else_is_refused(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
 
 
-def test_a_finished_search_is_shown_and_not_run_again(tmp_path: Path) -> None:
+@pytest.mark.parametrize("begun", [False, True])
+def test_a_refused_search_writes_nothing(tmp_path: Path, begun: bool) -> None:
+    """The next command may then have another --bootstrap, or less memory, and the same --out."""
+    refused = capacity_search(tmp_path / "out", engine="spark", heap_mb="200000")
+    if begun:
+        CapacityFile.open(tmp_path / "out", refused.settings())
+    before = [path.name for path in tmp_path.rglob("*")]
+    with pytest.raises(EnvironmentProblem, match="too little memory"):
+        find_capacity(refused, NullReporter())
+    assert [path.name for path in tmp_path.rglob("*")] == before
+
+
+def test_the_first_run_within_the_bounds_is_checked(tmp_path: Path, checked: list[Request]) -> None:
+    search = capacity_search(tmp_path, over="heap_mb", engine="spark", heap_mb="200000")
+    replace(search, most=512).check()
+    assert checked[0].scenario.engine_options["heap_mb"] == 512
+    assert checked[0].out == tmp_path / "probes" / "00-drain"
+
+
+def test_a_finished_search_is_shown_and_not_run_again(tmp_path: Path, checked: list[Request]) -> None:
     wanted = capacity_search(tmp_path)
     file = CapacityFile.open(tmp_path, wanted.settings())
     file.set_guess(1000)
@@ -299,6 +320,7 @@ def test_a_finished_search_is_shown_and_not_run_again(tmp_path: Path) -> None:
     before = (tmp_path / "capacity.json").read_bytes()
     shown: list[Any] = []
     content = find_capacity(wanted, NullReporter(), shown.append)
+    assert not checked
     assert content.interval == (909, 1000)
     assert content.best_latency_ms == BestLatency(p50=3.0, p99=7.0)
     assert content.seconds == 120.0
@@ -339,12 +361,21 @@ def test_exit_codes(outcome: str, code: int) -> None:
     assert exit_code(Capacity.model_construct(outcome=outcome)) == code
 
 
-@pytest.mark.parametrize("content", ['{"format": 1, "pro', '{"format": 2}'])
-def test_a_file_that_is_none_of_ours_is_told_and_left_alone(tmp_path: Path, content: str) -> None:
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        ('{"format": 1, "pro', "use another --out"),
+        ('{"format": 1}', "use another --out"),
+        ('{"format": 2}', "got: 2\n  expected: 1\n  try: use the version"),
+        ('{"format": "1"}', "got: '1'\n  expected: 1\n"),
+    ],
+)
+def test_a_file_that_is_none_of_ours_is_told_and_left_alone(tmp_path: Path, content: str, says: str) -> None:
     (tmp_path / "capacity.json").write_text(content)
     asked = CliRunner().invoke(app, ["capacity", "ospbench/throughput", "-e", "echo", "--set", "stage=parse",
                                      "--out", str(tmp_path)])  # fmt: skip
     assert isinstance(asked.exception, UsageError)
+    assert says in asked.exception.message()
     assert [path.name for path in tmp_path.iterdir()] == ["capacity.json"]
 
 
@@ -358,4 +389,4 @@ def test_a_path_below_a_file_is_no_directory(
     with pytest.raises(SystemExit) as ended:
         main()
     assert ended.value.code == UsageError.exit_code
-    assert "the path cannot be used" in capsys.readouterr().err
+    assert f"{tmp_path / 'file'} is a file" in capsys.readouterr().err

@@ -16,7 +16,7 @@ from streamgauge.campaigns.capacity import CapacitySearch, exit_code, find_capac
 from streamgauge.campaigns.capacity_file import CapacityFile
 from streamgauge.campaigns.capacity_set import GOLDEN, find_capacities
 from streamgauge.campaigns.search import Answer, Next, Probe, Target, advance
-from streamgauge.errors import EngineFailed, UsageError
+from streamgauge.errors import EngineFailed, EnvironmentProblem, UsageError
 from streamgauge.measure.plan import Request
 from streamgauge.measure.reporter import NullReporter
 from streamgauge.model.capacity import Capacity, CapacityProbe, read
@@ -149,6 +149,14 @@ def test_it_goes_on_where_it_stopped_and_takes_more_searches(capacity_search: Ca
         find_capacities(capacity_search, 3, NullReporter())
 
 
+def test_refused_searches_write_nothing(tmp_path: Path) -> None:
+    changes = {"stage": "parse", "heap_mb": "200000"}
+    scenario = scenarios.resolve("ospbench/throughput", engine="spark", changes=changes)
+    with pytest.raises(EnvironmentProblem, match="too little memory"):
+        find_capacities(CapacitySearch(Request(scenario, tmp_path / "out"), 0.1), 3, NullReporter())
+    assert not (tmp_path / "out").exists()
+
+
 def test_a_set_and_a_search_are_not_taken_for_each_other(capacity_search: CapacitySearch, script: Script) -> None:
     script(FOUND, FOUND)
     find_capacities(capacity_search, 2, NullReporter())
@@ -157,7 +165,7 @@ def test_a_set_and_a_search_are_not_taken_for_each_other(capacity_search: Capaci
     single = replace(capacity_search, request=replace(capacity_search.request, out=capacity_search.request.out / "1"))
     with pytest.raises(UsageError, match="a single search"):
         find_capacities(single, 3, NullReporter())
-    with pytest.raises(UsageError, match="another resolution"):
+    with pytest.raises(UsageError, match="another --resolution"):
         find_capacities(replace(capacity_search, resolution=0.2), 2, NullReporter())
     with pytest.raises(UsageError, match="not empty"):
         find_capacities(

@@ -268,6 +268,35 @@ def test_what_stayed_invalid_can_be_tried_again_later(campaign: Callable[..., Re
     assert again.done == []
 
 
+def test_there_must_be_something_to_retry(campaign: Callable[..., ReproductionRequest]) -> None:
+    for command in (
+        lambda: reproduce(campaign(retry=True), Onlooker(), Script()),
+        lambda: done_before(campaign(retry=True)),
+    ):
+        with pytest.raises(UsageError, match="--retry needs the --out of an earlier reproduction"):
+            command()
+    assert not campaign().out.exists()
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"dimensions": {"stage": "ingest"}}, r"experiments\[0\]\.dimensions is {'stage': 'ingest'}"),
+        ({"capacity": {**as_written(capacity()), "probes": []}}, r"experiments\[0\]\.capacity\.probes is empty"),
+    ],
+)
+def test_a_damaged_experiment_is_named(
+    changes: dict[str, Any], says: str, campaign: Callable[..., ReproductionRequest]
+) -> None:
+    reproduce(campaign(), Onlooker(), Script())
+    path = campaign().out / NAME
+    content = json.loads(path.read_text())
+    content["experiments"][0] |= changes
+    path.write_text(json.dumps(content))
+    with pytest.raises(UsageError, match=rf"reproduction.json is damaged(.|\n)*{says}(.|\n)*another --out"):
+        reproduce(campaign(), Onlooker(), Script())
+
+
 def test_the_second_attempt_comes_after_an_interruption_too(campaign: Callable[..., ReproductionRequest]) -> None:
     with pytest.raises(Interrupted):
         reproduce(campaign(), Onlooker(), Script("INVALID", "Ctrl-C"))
@@ -312,9 +341,9 @@ def test_an_engine_may_be_added(campaign: Callable[..., ReproductionRequest]) ->
     ("changes", "key"),
     [
         ({"changes": {"measured_s": "5.0"}}, "measured_s"),
-        ({"profile": "paper"}, "profile"),
+        ({"profile": "paper"}, "--profile"),
         ({"study": "ospbench"}, "study"),
-        ({"bootstrap": "127.0.0.1:9092"}, "bootstrap"),
+        ({"bootstrap": "127.0.0.1:9092"}, "--bootstrap"),
     ],
 )
 def test_other_settings_are_refused_by_name(

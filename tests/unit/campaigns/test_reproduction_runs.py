@@ -121,7 +121,7 @@ def test_interrupted_it_goes_on_with_the_run_that_was_cut_off(campaign: Callable
     content = reproduce(campaign(), Onlooker(), runner)
     assert runner.done == [f"runs/{INGEST}-echo/{run}" for run in (2, 3)]
     assert rows(content)[INGEST]["summary"]["latency_ms"]["total"]["p50"] == 20.0
-    with pytest.raises(UsageError, match="another runs"):
+    with pytest.raises(UsageError, match="another --runs"):
         reproduce(campaign(runs=5), Onlooker(), Written())
 
 

@@ -16,7 +16,7 @@ from streamgauge.campaigns.capacity import CapacitySearch
 from streamgauge.campaigns.scale import ScaleSearch, exit_code, find_scale, parse_against, predicted
 from streamgauge.campaigns.search import Next
 from streamgauge.cli.main import app
-from streamgauge.errors import Interrupted, UsageError
+from streamgauge.errors import EnvironmentProblem, Interrupted, UsageError
 from streamgauge.measure.plan import Request
 from streamgauge.measure.reporter import NullReporter
 from streamgauge.model import scale as files
@@ -199,12 +199,39 @@ def test_a_scale_with_other_settings_or_in_another_directory_is_refused(
     simulate(linear)
     mine = campaign(tmp_path / "out", 1, 2)
     find_scale(mine, NullReporter())
-    with pytest.raises(UsageError, match="another resolution"):
+    with pytest.raises(UsageError, match="another --resolution"):
         find_scale(replace(mine, search=replace(mine.search, resolution=0.2)), NullReporter())
-    with pytest.raises(UsageError, match="another against"):
+    with pytest.raises(UsageError, match="begun with another --against"):
         find_scale(replace(mine, against="threads", values=(1, 2)), NullReporter())
     with pytest.raises(UsageError, match="not empty"):
         find_scale(campaign(tmp_path, 1, 2), NullReporter())
+
+
+def test_a_value_that_cannot_be_searched_is_refused_before_the_first_search(
+    tmp_path: Path, simulate: Callable[[System], list[tuple[float, float]]]
+) -> None:
+    ran = simulate(linear)
+    larger = replace(campaign(tmp_path / "out"), against="heap_mb", values=(512, 200_000))
+    with pytest.raises(EnvironmentProblem, match="--against heap_mb=200000: too little memory"):
+        find_scale(larger, NullReporter())
+    assert not ran and not (tmp_path / "out").exists()
+
+
+def test_values_that_are_searched_already_are_not_checked(
+    tmp_path: Path, simulate: Callable[[System], list[tuple[float, float]]], checked: list[Request]
+) -> None:
+    simulate(linear)
+    find_scale(campaign(tmp_path / "out", 1, 2), NullReporter())
+    checked.clear()
+    find_scale(campaign(tmp_path / "out", 1, 2, 4), NullReporter())
+    assert {request.scenario.engine_options["instances"] for request in checked} == {4}
+
+
+def test_values_that_differ_little_have_directories_of_their_own(tmp_path: Path) -> None:
+    near = replace(campaign(tmp_path), against="heap_mb", values=(1_234_567.0, 1_234_568, 1_500_000))
+    assert [near.directory(value) for value in near.values] == [f"heap_mb-{n}" for n in (1234567, 1234568, 1500000)]
+    assert near.at(1_234_567.0).request.scenario.engine_options["heap_mb"] == 1_234_567
+    assert [files.typed_value(value) for value in (2, 2.0, 0.5, 1.0000001)] == ["2", "2", "0.5", "1.0000001"]
 
 
 def test_an_engine_that_fails_leaves_a_gap_and_the_others_are_searched(
@@ -306,6 +333,10 @@ def test_the_values_are_typed_as_any_setting() -> None:
         ("instances=1,1", "each once"),
         ("instances=1,1.5", "whole number"),
         ("instances=0,1", "at least 1"),
+        ("instances=nan,1", "whole number"),
+        ("instances=1,inf", "whole number"),
+        ("instances=1,1e400", "whole number"),
+        (f"instances=1,{10**400}", "whole number"),
         ("delivery=1,2", "unknown --against"),
         ("partitions=1,2", "unknown --against"),
     ],

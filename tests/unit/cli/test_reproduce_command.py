@@ -67,6 +67,10 @@ def test_the_plan_of_chosen_ones_only() -> None:
         (("ospbench", "--for", "long"), "30s"),
         (("ospbench", "--bootstrap", "nowhere"), "HOST:PORT"),
         (("ospbench", "--set", "stage=parse"), "the study itself sets stage"),
+        (("sustainable", "--for", "2m"), "--for 2m cannot be used: the study itself sets measured_s"),
+        (("ospbench", "--for", "8d"), "invalid --for 8d"),
+        (("ospbench", "--json"), "--dry-run and --json conflict"),
+        (("ospbench", "--retry"), "--retry needs the --out of an earlier reproduction"),
     ],
 )
 def test_ways_to_ask_wrongly(arguments: tuple[str, ...], says: str) -> None:

@@ -59,6 +59,11 @@ def prepare(folder: Path) -> None:
     (folder / "damaged").mkdir()
     (folder / "damaged" / "manifest.json").write_text("{")
     (folder / "empty").mkdir()
+    (folder / "dangling").symlink_to("nowhere")
+    for name, content in (("early", '{"format": "1"}'), ("searched", "{}")):
+        (folder / name).mkdir()
+        (folder / name / "capacity.json").write_text(content)
+    (folder / "searched" / "report.html").touch()
 
 
 def outcome(command: str, folder: Path) -> str:
