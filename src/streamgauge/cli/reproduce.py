@@ -41,7 +41,7 @@ def reproduce(
             "-e",
             metavar="NAME",
             help=f"{ENGINE_HELP} Repeatable: engines are drawn side by side.",
-            show_default="the study's: spark, or the only system of its paper",
+            show_default="spark; some studies have another",
             autocompletion=choices.complete_engine,
         ),
     ] = None,

@@ -34,7 +34,7 @@ Say = Callable[[str], None]
 
 
 def heap_need_mb(records: int) -> int:
-    """Spark spills what does not fit: with Python, an evaluation of any size takes less than 4 GB."""
+    """Spark spills what does not fit. With what Python and the JVM need besides, it stays below 4 GB."""
     return min(2400, 2048 + records // 5000)
 
 

@@ -76,6 +76,13 @@ def test_worked_by_hand() -> None:
     assert measured.backlog_back_s == pytest.approx(3.55)
 
 
+def test_an_outage_counts_until_the_load_ends_whether_output_comes_back_or_not() -> None:
+    late = longest_gap_after(np.array([1000, 8000, 30_000]), 8050, 21_000, 12_000)
+    never = longest_gap_after(np.array([1000, 8000]), 8050, 21_000, 12_000)
+    assert (late.length_ms, late.end_ms) == (4000, 30_000)
+    assert (never.length_ms, never.end_ms) == (4000, None)
+
+
 def test_one_second_inside_is_not_back_yet() -> None:
     latencies: dict[int, float | None] = {8: 900.0, 9: 900.0, 10: 900.0, 12: 51.0, 14: None}
     measured = recovered(seen(outputs((1, 8.45), (10.5, 26)), latencies, {11: 11, 13: 11}), 8.45)
