@@ -90,6 +90,7 @@ def failed(out: Path, results: dict[str, int], per_s: float | None = 20_000.0, *
         ({"unfinished": 7}, 20_000.0, False),
         ({"unfinished": 7, "lost": 2}, None, False),
         ({}, 20_000.0, True),
+        ({"lost": 7}, None, True),
     ],
 )
 def test_an_engine_that_stopped_coping_is_saturated(

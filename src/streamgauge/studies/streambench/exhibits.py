@@ -53,7 +53,7 @@ def is_saturated(result: ExperimentResult) -> bool:
     results = {} if result.summary is None else result.summary.results
     if result.verdict not in ("VALID", "FAILED") or results.get("wrong") or results.get("unexpected"):
         return False
-    if results.get("lost") and not results.get("unfinished"):
+    if results.get("lost") and not results.get("unfinished") and not _engine_ended(result):
         return False
     if result.value(PER_S) is None:
         return True
