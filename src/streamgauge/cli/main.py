@@ -9,6 +9,7 @@ import os
 import sys
 import traceback
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -181,10 +182,21 @@ def _fail_with_usage(problem: Exception) -> int:
 def _fail_with_system(problem: OSError) -> int:
     if problem.errno in _PATH:
         return _fail(UsageError("the path cannot be used", where=problem.filename, got=str(problem.strerror)))
+    if gone := _removed_directory(problem):
+        what = "a directory was removed while it was in use"
+        return _fail(EnvironmentProblem(what, where=gone, hint="run the command again, and keep its directories"))
     if problem.errno not in _MACHINE:
         return _fail_with_bug(problem)
     hint = "free some space, or another --out" if problem.errno in (errno.ENOSPC, errno.EDQUOT) else None
     return _fail(EnvironmentProblem(str(problem.strerror), where=problem.filename, hint=hint))
+
+
+def _removed_directory(problem: OSError) -> Path | None:
+    """The directory in which a file could not be written or found because somebody has removed it."""
+    if problem.errno != errno.ENOENT or not isinstance(problem.filename, str):
+        return None
+    parent = Path(problem.filename).absolute().parent
+    return None if parent.exists() else parent
 
 
 def _fail_with_bug(problem: Exception) -> int:

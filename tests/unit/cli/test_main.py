@@ -31,7 +31,7 @@ def run_main(
 
 
 def with_bug(raised: str) -> str:
-    """A command ``boom`` that raises this."""
+    """A command ``boom`` that raises this, or what this raises."""
     return f"@app.command()\ndef boom(password: str = ''):\n    raise {raised}\n"
 
 
@@ -54,6 +54,14 @@ def test_a_bug_ends_with_70_and_its_traceback_is_in_a_file(tmp_path: Path, raise
     assert "Traceback" in file.read_text() and "lost" in file.read_text()
     assert "Traceback" not in message
     assert f"internal error: {raised.partition('(')[0]}" in message and str(file) in message and "try: " in message
+
+
+def test_a_directory_that_was_removed_is_one_message(tmp_path: Path) -> None:
+    gone = tmp_path / "run"
+    done = run_main("boom", code=with_bug(f"open({str(gone / 'outcome.json.part')!r}, 'w')"))
+    message = done.stderr.decode()
+    assert done.returncode == 5, message
+    assert "a directory was removed while it was in use" in message and f"where: {gone}" in message
 
 
 def test_the_file_holds_no_secret_of_the_command_line(tmp_path: Path) -> None:
