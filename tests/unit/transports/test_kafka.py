@@ -19,7 +19,7 @@ def test_a_client_that_never_answers_is_not_waited_for(monkeypatch: pytest.Monke
     """The futures of a client whose broker was killed may never complete."""
     transport = Kafka("127.0.0.1:9", own=False)
     never: Any = SimpleNamespace(list_offsets=lambda wanted, **_: {where: Future[Any]() for where in wanted})
-    monkeypatch.setattr(transport, "_admin", lambda: never)
+    monkeypatch.setattr(transport._clients, "_admin", never)
     monkeypatch.setattr(kafka, "_LIVE_ANSWER_S", 0.01)
     with pytest.raises(EnvironmentProblem, match="end offsets of topic t"):
         transport.positions([Stream("flow", "t", 1, "input")])
@@ -30,10 +30,10 @@ def test_a_client_that_did_not_answer_is_replaced(monkeypatch: pytest.MonkeyPatc
     transport = Kafka("127.0.0.1:9", own=False)
     monkeypatch.setattr(kafka, "_LIVE_ANSWER_S", 0.01)
     never: Any = SimpleNamespace(list_offsets=lambda wanted, **_: {where: Future[Any]() for where in wanted})
-    transport._admin_client = never
+    monkeypatch.setattr(transport._clients, "_admin", never)
     with pytest.raises(EnvironmentProblem):
         transport.positions([Stream("flow", "t", 1, "input")])
-    assert transport._admin_client is None
+    assert transport._clients._admin is None
 
 
 def properties(transport: Kafka, **more: bool) -> dict[str, str]:
@@ -63,7 +63,7 @@ def test_the_ports_of_its_clients(monkeypatch: pytest.MonkeyPatch) -> None:
     assert Kafka.prepare(None, (1, 2, 3, 4)).client_ports() == {1, 4}
     yours = Kafka.prepare("127.0.0.1:9", ())
     brokers = {number: SimpleNamespace(port=port) for number, port in enumerate((9092, 9093, 9092))}
-    monkeypatch.setattr(yours, "_metadata", lambda: SimpleNamespace(brokers=brokers))
+    monkeypatch.setattr(yours._clients, "metadata", lambda: SimpleNamespace(brokers=brokers))
     assert yours.client_ports() == {9092, 9093}
 
 
@@ -92,6 +92,6 @@ def test_the_end_stands_for_a_moment_after_all_records(monkeypatch: pytest.Monke
         return [SimpleNamespace(partition=one.partition, offset=offsets[one.partition], error=None) for one in wanted]
 
     monkeypatch.setattr(transport, "ends", ends)
-    monkeypatch.setattr(transport, "_end_reader", lambda: SimpleNamespace(offsets_for_times=by_time))
+    monkeypatch.setattr(transport._clients, "reader", lambda _: SimpleNamespace(offsets_for_times=by_time))
     assert transport.offsets_at([Stream("flow", "t", 2, "input")], 1000) == {"flow": {0: 55, 1: 80}}
     assert asked == ["ends", "times"]

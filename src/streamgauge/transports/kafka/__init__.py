@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import logging
 import re
 import time
 from collections import defaultdict
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
@@ -19,21 +18,20 @@ from streamgauge.jvm import kafka_clients
 from streamgauge.jvm.java import find_java
 from streamgauge.model import Positions, ProcessSpec, Stream
 from streamgauge.transports.kafka import admission, broker, plain_reader
+from streamgauge.transports.kafka.clients import ANSWER_S, Clients
 from streamgauge.transports.kafka.topics import SEGMENT_BYTES, TOPIC_SETTINGS, TRIMMED_SETTINGS, offsets_json
 
 if TYPE_CHECKING:
-    from concurrent.futures import Future
-
-    from confluent_kafka import Consumer
-    from confluent_kafka.admin import AdminClient
+    from confluent_kafka import TopicPartition
     from pyspark.sql import DataFrame, SparkSession
 
-_ANSWER_S = 20.0
 CONFIG = ";config="
 _RUN = re.compile(r"streamgauge\.([\w-]+-\d{8}-\d{6}-[0-9a-f]{4})[.-]")
 """The topics of a run, which its name is a part of."""
 _LIVE_ANSWER_S = 2.0
 _VISIBLE_ANSWER_S = 1.0
+_READER = "streamgauge"
+"""The group of the client that asks for ends and records; it never joins it."""
 
 
 class Kafka(Transport):
@@ -66,8 +64,7 @@ class Kafka(Transport):
         self._controller_port = controller_port
         self._proxied = proxied
         self._created: list[str] = []
-        self._admin_client: AdminClient | None = None
-        self._readers: dict[str, Consumer] = {}
+        self._clients = Clients(self.endpoints, own=own)
 
     @classmethod
     def client_versions(cls) -> dict[str, str]:
@@ -125,7 +122,7 @@ class Kafka(Transport):
     def client_ports(self) -> frozenset[int]:
         if not self.own:
             # As the brokers advertise themselves: a client leaves the bootstrap address once it has asked there.
-            return frozenset(one.port for one in self._metadata().brokers.values())
+            return frozenset(one.port for one in self._clients.metadata().brokers.values())
         port = int(self.bootstrap.rpartition(":")[2])
         return frozenset({port, self._proxied[1]} if self._proxied else {port})
 
@@ -150,12 +147,12 @@ class Kafka(Transport):
 
     def check_reachable(self) -> None:
         if not self.own:
-            admission.check(self._client_settings(), self._config)
+            admission.check(self._clients.settings, self._config)
 
     def create(self, streams: Sequence[Stream]) -> None:
         from confluent_kafka.admin import NewTopic
 
-        leader = min(self._metadata().brokers)
+        leader = min(self._clients.metadata().brokers)
         topics = [
             NewTopic(
                 stream.address,
@@ -167,8 +164,8 @@ class Kafka(Transport):
             for stream in streams
         ]
         self._created = [stream.address for stream in streams]
-        for topic, future in self._admin().create_topics(topics, operation_timeout=_ANSWER_S).items():
-            self._result(future, f"cannot create topic {topic}", _ANSWER_S)
+        for topic, future in self._clients.admin().create_topics(topics, operation_timeout=ANSWER_S).items():
+            self._clients.result(future, f"cannot create topic {topic}", ANSWER_S)
         self.ends(streams)
 
     def remove(self) -> None:
@@ -180,20 +177,20 @@ class Kafka(Transport):
         if self.own or not created:
             return
         group = created[0].rpartition(".")[0]
-        created += [topic for topic in self._metadata().topics if topic.startswith(f"{group}-")]
+        created += [topic for topic in self._clients.metadata().topics if topic.startswith(f"{group}-")]
         self.remove_streams(created)
 
     def left_behind(self, active: Collection[str]) -> list[str]:
-        runs = {topic: found[1] for topic in self._metadata().topics if (found := _RUN.match(topic))}
+        runs = {topic: found[1] for topic in self._clients.metadata().topics if (found := _RUN.match(topic))}
         return sorted(topic for topic, run in runs.items() if run not in active)
 
     def remove_streams(self, names: Sequence[str]) -> None:
-        removals = self._admin().delete_topics(list(names), operation_timeout=_ANSWER_S) if names else {}
+        removals = self._clients.admin().delete_topics(list(names), operation_timeout=ANSWER_S) if names else {}
         for topic, future in removals.items():
             try:
-                self._result(future, f"cannot delete topic {topic}", _ANSWER_S)
+                self._clients.result(future, f"cannot delete topic {topic}", ANSWER_S)
             except EnvironmentProblem:
-                if topic in self._metadata().topics:
+                if topic in self._clients.metadata().topics:
                     raise
 
     def adopt(self, streams: Sequence[Stream]) -> None:
@@ -210,7 +207,7 @@ class Kafka(Transport):
             ends = self._ask_ends(streams, timeout_s=_LIVE_ANSWER_S)
         except EnvironmentProblem:
             # The client may never answer again, although the broker that it has lost was started again.
-            self._admin_client = None
+            self._clients.replace_admin()
             raise
         appended = {name: sum(partitions.values()) for name, partitions in ends.items()}
         return Positions(appended, self._committed(group, streams) if group else {}, ends)
@@ -228,7 +225,9 @@ class Kafka(Transport):
         what = f"cannot read the committed offsets of group {group}"
         # Not through the admin client, which crashed with a segmentation fault in librdkafka 2.16.0.
         try:
-            committed = self._answer(lambda: self._reader_of(group).committed(wanted, timeout=_LIVE_ANSWER_S), what)
+            committed = self._clients.answer(
+                lambda: self._clients.reader(group).committed(wanted, timeout=_LIVE_ANSWER_S), what
+            )
         except EnvironmentProblem:
             return {}
         by_stream: dict[str, dict[int, int]] = defaultdict(dict)
@@ -245,11 +244,11 @@ class Kafka(Transport):
                 return self._ask_ends(streams, timeout_s=5.0)
             except EnvironmentProblem:
                 waited_s = time.monotonic() - began
-                if waited_s > _ANSWER_S:
+                if waited_s > ANSWER_S:
                     raise
                 if waited_s > 1:
                     # The client may have cached that a partition has no leader; a new one has no cache.
-                    self._admin_client = None
+                    self._clients.replace_admin()
             time.sleep(0.02)
 
     def _ask_ends(
@@ -264,12 +263,12 @@ class Kafka(Transport):
             for partition in range(stream.partitions)
         }
         isolation = IsolationLevel.READ_COMMITTED if committed else IsolationLevel.READ_UNCOMMITTED
-        answers = self._admin().list_offsets(wanted, isolation_level=isolation, request_timeout=timeout_s)
+        answers = self._clients.admin().list_offsets(wanted, isolation_level=isolation, request_timeout=timeout_s)
         names = {stream.address: stream.name for stream in streams}
         ends: dict[str, dict[int, int]] = {stream.name: {} for stream in streams}
         for where, future in answers.items():
             what = f"cannot read the end offsets of topic {where.topic}"
-            offset = self._result(future, what, timeout_s).offset
+            offset = self._clients.result(future, what, timeout_s).offset
             if offset < 0:
                 # The client's way to report a timeout of a request for several partitions.
                 raise EnvironmentProblem(what, where=self.bootstrap, got=f"no answer within {timeout_s:g} s")
@@ -289,7 +288,7 @@ class Kafka(Transport):
         # In place of a time, the protocol interprets this number as the end of the partition.
         wanted = [TopicPartition(stream.address, partition, OFFSET_END) for partition in range(stream.partitions)]
         what = f"cannot read the end offsets of topic {stream.address}"
-        offsets = self._answer(lambda: self._end_reader().offsets_for_times(wanted, timeout=_VISIBLE_ANSWER_S), what)
+        offsets = self._clients.answer(partial(self._by_time, wanted, _VISIBLE_ANSWER_S), what)
         for where in offsets:
             if where.error is not None or where.offset < 0:
                 raise EnvironmentProblem(what, where=self.bootstrap, got=where.error or where.offset)
@@ -304,7 +303,7 @@ class Kafka(Transport):
         for stream in streams:
             wanted = [TopicPartition(stream.address, partition, moment_ms) for partition in range(stream.partitions)]
             what = f"cannot read the offsets of topic {stream.address} by time"
-            found = self._answer(partial(self._end_reader().offsets_for_times, wanted, timeout=_ANSWER_S), what)
+            found = self._clients.answer(partial(self._by_time, wanted, ANSWER_S), what)
             if problem := next((where.error for where in found if where.error is not None), None):
                 raise EnvironmentProblem(what, where=self.bootstrap, got=problem)
             offsets[stream.name] = {
@@ -314,18 +313,21 @@ class Kafka(Transport):
             }
         return offsets
 
+    def _by_time(self, wanted: Sequence[TopicPartition], timeout_s: float) -> Any:
+        return self._clients.reader(_READER).offsets_for_times(list(wanted), timeout=timeout_s)
+
     def trim(self, stream: Stream, below: Mapping[int, int]) -> None:
         from confluent_kafka import TopicPartition
 
         wanted = [TopicPartition(stream.address, partition, offset) for partition, offset in below.items() if offset]
-        removals = self._admin().delete_records(wanted, request_timeout=_ANSWER_S).values() if wanted else ()
+        removals = self._clients.admin().delete_records(wanted, request_timeout=ANSWER_S).values() if wanted else ()
         for future in removals:
-            self._result(future, f"cannot remove records from topic {stream.address}", _ANSWER_S)
+            self._clients.result(future, f"cannot remove records from topic {stream.address}", ANSWER_S)
 
     def served_per_s(self, streams: Sequence[Stream], most_s: float) -> float | None:
         records = {(s.address, partition): end for s in streams for partition, end in self.ends([s])[s.name].items()}
         # A client of its own: while one thread consumes, requests of another thread wait, once for a minute.
-        return plain_reader.served_per_s(partial(self._new_reader, "streamgauge"), records, most_s)
+        return plain_reader.served_per_s(partial(self._clients.new_reader, _READER), records, most_s)
 
     def read(
         self,
@@ -338,9 +340,10 @@ class Kafka(Transport):
     ) -> DataFrame:
         from pyspark.sql import functions as f
 
+        settings = kafka_clients.java_settings_for(self.endpoints)
         frame = (
             spark.read.format("kafka")
-            .options(**{f"kafka.{key}": value for key, value in self._java_settings().items()})
+            .options(**{f"kafka.{key}": value for key, value in settings.items()})
             .option("kafka.isolation.level", "read_committed")
             # Larger fetches than the default: reading takes a quarter less time.
             .option("kafka.max.poll.records", "10000")
@@ -356,69 +359,8 @@ class Kafka(Transport):
             "key", "value", *more, "partition", "offset", f.unix_millis("timestamp").alias("appended_ms")
         )
 
-    def _admin(self) -> AdminClient:
-        from confluent_kafka.admin import AdminClient
-
-        if self._admin_client is None:
-            self._admin_client = AdminClient(self._client_settings(), logger=_silent())
-        return self._admin_client
-
-    def _end_reader(self) -> Consumer:
-        return self._reader_of("streamgauge")
-
-    def _reader_of(self, group: str) -> Consumer:
-        if group not in self._readers:
-            self._readers[group] = self._new_reader(group)
-        return self._readers[group]
-
-    def _new_reader(self, group: str, **more: Any) -> Consumer:
-        """A client with this group id and these settings. It never joins the group."""
-        from confluent_kafka import Consumer
-
-        settings = {"group.id": group, "isolation.level": "read_committed", "enable.auto.commit": False}
-        return Consumer({**self._client_settings(), **settings, **more}, logger=_silent())
-
-    def _client_settings(self) -> dict[str, Any]:
-        return {**kafka_clients.settings_for(self.endpoints), "log_level": 0}
-
-    def _java_settings(self) -> dict[str, str]:
-        return kafka_clients.java_settings_for(self.endpoints)
-
-    def _metadata(self) -> Any:
-        return self._answer(lambda: self._admin().list_topics(timeout=_ANSWER_S), "the Kafka broker does not answer")
-
-    def _result(self, future: Future[Any], what: str, timeout_s: float) -> Any:
-        """The futures of a client that was replaced, or whose broker was killed, may never complete."""
-        try:
-            return self._answer(lambda: future.result(2 * timeout_s), what)
-        except TimeoutError:
-            raise EnvironmentProblem(what, where=self.bootstrap, got=f"no answer within {2 * timeout_s:g} s") from None
-
-    def _answer(self, ask: Callable[[], Any], what: str) -> Any:
-        from confluent_kafka import KafkaException
-
-        try:
-            return ask()
-        except KafkaException as problem:
-            error = problem.args[0]
-            raise EnvironmentProblem(
-                what,
-                where=self.bootstrap,
-                got=error.str(),
-                hint=None if self.own else "check --bootstrap HOST:PORT and that the broker is running",
-            ) from None
-
 
 def _parts(address: str) -> tuple[str, str]:
     """``HOST:PORT;config=FILE`` as the address and the file with the security of clients, if there is one."""
     bootstrap, _, config = address.partition(CONFIG)
     return bootstrap, config
-
-
-def _silent() -> logging.Logger:
-    """Discards the client's log: without a broker it retries forever and floods stderr. Every call has a deadline."""
-    silent = logging.getLogger("streamgauge.kafka")
-    if not silent.handlers:
-        silent.addHandler(logging.NullHandler())
-        silent.propagate = False
-    return silent
