@@ -153,7 +153,7 @@ def _growth_per_s(points: Sequence[Point]) -> float:
 
 
 def why_too_slow(points: Sequence[Point], offered_per_s: float, probe_s: float) -> Notice | None:
-    """Why the median latency will certainly be above what any rule allows; None while that is not certain.
+    """Why the median latency will certainly be above what rules allow; None while that is not certain.
 
     Looked at after a third of the probe. The wait behind a lag is the lag over the speed at which the engine takes
     records. Had it been too long all the time and went down as fast as it can have (lower bound of the lag's trend), it
@@ -212,7 +212,9 @@ class ProbeReferee:
 
     def _on_the_way(self, observation: LoadObservation) -> ProbeDecision | None:
         points, offered_per_s = self._points, observation.offered_per_s
-        certain = why_hopeless(points, offered_per_s, self.probe_s) or why_too_slow(points, offered_per_s, self.probe_s)
+        certain = why_hopeless(points, offered_per_s, self.probe_s)
+        if not certain and sustained.limits_latency(self.rule):
+            certain = why_too_slow(points, offered_per_s, self.probe_s)
         if certain:
             return self._hopeless(certain, offered_per_s)
         if observation.measured_s < self._due * self.probe_s:

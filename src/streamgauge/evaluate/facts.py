@@ -87,13 +87,13 @@ class Facts:
 
     @classmethod
     def read(cls, run: RunDir) -> Facts:
+        run.samples(BatchSample)  # for the report alone, but what is damaged is refused before anything is written
         return cls.of(run, run.outcome())
 
     @classmethod
     def of(cls, run: RunDir, outcome: Outcome) -> Facts:
         """With an outcome that need not be written yet."""
         manifest = run.manifest()
-        run.samples(BatchSample)  # for the report alone, but what is damaged is refused before anything is written
         values = [
             outcome.load_start_ns,
             outcome.measured_start_ns,

@@ -75,25 +75,36 @@ def _step_in_waits(moments: Moments, figures: Figures) -> float:
     """Inputs that are answered at once, by how differently long those of a second waited; the median of the seconds.
 
     Inputs that wait for the same step have waited evenly from nothing to the time between two steps: their quartiles
-    are half of that apart. Those of one result are always answered at once.
+    are half of that apart. Those of one result are always answered at once. Where the backlog grows, the last input of
+    a second waits longer than the first, by what has come to wait in that second: that is no step.
     """
     tally = figures.tally
     if figures.over_time is not None:
         return _step_in_backlog(figures)  # a tally without seconds
     per_second = latency.at_each(tally, "latest", tally.timed, tally.censored, tally.second, moments.seconds)
     inputs = np.bincount(tally.second[tally.timed], tally.new_inputs[tally.timed], moments.seconds)
-    steps = []
+    grows_per_s, steps = _growth_per_s(figures), []
     for waits_ms, count in zip(per_second, inputs, strict=False):
         low_ms, high_ms = (waits_ms.percentile(permille, above=0) for permille in (250, 750))
         if low_ms is not None and high_ms is not None:
-            steps.append(max(2 * (high_ms - low_ms) / 1000 * count, count / waits_ms.count))
+            steps.append(max(2 * (high_ms - low_ms) / 1000 * count - grows_per_s, count / waits_ms.count))
     return float(np.median(steps)) if steps else 0.0
 
 
 def _step_in_backlog(figures: Figures) -> float:
-    """The largest step that a position may move in which alone shows what is done: half of it waits on average."""
-    backlog = figures.backlog_measured.values
-    return 2 * float(np.median(backlog)) if len(backlog) else 0.0
+    """The largest step that a position may move in which alone shows what is done: half of it waits on average, before
+    the backlog grows."""
+    backlog = figures.backlog_measured
+    if not len(backlog):
+        return 0.0
+    grown = _growth_per_s(figures) * (backlog.seconds - backlog.seconds[0])
+    return 2 * float(np.median(backlog.values - grown))
+
+
+def _growth_per_s(figures: Figures) -> float:
+    """Records by which the backlog grows each second; 0 where it does not."""
+    trend = figures.backlog_measured.slope()
+    return max(trend.per_s, 0.0) if trend is not None else 0.0
 
 
 def _cpu_share(facts: Facts, figures: Figures) -> float | None:

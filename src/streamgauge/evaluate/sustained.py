@@ -192,6 +192,11 @@ def least_s(rule: str | None) -> float:
     return 2.0 * LAG_WINDOW_S if rule == "scalability" else 0.0
 
 
+def limits_latency(rule: str | None) -> bool:
+    """Whether a rate is not sustained by a rule where half of the records wait longer than ``MEDIAN_LIMIT_MS``."""
+    return rule not in ("sustainable", "scalability")
+
+
 def apply(rule: str | None, evidence: Evidence) -> Finding:
     """The finding of the scenario's rule; none when it names none."""
     if rule is None:

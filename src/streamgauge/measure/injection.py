@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import psutil
@@ -60,16 +60,26 @@ class FaultInjector:
         self._measured_s = scenario.load.measured_s
         single = [one for fault in scenario.faults for one in fault.occurrences(self._measured_s)]
         self._planned = [(fault, _not_yet(number, fault)) for number, fault in enumerate(single, start=1)]
+        self._scheduler: threading.Thread | None = None
         self._threads: list[threading.Thread] = []
         self._restarting: set[str] = set()
         self.failed_restart: FailedRestart | None = None
 
     def begin(self, start_ns: int) -> None:
         """Set the clock going: from now on each fault knows its moment, which counts from ``start_ns``."""
+        due = []
         for fault, record in self._planned:
             record.planned_ns = start_ns + round(fault.at_s(self._measured_s) * NS_PER_S)
-            due_s = time.monotonic() + (record.planned_ns - time.time_ns()) / NS_PER_S
-            thread = threading.Thread(target=self._act, args=(fault, record, due_s), name=str(fault), daemon=True)
+            due.append((time.monotonic() + (record.planned_ns - time.time_ns()) / NS_PER_S, fault, record))
+        due.sort(key=lambda one: one[0])
+        self._scheduler = threading.Thread(target=self._start_when_due, args=(due,), name="faults", daemon=True)
+        self._scheduler.start()
+
+    def _start_when_due(self, due: Sequence[tuple[float, Fault, FaultRecord]]) -> None:
+        for due_s, fault, record in due:
+            if self._over.wait(max(due_s - time.monotonic(), 0.0)):
+                return
+            thread = threading.Thread(target=self._act, args=(fault, record), name=str(fault), daemon=True)
             self._threads.append(thread)
             thread.start()
 
@@ -79,6 +89,8 @@ class FaultInjector:
         Safe to call twice. A restart that is under way is not awaited.
         """
         self._over.set()
+        if self._scheduler is not None:
+            self._scheduler.join()
         for thread in self._threads:
             thread.join()
         return [record for _, record in self._planned]
@@ -107,9 +119,7 @@ class FaultInjector:
         held = (record for fault, record in self._planned if fault.verb != "kill")
         return self.is_restarting or any(record.took_effect and not record.ended_ns for record in held)
 
-    def _act(self, fault: Fault, record: FaultRecord, due_s: float) -> None:
-        if self._over.wait(max(due_s - time.monotonic(), 0.0)):
-            return
+    def _act(self, fault: Fault, record: FaultRecord) -> None:
         with self._choosing:
             role, why_not = self._choose() if fault.role == NON_RECIPIENT else (fault.role, self._why_not(fault.role))
             record.role, record.why_not = role, why_not

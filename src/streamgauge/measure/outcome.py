@@ -73,7 +73,7 @@ class Progress:
         return max((event.get("late_max_ms", 0.0) for event in self.load.values()), default=0.0)
 
     def on_load_event(self, role: str, event: dict[str, Any]) -> None:
-        if event["event"] in ("progress", "done"):
+        if event["event"] in ("progress", "done", "stopped"):
             self.load[role] = {**self.load.get(role, {}), **event}
         if event["event"] == "done":
             self.done.add(role)

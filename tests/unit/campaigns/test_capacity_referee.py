@@ -283,6 +283,12 @@ def test_records_that_wait_too_long_are_seen_after_a_third_of_the_probe() -> Non
     assert ended.decision.latency_ms == pytest.approx(14_000, rel=0.01)
 
 
+@pytest.mark.parametrize("rule", ["sustainable", "scalability"])
+def test_a_rule_without_a_limit_for_the_latency_lets_records_wait(rule: str) -> None:
+    """A backlog of the start that is worked off slowly does not grow."""
+    assert judged(waiting(14.0, -0.1), referee(rule=rule)).decision == ProbeDecision("enough")
+
+
 def test_a_lag_that_goes_down_in_time_is_not_too_long() -> None:
     """14 s of load at the start, 10 s of it after a third, and less in the middle."""
     assert judged(waiting(14.0, -0.35), referee()).decision in (None, ProbeDecision("enough"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,11 +12,18 @@ from engine_jobs import make_job
 from user_scenarios import published
 
 from streamgauge import registry
-from streamgauge.engines.spark.program import Progress, consumed, summarised
+from streamgauge.engines.spark.program import Progress, consumed, has_begun, summarised
 from streamgauge.engines.spark.sinks import output_mode, write
 from streamgauge.engines.spark.sources import read
 from streamgauge.errors import Unsupported
 from streamgauge.studies import scenario as scenarios
+
+
+def test_a_query_that_continues_has_consumed_something(tmp_path: Path) -> None:
+    job = {"checkpoint_dir": str(tmp_path / "checkpoint")}
+    assert not has_begun(job)
+    (tmp_path / "checkpoint" / "offsets").mkdir(parents=True)
+    assert has_begun(job)
 
 
 def settings(script: dict[str, str] | None = None, **options: Any) -> dict[str, str]:

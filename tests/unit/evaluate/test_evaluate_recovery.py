@@ -305,6 +305,19 @@ def test_what_makes_a_run_invalid(changes: dict[str, Any], reasons: list[str]) -
     assert recovery.reasons(with_faults(record(**changes))) == reasons
 
 
+@pytest.mark.parametrize("why_not", ["the run was over before its moment", "taskmanager-1 was not running"])
+def test_a_system_that_an_earlier_fault_ended_left_nothing_to_act_on(why_not: str) -> None:
+    """That it did not survive is the finding: FAILED."""
+    pending = record(fault="kill load at 9s", took_effect=False, acted_ns=None, ended_ns=None, why_not=why_not)
+    ended = [{"role": "jobmanager", "group": "engine", "exit_code": 137, "log_tail": ""}]
+    both = with_faults(record(), pending)
+    fatal = dataclasses.replace(both, outcome=both.outcome.with_changes(ended=ended))
+    assert recovery.reasons(fatal) == []
+    assert recovery.reasons(both) == [f"the fault 'kill load at 9s' did not take effect: {why_not}"]
+    alone = dataclasses.replace(fatal, outcome=fatal.outcome.with_changes(faults=[pending]))
+    assert len(recovery.reasons(alone)) == 1, "it ended by itself"
+
+
 def test_a_fault_without_effect_has_no_figures() -> None:
     with_two = with_faults(record(), record(took_effect=False, acted_ns=None, ended_ns=None, why_not="it was gone"))
     of = seen(outputs((1, 6), (8.1, 26)), {}, {})

@@ -45,6 +45,7 @@ def judged(tmp_path: Path) -> Callable[..., Summary]:
         shape: str = "constant",
         outcome: dict[str, Any] | None = None,
         lag: float | None = None,
+        lag_grows: float = 0.0,
         **manifest: Any,
     ) -> Summary:
         shutil.copytree(GOLDEN, tmp_path / "run")
@@ -56,7 +57,8 @@ def judged(tmp_path: Path) -> Callable[..., Summary]:
         change(run.outcome_path, **(outcome or {}))
         if lag is not None:
             path = run.path / "samples" / "positions.jsonl"
-            samples = [json.loads(line) | {"lag": lag} for line in path.read_text().splitlines()]
+            lines = [json.loads(line) for line in path.read_text().splitlines()]
+            samples = [line | {"lag": lag + lag_grows * number} for number, line in enumerate(lines)]
             path.write_text("".join(json.dumps(sample) + "\n" for sample in samples))
         facts = Facts.read(run)
         facts = dataclasses.replace(facts, plan=dataclasses.replace(facts.plan, shape=shape))
@@ -132,9 +134,10 @@ def test_ospbench_sees_results_that_come_late(judged: Any) -> None:
     assert any("the last result came 12 s after the end of the load" in text for text in summary.warnings)
 
 
-def waiting(*wait_ms: int, inputs: int = 1, growth_ms: int = 0) -> Tally:
-    """In each second, as many results as there are waits, each of so many inputs."""
-    rows = []
+def waiting(*wait_ms: int, inputs: int = 1, growth_ms: int = 0, backlog_grows: int = 0) -> Tally:
+    """In each second, as many results as there are waits, each of so many inputs. By ``backlog_grows`` inputs more of
+    each second are still without a result at the end."""
+    rows = [row(second=s, appended=s, fate="unfinished", inputs=backlog_grows) for s in SECONDS if backlog_grows]
     for second in SECONDS:
         part = (second - 2) * 20 // 8
         waits = (ms + growth_ms * second for ms in wait_ms)
@@ -154,6 +157,10 @@ def waiting(*wait_ms: int, inputs: int = 1, growth_ms: int = 0) -> Tally:
         (waiting(*[3000] * 400), False),
         # The wait grows by 5 ms a second, so the backlog by 2 records a second: what the rule is for.
         (waiting(*range(100, 105), inputs=80, growth_ms=5), False),
+        # Every input comes out on its own, and 120 a second do not. The last of a second waits 0.3 s longer than the
+        # first: quartiles 0.15 s apart, which is 400 × 2 × 0.15 s, but all of it growth.
+        (waiting(*range(0, 300, 3), inputs=4, growth_ms=300, backlog_grows=120), False),
+        (waiting(*range(0, 600, 6), inputs=4, growth_ms=300, backlog_grows=120), True),
         # A single result with more than 100 inputs is a step.
         (waiting(50, inputs=101), True),
         (waiting(50, inputs=100), False),
@@ -167,11 +174,12 @@ def test_steps_are_known_by_how_differently_inputs_of_a_second_have_waited(
     assert (notice("lag-in-steps") in summary.warnings) is warned
 
 
-@pytest.mark.parametrize(("lag", "warned"), [(50.0, False), (51.0, True)])
-def test_a_sink_is_judged_by_the_rule_of_its_scenario(judged: Any, lag: float, warned: bool) -> None:
-    """It has no latency, and needs none. Of a position that moves in steps of 102, 51 wait on average."""
+@pytest.mark.parametrize(("lag", "grows", "warned"), [(50.0, 0.0, False), (51.0, 0.0, True), (0.0, 10.0, False)])
+def test_a_sink_is_judged_by_the_rule_of_its_scenario(judged: Any, lag: float, grows: float, warned: bool) -> None:
+    """It has no latency, and needs none. Of a position that moves in steps of 102, 51 wait on average; what the lag
+    grows by is no step."""
     sink = {"workload": "power/sink", "choice": "program", "chosen": "sink", "parameters": {"keys": 0}}
-    summary = judged(Tally.empty(), scenario={**sink, "sustained": "scalability"}, lag=lag)
+    summary = judged(Tally.empty(), scenario={**sink, "sustained": "scalability"}, lag=lag, lag_grows=grows)
     assert not any("only the slope of the backlog" in text for text in summary.warnings)
     assert (notice("lag-in-steps") in summary.warnings) is warned
     assert any("60 whole seconds are needed" in text for text in summary.warnings) is not warned

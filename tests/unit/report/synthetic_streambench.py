@@ -61,7 +61,7 @@ def row(
     manifest["scenario"] |= {"study": "streambench", "partitions": int(partitions)}
     manifest["engine"] |= {"name": engine, "options": {_NODES[engine]: NODES["laptop"], **(options or {})}}
     write_manifest(run, manifest)
-    write_json(run.outcome_path, synthetic_run.outcome())
+    write_json(run.outcome_path, synthetic_run.outcome() | {"engine_ready_ns": synthetic_run.START_NS})
     reasons = [] if verdict == "VALID" else ["it stopped"]
     summary = synthetic_run.summary(synthetic_run.latencies_ms()[0]) | {"verdict": verdict, "reasons": reasons}
     write_json(run.summary_path, summary | dict(figures))

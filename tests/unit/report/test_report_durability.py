@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
 import synthetic_study
 from synthetic_run import START_NS, write_valid
 
@@ -88,19 +89,22 @@ def test_only_a_run_in_slices_has_the_section(tmp_path: Path) -> None:
     assert 'id="durability"' not in report.write(write_valid(tmp_path / "whole")).read_text()
 
 
-def test_the_exhibit_has_our_figures_and_the_papers(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("complete", "shown"), [(True, "30"), (False, "10 of 30")])
+def test_the_exhibit_has_our_figures_and_the_papers(tmp_path: Path, complete: bool, shown: str) -> None:
     rows = []
     for experiment in STUDY.experiments:
         if experiment.name != "durability-1m":
             rows.append({**synthetic_study.not_run(experiment, "", "flink"), "state": "pending"})
             continue
         run = write_sliced(tmp_path / "run")
+        change(run.summary_path, durability={**FOUND, "complete": complete})
         attempt = {"run": 1, "directory": "run", "verdict": "VALID", "reasons": []}
         done = {"state": "done", "directory": "run", "attempts": [attempt], "summary": content(run.summary_path)}
         rows.append({**synthetic_study.not_run(experiment, "", "flink"), **done})
     synthetic_study.write_reproduction(tmp_path, "streambench", STUDY, rows)
     page = report.write_study(tmp_path, STUDY).read_text()
     assert "Durability workload suite" in page
+    assert f">{shown}<" in page
     assert ">93 %<" in page and ">0.01 %<" in page
     assert "+12.5 MB per hour" in page
     assert "2.16" in page, "the paper's failed records of Storm"

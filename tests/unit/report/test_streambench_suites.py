@@ -102,6 +102,15 @@ def test_an_engine_that_stopped_coping_is_saturated(
     assert [panel.verdict for panel in drawn if panel.verdict] == []
 
 
+def test_an_engine_that_did_not_start_says_nothing_of_a_volume(tmp_path: Path) -> None:
+    name = "multi-recipient-wordcount-half"
+    one = row(tmp_path, name, "spark", preloaded(None) | {"results": {}}, "FAILED")
+    change(tmp_path / f"runs/{name}-spark" / "outcome.json", engine_ready_ns=None)
+    drawn = panels(tmp_path, "Fig. 4", [one])
+    assert [panel.finding for panel in drawn if panel.finding] == []
+    assert [(panel.title, panel.verdict) for panel in drawn if panel.verdict] == [("spark · wordcount · 0.5", "FAILED")]
+
+
 @pytest.mark.parametrize(
     ("results", "per_s"),
     [

@@ -36,6 +36,11 @@ def start_query(spark: SparkSession, job: Mapping[str, Any]) -> StreamingQuery:
     return script.start(query, job) if job.get("script") else query.start()
 
 
+def has_begun(job: Mapping[str, Any]) -> bool:
+    """Whether an earlier driver of this run has planned a batch."""
+    return (Path(job["checkpoint_dir"]) / "offsets").is_dir()
+
+
 def await_running(query: StreamingQuery, asked_to_stop: threading.Event) -> None:
     """Return when the query waits for data or (real-time mode) runs its first batch."""
     while not asked_to_stop.wait(0.05):
@@ -130,13 +135,14 @@ def run(
     try:
         spark = connect(connection)
         prepare(spark, asked_to_stop)
+        continued = has_begun(job)
         query = start_query(spark, job)
         await_running(query, asked_to_stop)
         if (refusal := query.exception()) and job.get("script"):
             return fail(script.refused(refusal, job))
         if query.exception() is None:
-            if job["transport"] == "kafka":
-                # Queues know what was read from them.
+            # Queues know what was read from them, and a query that continues has consumed something.
+            if job["transport"] == "kafka" and not continued:
                 emit("progress", consumed=0)
             emit("ready")
         progress = Progress(query, job["inputs"].values())

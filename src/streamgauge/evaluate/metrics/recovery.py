@@ -106,9 +106,14 @@ def acted_ns(record: FaultRecord) -> int:
 
 
 def reasons(facts: Facts) -> list[Notice]:
-    """Why a fault makes the run INVALID; empty when all faults acted as planned."""
-    why = []
+    """Why a fault makes the run INVALID; empty when all faults acted as planned.
+
+    One that an earlier fault left no system to act on is no reason: that the system did not survive is the finding.
+    """
+    why, ended_by_another = [], bool(acted(facts)) and bool(facts.ended("engine"))
     for record in facts.faults:
+        if record.acted_ns is None and ended_by_another:
+            continue
         if not record.took_effect:
             why.append(notice("fault-without-effect", fault=record.fault, why=record.why_not))
             continue

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from streamgauge.model.summary import Durability
 from streamgauge.report.durability import growth_text, percent
 from streamgauge.report.exhibit import Context, Panel, Row, Table, unusable
 from streamgauge.report.published import marks_table
@@ -45,7 +46,7 @@ def durability(context: Context) -> list[Panel]:
 
 
 def _table(results: Sequence[ExperimentResult]) -> Table:
-    head = ["records per minute", "engine", "measured, s", "durability index", "longest outage, s", "failed records"]
+    head = ["records per minute", "engine", "evaluated, s", "durability index", "longest outage, s", "failed records"]
     head += ["memory of the engine", "heap of the engine after GC", "verdict"]
     rows = [Row(_cells(result), muted=not result.usable) for result in results]
     note = (
@@ -58,11 +59,10 @@ def _table(results: Sequence[ExperimentResult]) -> Table:
 
 def _cells(result: ExperimentResult) -> list[str]:
     found = None if result.summary is None else result.summary.durability
-    measured_s = None if result.manifest is None else result.manifest.scenario.load.measured_s
     return [
         result.dimensions["records per minute"],
         result.engine,
-        number(measured_s),
+        NONE if found is None else _evaluated_text(found, result),
         percent(result.value(INDEX)),
         NONE if found is None else number(found.longest_gap_s, 1),
         percent(result.value(FAILED)),
@@ -70,6 +70,14 @@ def _cells(result: ExperimentResult) -> list[str]:
         NONE if found is None else growth_text(found.heap_growth_mb_per_hour),
         result.verdict,
     ]
+
+
+def _evaluated_text(found: Durability, result: ExperimentResult) -> str:
+    """Seconds of the measured interval, and of how many if slices are missing."""
+    assert result.manifest is not None
+    load = result.manifest.scenario.load
+    whole = number(load.measured_s)
+    return whole if found.complete else f"{number(max(found.evaluated_s - load.warmup_s, 0))} of {whole}"
 
 
 EXHIBIT = Exhibit(

@@ -48,8 +48,11 @@ def throughput(context: Context) -> list[Panel]:
 def is_saturated(result: ExperimentResult) -> bool:
     """Whether the engine could not cope with so many records: it ended, or was not done by the deadline.
 
-    A run that FAILED with wrong results does not show that, nor one that lost some although it was done.
+    A run that FAILED with wrong results does not show that, nor one that lost some although it was done, nor one whose
+    engine did not start.
     """
+    if result.source is not None and result.source.outcome.engine_ready_ns is None:
+        return False
     results = {} if result.summary is None else result.summary.results
     if result.verdict not in ("VALID", "FAILED") or results.get("wrong") or results.get("unexpected"):
         return False
