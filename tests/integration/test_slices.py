@@ -138,6 +138,11 @@ def test_a_run_without_its_last_slice_is_invalid_and_keeps_what_was_evaluated(sp
     assert summary.reasons[0] == "the run was evaluated only up to second 9 of 19"
     assert 0 < (summary.results["expected"] or 0) < LOAD.records
     assert evaluate(spark, directory).as_json() == summary.as_json()
+    # As after a kill -9: nothing but the slices says how far the run came.
+    directory.outcome_path.unlink()
+    again = evaluate_again(directory, "local[*]", NullReporter())
+    assert (again.results, again.interrupted) == (summary.results, True)
+    assert again.durability is not None and again.durability.evaluated_s == 9.0
 
 
 @pytest.mark.full

@@ -314,9 +314,15 @@ def _processing(
         return None
     first_ms, last_ms = (_by_own_clock(moment, figures, visible) for moment in figures.stamps.first_and_last_ms)
     appended = int(figures.stamps.appended_per_second.sum())
-    consumed_ns = consumed.consumed_all_ns(run.samples(PositionsSample), appended)
-    consumed_ms = None if consumed_ns is None else consumed_ns / NS_PER_MS
-    return processing.measure(run, facts, first_ms, last_ms, answered_inputs(figures.tally), consumed_ms)
+    samples = run.samples(PositionsSample)
+    consumed_ms, waiting_ms = (
+        None if moment_ns is None else moment_ns / NS_PER_MS
+        for moment_ns in (consumed.consumed_all_ns(samples, appended), consumed.waiting_ns(samples, appended))
+    )
+    if facts.workload.kind is not ResultKind.FILTER:
+        waiting_ms = None
+    answered = answered_inputs(figures.tally)
+    return processing.measure(run, facts, first_ms, last_ms, answered, consumed_ms, waiting_ms)
 
 
 def _clock_reasons(figures: Figures) -> list[Notice]:

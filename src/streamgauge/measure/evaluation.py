@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from streamgauge import jars, registry, report
+from streamgauge import jars, registry, report, stored
 from streamgauge.contracts import Transport
 from streamgauge.errors import EnvironmentProblem, Interrupted, UsageError
 from streamgauge.evaluate import evaluate_without_spark, needs_spark
@@ -18,7 +18,9 @@ from streamgauge.evaluate import process as evaluator
 from streamgauge.jvm.java import find_java
 from streamgauge.jvm.spark import is_local
 from streamgauge.measure.reporter import Reporter
-from streamgauge.model import ProcessSpec
+from streamgauge.model import NS_PER_MS, ProcessSpec
+from streamgauge.model.outcome import Outcome
+from streamgauge.model.slices import SliceBounds
 from streamgauge.model.summary import Summary
 from streamgauge.notices import notice
 from streamgauge.processes import directory_lock
@@ -148,7 +150,25 @@ def evaluate_again(run: RunDir, master: str, reporter: Reporter, script: Path | 
         return summary
 
 
+def _by_slices(run: RunDir) -> Outcome | None:
+    """The outcome of a run whose command was killed while slices were evaluated: interrupted after the last of them.
+
+    None where no slice was.
+    """
+    slices = run.slices()
+    if not slices or slices[-1].until_ms is None:
+        return None
+    outcome = Outcome.blank()
+    bounds = stored.read(run.slice_(len(slices)).slice_bounds_path, SliceBounds)
+    outcome.begin_load(bounds.load_start_ns, run.manifest().scenario.load.plan())
+    outcome.drain_end_ns = slices[-1].until_ms * NS_PER_MS
+    outcome.interrupted = True
+    return outcome
+
+
 def _evaluate_again(run: RunDir, master: str, reporter: Reporter) -> Summary:
+    if not run.outcome_path.is_file() and (outcome := _by_slices(run)) is not None:
+        run.write_outcome(outcome)
     if not run.outcome_path.is_file():
         raise UsageError("the run was cut off before its outcome was written", where=run.path, hint="run it again")
     outcome = run.outcome()

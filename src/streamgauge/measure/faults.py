@@ -62,17 +62,12 @@ def parse(text: str) -> Fault:
     if verb == "kill" and length is not None and not for_s:
         raise invalid(_typed(text), "more than 0s after `for`: the time until the process is started again")
     if every is not None:
-        _check_every(text, verb, for_s, every_s)
+        _check_every(text, for_s, every_s)
     unit: Literal["%", "s"] = "%" if percent else "s"
     return Fault(cast(Literal["kill", "pause", "cut"], verb), role, at, unit, for_s, every_s)
 
 
-def _check_every(text: str, verb: str, for_s: float, every_s: float) -> None:
-    if verb == "kill" and not for_s:
-        raise UsageError(
-            f"invalid {_typed(text)}: what was killed is not started again, so it cannot be killed twice",
-            expected="a time after which it is started again, such as 'kill ROLE for 5s at 20s every 20s'",
-        )
+def _check_every(text: str, for_s: float, every_s: float) -> None:
     if every_s < EVERY_MIN_S or every_s <= for_s:
         raise invalid(
             _typed(text), f"at least {EVERY_MIN_S:g}s after `every`, and more than the {for_s:g}s of the fault"
@@ -136,6 +131,11 @@ def check(scenario: Scenario, specs: Sequence[ProcessSpec], *, own_transport: bo
     parents = {member.role: spec.role for spec in victims for member in spec.members}
     for fault in scenario.faults:
         _check_role(fault, groups, scenario)
+        if fault.verb == "kill" and fault.every_s and not fault.for_s and fault.role not in parents:
+            raise UsageError(
+                f"invalid {_typed(fault)}: what was killed is not started again, so it cannot be killed twice",
+                expected="a time after which it is started again, such as 'kill ROLE for 5s at 20s every 20s'",
+            )
         if preloaded:
             _check_preloaded(fault)
         else:
@@ -154,7 +154,7 @@ def check(scenario: Scenario, specs: Sequence[ProcessSpec], *, own_transport: bo
     for spec in victims:
         of_process = [one for one in single if one.role in spec.roles]
         for first, second in pairwise(sorted(of_process, key=lambda one: one.at_s(load.measured_s))):
-            _check_apart(first, second, load.measured_s)
+            _check_apart(first, second, load.measured_s, comes_back=bool(first.for_s) or first.role in parents)
 
 
 def _check_role(fault: Fault, groups: Mapping[str, str], scenario: Scenario) -> None:
@@ -241,8 +241,8 @@ def _check_queue(fault: Fault, scenario: Scenario) -> None:
         )
 
 
-def _check_apart(first: Fault, second: Fault, measured_s: float) -> None:
-    if not first.for_s or first.at_s(measured_s) + first.for_s >= second.at_s(measured_s):
+def _check_apart(first: Fault, second: Fault, measured_s: float, *, comes_back: bool) -> None:
+    if not comes_back or first.at_s(measured_s) + first.for_s >= second.at_s(measured_s):
         raise UsageError(
             f"{_typed(first)} and {_typed(second)} conflict",
             expected="one after the other, and none after a kill without `for`: what it killed is not started again",

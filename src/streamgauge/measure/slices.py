@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 
 from streamgauge import registry
 from streamgauge.contracts import RunningWorkload, Transport
-from streamgauge.errors import StreamgaugeError, UsageError
+from streamgauge.errors import EnvironmentProblem, StreamgaugeError, UsageError
 from streamgauge.measure.evaluation import Evaluator
 from streamgauge.measure.plan import RunPlan
 from streamgauge.model import NS_PER_MS, Scenario
@@ -20,6 +20,9 @@ from streamgauge.stored import write_json
 
 SETTLE_S = 2.0
 """How long after its end a slice is cut: the transport's clock may be a little behind."""
+PATIENCE_S = 60.0
+"""How long the transport may not answer before a run that may have lasted for days is given up."""
+RETRY_S = 1.0
 BEHIND = 2
 """So many slices that wait are worth a warning."""
 
@@ -62,6 +65,7 @@ class Slicing:
         self.problem: str | None = None
         """Why no further slice is evaluated."""
         self.warnings: list[Notice] = []
+        self._warned: set[str] = set()
         self._plan, self._run, self._evaluator, self._taken, self._warn = plan, run, evaluator, taken, warn
         self._length_ms = 1000 * plan.request.scenario.slice_s
         self._load_start_ns = self._measured_end_ns = 0
@@ -87,9 +91,7 @@ class Slicing:
             self._stop()
             if self.problem is None and outcome.ends and outcome.drain_end_ns is not None:
                 while self._next_ms() < min(self._measured_end_ns, outcome.drain_end_ns) // NS_PER_MS:
-                    self._evaluate(
-                        self._next_ms(), self._transport().offsets_at(self._plan.streams, self._next_ms()), say
-                    )
+                    self._evaluate(self._next_ms(), self._offsets_at(self._next_ms()), say)
                 ends = {
                     name: {int(partition): end for partition, end in partitions.items()}
                     for name, partitions in outcome.ends.items()
@@ -123,16 +125,30 @@ class Slicing:
                 if self._over.wait(max(due_s - time.time(), 0.0)):
                     return
                 self._warn_if_behind(time.time() - due_s)
-                self._evaluate(self._next_ms(), self._transport().offsets_at(self._plan.streams, self._next_ms()))
+                self._evaluate(self._next_ms(), self._offsets_at(self._next_ms()))
         except StreamgaugeError as problem:
             self.problem = _first_line(problem)
         except OSError as problem:  # such as a full disk
             self.problem = f"{problem.strerror}: {problem.filename}"
 
+    def _offsets_at(self, moment_ms: int) -> Offsets:
+        deadline = time.monotonic() + PATIENCE_S
+        while True:
+            try:
+                return self._transport().offsets_at(self._plan.streams, moment_ms)
+            except EnvironmentProblem:
+                if time.monotonic() >= deadline or self._over.wait(RETRY_S):
+                    raise
+
     def _warn_if_behind(self, late_s: float) -> None:
         behind = int(1000 * late_s // self._length_ms)
-        if behind >= BEHIND and not self.warnings:
-            message = notice("slices-behind", behind=behind, slice_s=self._length_ms // 1000)
+        if behind >= BEHIND:
+            slice_s = self._length_ms // 1000
+            self._warn_once("speed", notice("slices-behind", behind=behind, slice_s=slice_s))
+
+    def _warn_once(self, of: str, message: Notice) -> None:
+        if of not in self._warned:
+            self._warned.add(of)
             self.warnings.append(message)
             self._warn(message)
 
@@ -152,8 +168,14 @@ class Slicing:
         write_json(slice_.slice_bounds_path, bounds.as_json())
         self._evaluator.evaluate_slice(self._run, number, say, self._warn)
         self._number, self._ends = number, ends
-        if until_ms is not None:
+        if until_ms is None:
+            return
+        try:
             self._trim(ends)
+        except EnvironmentProblem as problem:
+            # The next slice removes all up to its own end.
+            why = _first_line(problem)
+            self._warn_once("removal", notice("slices-not-removed", number=number, why=why))
 
     def _trim(self, ends: Offsets) -> None:
         """Remove what was recorded, from inputs only what the engine will not read again."""

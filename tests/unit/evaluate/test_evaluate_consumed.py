@@ -83,6 +83,8 @@ def test_when_everything_was_consumed() -> None:
     positions = [position(1, 10, None), position(2, 10, 9), position(3, 10, 10), position(4, 10, 10)]
     assert consumed.consumed_all_ns(positions, 10) == START_NS + 3 * NS_PER_S
     assert consumed.consumed_all_ns(positions, 11) is None
+    assert consumed.waiting_ns(positions, 10) == START_NS + 2 * NS_PER_S
+    assert consumed.waiting_ns(positions[2:], 10) is None
 
 
 def test_how_fast_what_was_there_was_processed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -148,6 +150,31 @@ def test_records_without_a_result_are_processed_after_the_last_one(
     figures = processing.measure(run, facts, start_ms + 6000, start_ms + 15_000, answered, consumed_ms)  # type: ignore[arg-type]
     assert figures is not None and figures.seconds == seconds
     assert [warning in text for text in figures.warnings("broker")] == ([True] if warning else [])
+
+
+@pytest.mark.parametrize(
+    ("last_s", "consumed_s", "seconds", "sampled"),
+    [
+        # Input was seen to wait at 15 s, and none at 16 s. Read is from 6 s on.
+        (15.4, 16, 9.4, False),
+        # The last record that it keeps came early: when the rest was read is known by the samples alone.
+        (14.9, 16, 10.0, True),
+        (15.4, None, None, True),
+    ],
+)
+def test_the_last_result_of_a_filter_is_its_end_between_two_samples(
+    monkeypatch: pytest.MonkeyPatch, last_s: float, consumed_s: int | None, seconds: float | None, sampled: bool
+) -> None:
+    monkeypatch.setattr(processing, "input_size", lambda run, facts: (1000, 60_000))
+    outcome = Outcome.blank().with_changes(engine_start_ns=START_NS, engine_ready_ns=START_NS + 6 * NS_PER_S)
+    facts: Any = SimpleNamespace(outcome=outcome, plan=SimpleNamespace(shape="preloaded"))
+    start_ms, run = START_NS / NS_PER_MS, None
+    consumed_ms = None if consumed_s is None else start_ms + 1000 * consumed_s
+    last_ms, waiting_ms = start_ms + 1000 * last_s, start_ms + 15_000
+    figures = processing.measure(run, facts, start_ms + 6500, last_ms, 250, consumed_ms, waiting_ms)  # type: ignore[arg-type]
+    assert figures is not None
+    assert figures.seconds == (None if seconds is None else pytest.approx(seconds))
+    assert bool(figures.warnings("broker")) is sampled
 
 
 @pytest.mark.parametrize(("served", "warns"), [(None, False), (130.0, False), (110.0, True)])

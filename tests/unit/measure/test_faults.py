@@ -19,7 +19,7 @@ from streamgauge.measure import faults
 from streamgauge.measure.faults import parse
 from streamgauge.measure.injection import FaultInjector
 from streamgauge.measure.plan import Request, draw
-from streamgauge.model import NS_PER_S, Fault, LoadPlan, ProcessSpec, Ready, Scenario
+from streamgauge.model import NS_PER_S, Fault, LoadPlan, Member, ProcessSpec, Ready, Scenario
 from streamgauge.model.outcome import FaultRecord
 from streamgauge.processes.journal import journals
 from streamgauge.processes.supervisor import Supervisor
@@ -92,7 +92,6 @@ def test_a_fault_as_text_is_the_same_fault(fault: Fault, verb: Any, longer_s: in
         ("cut engine-1 for 3s at 3s", "cut ROLE from broker for DURATION at MOMENT"),
         ("cut engine-1 from broker at 3s", "cut ROLE from broker for DURATION at MOMENT"),
         ("cut engine-1 from load for 3s at 3s", "cut ROLE from broker for DURATION at MOMENT"),
-        ("kill engine-1 every 20s", "such as 'kill ROLE for 5s at 20s every 20s'"),
         ("pause engine-1 for 5s every 5 weeks", "expected a duration, such as 30s, 1m30s or 500ms, after `every`"),
         ("pause engine-1 for 5s every 4s", "at least 1s after `every`, and more than the 5s of the fault"),
         ("pause engine-1 for 5s every 5s", "more than the 5s of the fault"),
@@ -129,6 +128,7 @@ def test_what_is_not_understood(text: str, says: str) -> None:
         (["kill driver at 10s", "pause engine-2 for 1s at 20s"], "conflict"),
         (["kill proxy at 10s"], "no process 'proxy'"),
         (["pause engine-1 for 5s at 10s", "kill engine-1 at 50%"], "conflict"),
+        (["kill engine-1 every 5s"], "such as 'kill ROLE for 5s at 20s every 20s'"),
     ],
 )
 def test_what_cannot_be_meant_in_this_run(texts: list[str], says: str) -> None:
@@ -148,6 +148,26 @@ def test_what_cannot_be_meant_in_this_run(texts: list[str], says: str) -> None:
 )
 def test_what_can_be_meant(texts: list[str]) -> None:
     faults.check(scenario(*texts), SPECS)
+
+
+@pytest.mark.parametrize(
+    ("texts", "says"),
+    [
+        (["kill executor-1 every 6s"], None),
+        (["kill executor-1 at 3s", "kill executor-1 at 4s", "kill worker-1 at 9s"], None),
+        (["kill executor-1 at 3s", "pause executor-1 for 1s at 3s"], "conflict"),
+        (["kill worker-1 at 3s", "kill executor-1 at 9s"], "conflict"),
+        (["kill worker-1 every 6s"], "cannot be killed twice"),
+        (["kill executor-1 for 2s every 6s"], "worker-1 itself starts executor-1 again"),
+    ],
+)
+def test_what_its_parent_starts_again_can_be_killed_again(texts: list[str], says: str | None) -> None:
+    worker = ProcessSpec("worker-1", "engine", [], members=(Member("executor-1", "the.Executor"),))
+    if says is None:
+        faults.check(scenario(*texts), [*SPECS, worker])
+        return
+    with pytest.raises(UsageError, match=says):
+        faults.check(scenario(*texts), [*SPECS, worker])
 
 
 def test_a_load_without_a_schedule_has_no_moments() -> None:

@@ -45,6 +45,27 @@ class Topics:
         self.removed.append((stream.name, dict(below)))
 
 
+class DisturbedTopics(Topics):
+    """The first question has no answer, and the first slice cannot be removed."""
+
+    def __init__(self, start_ms: int) -> None:
+        super().__init__(start_ms)
+        self.disturbed = ["offsets", "trim"]
+
+    def _answer(self, question: str) -> None:
+        if question in self.disturbed:
+            self.disturbed.remove(question)
+            raise EnvironmentProblem("no answer", got="timed out")
+
+    def offsets_at(self, streams: Sequence[Stream], moment_ms: int) -> dict[str, dict[int, int]]:
+        self._answer("offsets")
+        return super().offsets_at(streams, moment_ms)
+
+    def trim(self, stream: Stream, below: Mapping[int, int]) -> None:
+        self._answer("trim")
+        super().trim(stream, below)
+
+
 class Evaluations:
     """An evaluator that notes what it is asked for, and fails at one slice."""
 
@@ -64,14 +85,16 @@ class Evaluations:
         self.abandoned = True
 
 
-def begun(tmp_path: Path, evaluator: Evaluations, ago_s: float, taken: Any = None) -> tuple[Slicing, Topics, Outcome]:
+def begun(
+    tmp_path: Path, evaluator: Evaluations, ago_s: float, taken: Any = None, made: type[Topics] = Topics
+) -> tuple[Slicing, Topics, Outcome]:
     """Slices of 3 s of a load that began that long ago; what is due is evaluated at once."""
     outcome = Outcome.blank()
     outcome.begin_load(time.time_ns() - round(ago_s * NS_PER_S), LOAD)
     assert outcome.load_start_ns is not None
     plan: Any = SimpleNamespace(request=SimpleNamespace(scenario=SimpleNamespace(slice_s=3)), streams=STREAMS)
     slicing = Slicing(plan, RunDir(tmp_path), evaluator, lambda: taken or {}, lambda text: None)  # type: ignore[arg-type]
-    topics = Topics(outcome.load_start_ns // 1_000_000)
+    topics = made(outcome.load_start_ns // 1_000_000)
     slicing._clients = topics  # type: ignore[assignment]
     slicing.begin(outcome)
     return slicing, topics, outcome
@@ -118,6 +141,27 @@ def test_of_an_input_only_what_the_engine_has_read_is_removed(tmp_path: Path) ->
     slicing.finish(ended(outcome, 17), lambda text: None)
     assert topics.removed[:2] == [("records", {0: 25, 1: 0}), ("output", {0: 30})]
     assert topics.removed[-2:] == [("records", {0: 25, 1: 0}), ("output", {0: 90})]
+
+
+def test_a_broker_that_does_not_answer_for_a_while_ends_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(slices, "RETRY_S", 0.01)
+    evaluator = Evaluations()
+    slicing, topics, outcome = begun(tmp_path, evaluator, ago_s=100, made=DisturbedTopics)
+    assert slicing._thread is not None
+    slicing._thread.join()
+    slicing.finish(ended(outcome, 17), lambda text: None)
+    assert (slicing.problem, evaluator.numbers) == (None, [1, 2, 3, 4])
+    assert topics.removed[1] == ("output", {0: 60}), "the second slice removes the first, too"
+    assert any(text.startswith("the records of slice 1 could not be removed") for text in slicing.warnings)
+
+
+def test_a_broker_that_stays_away_ends_the_slices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(slices, "PATIENCE_S", 0.0)
+    slicing, _, outcome = begun(tmp_path, Evaluations(), ago_s=100, made=DisturbedTopics)
+    slicing.finish(ended(outcome, 17), lambda text: None)
+    assert slicing.problem == "no answer, timed out"
 
 
 def test_an_evaluation_that_fails_ends_it_and_keeps_the_slices_before(tmp_path: Path) -> None:

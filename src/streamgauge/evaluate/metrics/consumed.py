@@ -102,6 +102,13 @@ def consumed_all_ns(samples: Sequence[PositionsSample], records: int) -> int | N
     )
 
 
+def waiting_ns(samples: Sequence[PositionsSample], records: int) -> int | None:
+    """When fewer than that many records were last known to be consumed; None where that was never seen."""
+    return next(
+        (sample.t_ns for sample in reversed(samples) if sample.consumed is not None and sample.consumed < records), None
+    )
+
+
 def silent_s(samples: Sequence[PositionsSample]) -> float | None:
     """Seconds from the last sample in which more was consumed to the last one of all; None where none has it.
 

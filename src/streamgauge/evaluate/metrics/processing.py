@@ -69,11 +69,14 @@ def measure(
     last_ms: float | None,
     answered: int,
     consumed_ms: float | None,
+    waiting_ms: float | None = None,
 ) -> Processing | None:
     """``first_ms`` and ``last_ms`` are the moments of the first and the last result, by this machine's clock.
 
     The last result is the end where all records were ``answered``. Otherwise records after it may still have been
-    processed: the end is then ``consumed_ms``, when everything was known to be consumed, if that is later.
+    processed: the end is then ``consumed_ms``, when everything was known to be consumed, if that is later. Of a filter,
+    the last result is the end if it came after ``waiting_ms``, when input was last seen to wait: the records that it
+    keeps are spread over all of them.
 
     None for a load that is not there before the engine, and for an engine that never became usable.
     """
@@ -82,6 +85,8 @@ def measure(
         return None
     records, size = input_size(run, facts)
     by_consumed = answered < records
+    if waiting_ms is not None and consumed_ms is not None and (last_ms or 0.0) > waiting_ms:
+        by_consumed = False
     if by_consumed:
         last_ms = None if consumed_ms is None else max(consumed_ms, last_ms or 0.0)
     # An engine may publish before it reports that it is ready.
