@@ -75,6 +75,12 @@ def test_results_survive_the_loss_of_a_node_that_does_not_read(preloaded: Preloa
     [
         pytest.param("flink", {"taskmanagers": "2"}, marks=pytest.mark.engine("flink")),
         pytest.param("spark", {"cluster": "standalone", "workers": "2"}, marks=pytest.mark.engine("spark")),
+        # Both instances read the repartition topic.
+        pytest.param(
+            "kafka-streams",
+            {"instances": "2", "threads": "1", "redistribute": "false"},
+            marks=pytest.mark.engine("kafka-streams"),
+        ),
     ],
 )
 def test_as_many_nodes_read_as_there_are_partitions(

@@ -162,7 +162,7 @@ def _evaluate(run: RunDir, facts: Facts, tally: Tally, *, recorded: bool, whole:
     last_output_ms = None
     if figures is not None and recorded:
         last_output_ms = _by_own_clock(figures.stamps.last_output_ms, figures, visible)
-    faults = recovery.measure(facts, facts.moments, _recovery(facts, figures) if recorded else None)
+    faults = recovery.measure(facts, facts.moments, _recovery(facts, figures, visible) if recorded else None)
     # A system that fell silent is one finding, whether or not a fault made it so.
     unconsumed_s = None if facts.outputs else consumed.silent_s(run.samples(PositionsSample))
     silent = recovery.failures(faults, counts["unfinished"]) or verdict.silence(
@@ -375,14 +375,20 @@ def _warnings(run: RunDir, facts: Facts, moments: Moments, figures: Figures) -> 
 
 def _by_own_clock(moment_ms: float | None, figures: Figures, visible: Visible | None) -> float | None:
     """By the clock of this machine: the transport's own stamps are put right by what is known of its clock."""
-    bound = figures.transport_bound
-    return moment_ms if moment_ms is None or visible is not None or bound is None else moment_ms - bound.ahead_ms
+    return None if moment_ms is None else moment_ms - _ahead_ms(figures, visible)
 
 
-def _recovery(facts: Facts, figures: Figures | None) -> recovery.Seen | None:
+def _ahead_ms(figures: Figures, visible: Visible | None) -> float:
+    """By how much the clock that stamped the results is ahead of this machine's, as far as that is known."""
+    return 0.0 if visible is not None or figures.transport_bound is None else figures.transport_bound.ahead_ms
+
+
+def _recovery(facts: Facts, figures: Figures | None, visible: Visible | None) -> recovery.Seen | None:
     if facts.moments is None or figures is None:
         return None
-    partitions_ms = figures.stamps.output_moments_ms
+    # Faults have their moments by this machine's clock.
+    ahead_ms = round(_ahead_ms(figures, visible))
+    partitions_ms = [moments_ms - ahead_ms for moments_ms in figures.stamps.output_moments_ms]
     return recovery.Seen.of(facts, facts.moments, figures.tally, figures.kind, partitions_ms, figures.backlog)
 
 

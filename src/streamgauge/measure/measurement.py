@@ -357,6 +357,8 @@ class Measurement:
     def _stop_measured(self) -> None:
         """Fix what counts as output, then stop load and engine."""
         self._faults.end()
+        # Those that stop last take over from the others.
+        self._outcome.assigned = {**self._progress.assigned}
         self._reporter.phase("stopping the engine")
         if self._outcome.load_start_ns is not None:
             self._outcome.drain_end_ns = time.time_ns()

@@ -23,6 +23,7 @@ BATCHES_MOST = 1000
 """Between two samples, which are a second apart."""
 REDIRECTED_MOST = 200
 _OFFSETS = TypeAdapter(dict[str, dict[int, Count]])
+_COUNT: TypeAdapter[int] = TypeAdapter(Count)
 
 
 @dataclass
@@ -41,6 +42,8 @@ class Progress:
     """The same of batches that a checkpoint shows as committed."""
     queries: dict[str, ScriptQuery] = field(default_factory=dict)
     redirected: dict[tuple[str, str], Redirected] = field(default_factory=dict)
+    assigned: dict[str, int] = field(default_factory=dict)
+    """How many partitions of the inputs each process reads, by the role of those that report it."""
     committed: int | None = None
     """By the engine's consumer group, as far as the transport reports it."""
     done: set[str] = field(default_factory=set)
@@ -90,6 +93,9 @@ class Progress:
                 self.reported_consumed = consumed
             with contextlib.suppress(ValidationError):
                 self.reported_offsets = _OFFSETS.validate_python(event.get("offsets"))
+        if event["event"] == "assigned":
+            with contextlib.suppress(ValidationError):
+                self.assigned[role] = _COUNT.validate_python(event.get("partitions"))
         if event["event"] == "batch":
             with contextlib.suppress(ValidationError):
                 fields = {name: value for name, value in event.items() if name in BatchSample.model_fields}

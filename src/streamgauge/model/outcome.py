@@ -100,6 +100,8 @@ class Outcome(Stored):
     """Whether the engine shared cores with transport or load; None if unknown."""
     slices_error: str | None = None
     """Why the evaluation of slices ended before the run did."""
+    assigned: Mapping[str, Count] = {}
+    """How many partitions of the inputs each process read when it was stopped, by the role of those that report it."""
     queries: Sequence[ScriptQuery] = ()
     redirected: Sequence[Redirected] = ()
     warnings: Sequence[str] = ()

@@ -103,6 +103,15 @@ def test_preloaded_input_may_be_read_before_the_engine_is_usable() -> None:
     ]
 
 
+def test_what_a_process_reports_of_its_partitions_counts_more_than_what_it_received() -> None:
+    """An instance of Kafka Streams that has no input reads repartition topics through the same broker."""
+    samples = [sample(20, f"worker-{number}", 9.0, 9.0) for number in (1, 2)]
+    assert [one["reads"] for one in measured(samples)] == [True, True]
+    assert [one["reads"] for one in measured(samples, assigned={"worker-1": 2, "worker-2": 0})] == [True, False]
+    assert [one["reads"] for one in measured([], assigned={"worker-1": 2, "worker-2": 0})] == [True, False]
+    assert [one["reads"] for one in measured(samples, assigned={"worker-2": 0})] == [True, False]
+
+
 def test_where_it_was_not_measured() -> None:
     unknown = {"received_mb": None, "from_transport_mb": None, "reads": None}
     assert measured([sample(5, "worker-1", None, None)]) == [

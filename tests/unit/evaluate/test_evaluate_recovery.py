@@ -6,6 +6,7 @@ import dataclasses
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from run_files import change
 from streamgauge.evaluate import evaluation
 from streamgauge.evaluate.facts import Facts
 from streamgauge.evaluate.metrics import recovery
+from streamgauge.evaluate.metrics.clock import Bound
 from streamgauge.evaluate.metrics.recovery import Recovery, Seen, longest_gap_after, longest_gap_before, recover
 from streamgauge.model import NS_PER_MS, NS_PER_S
 from streamgauge.model.outcome import Outcome
@@ -325,6 +327,24 @@ def test_a_fault_without_effect_has_no_figures() -> None:
     assert (first.planned_s, first.acted_s, first.ended_s) == (5.0, 5.001, 7.003)
     assert first.outage_s == 2.2 and first.latency == "total"
     assert second.why_not == "it was gone" and second.outage_s is None and second.acted_s is None
+
+
+@pytest.mark.parametrize("ahead_ms", [0.0, 3000.0, -3000.0])
+def test_an_outage_is_the_same_by_a_clock_that_differs(ahead_ms: float) -> None:
+    """The broker stamped the results, the fault has its moment by this machine's clock."""
+    with_fault = with_faults(record())
+    stamped = outputs((1, 6), (8.1, 26)) + round(ahead_ms)
+    rows = tally(*(row(second=second, answered=second, total=10) for second in range(1, 6)))
+    figures: Any = SimpleNamespace(
+        stamps=SimpleNamespace(output_moments_ms=[stamped]),
+        transport_bound=Bound(ahead_ms - 0.5, ahead_ms + 0.5),
+        tally=rows,
+        kind="total",
+        backlog=np.zeros(27, np.int64),
+    )
+    seen_by_own_clock = evaluation._recovery(with_fault, figures, None)
+    (only,) = recovery.measure(with_fault, with_fault.moments, seen_by_own_clock)
+    assert (only.outage_s, only.first_output_s) == (2.2, 2.099)
 
 
 def test_a_fault_ends_when_its_process_is_usable_again() -> None:

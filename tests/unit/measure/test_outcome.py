@@ -22,6 +22,9 @@ def test_the_engine_s_own_word_goes_before_what_it_committed() -> None:
 
 def test_what_a_program_reports_wrongly_is_ignored() -> None:
     progress = Progress()
+    for reported in (2, -1, "two", None):
+        progress.on_engine_event("streams-1", {"event": "assigned", "partitions": reported})
+    assert progress.assigned == {"streams-1": 2}
     progress.on_engine_event("engine", {"event": "progress", "consumed": 5, "offsets": {"flow": {"0": 5}}})
     assert progress.reported_offsets == {"flow": {0: 5}}
     for nonsense in (None, [], {"flow": 3}, {"flow": {"zero": 3}}, {"flow": {"0": -1}}):

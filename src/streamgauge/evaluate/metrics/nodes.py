@@ -20,13 +20,13 @@ def measure(facts: Facts, moments: Moments, samples: Sequence[ResourceSample]) -
     span_ns = _working_ns(facts, moments)
     received = {node.role: _growth(node, "received_mb", samples, span_ns) for node in nodes}
     from_transport = {node.role: _growth(node, "from_transport_mb", samples, span_ns) for node in nodes}
-    readers = _readers(from_transport)
+    readers, assigned = _readers(from_transport), facts.outcome.assigned
     return [
         NodeFigures(
             role=node.role,
             received_mb=received[node.role],
             from_transport_mb=from_transport[node.role],
-            reads=None if readers is None else node.role in readers,
+            reads=bool(assigned[node.role]) if node.role in assigned else _is_among(readers, node.role),
         )
         for node in nodes
     ]
@@ -53,6 +53,10 @@ def _readers(from_transport: Mapping[str, float | None]) -> frozenset[str] | Non
     """The nodes that read; None unless it is known of all of them."""
     known = {role: value for role, value in from_transport.items() if value is not None}
     return reading(known) if len(known) == len(from_transport) else None
+
+
+def _is_among(readers: frozenset[str] | None, role: str) -> bool | None:
+    return None if readers is None else role in readers
 
 
 def _working_ns(facts: Facts, moments: Moments) -> tuple[int, int]:

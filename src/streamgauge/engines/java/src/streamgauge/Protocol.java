@@ -16,6 +16,10 @@ public final class Protocol {
     emit("ready", Map.of());
   }
 
+  public static void assigned(long partitions) {
+    emit("assigned", Map.of("partitions", partitions));
+  }
+
   public static void warning(String message) {
     emit("warning", Map.of("message", message));
   }

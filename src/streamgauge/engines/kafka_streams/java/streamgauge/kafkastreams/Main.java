@@ -56,6 +56,9 @@ public final class Main {
   }
 
   private void look(State now) {
+    if (now == State.RUNNING) {
+      Protocol.assigned(inputPartitions());
+    }
     if (now == State.RUNNING && holdsItsShare() && ready.compareAndSet(false, true)) {
       Protocol.ready();
     } else if (now == State.ERROR || now == State.NOT_RUNNING) {
@@ -67,6 +70,17 @@ public final class Main {
   private boolean holdsItsShare() {
     int tasks = streams.metadataForLocalThreads().stream().mapToInt(thread -> thread.activeTasks().size()).sum();
     return tasks >= job.partitions() / job.number("instances");
+  }
+
+  /** Not those of repartition topics, which instances without input may read. */
+  private long inputPartitions() {
+    return streams.metadataForLocalThreads()
+        .stream()
+        .flatMap(thread -> thread.activeTasks().stream())
+        .flatMap(task -> task.topicPartitions().stream())
+        .filter(partition -> job.inputs().contains(partition.topic()))
+        .distinct()
+        .count();
   }
 
   private StreamThreadExceptionResponse fail(Throwable problem) {
