@@ -25,6 +25,7 @@ from streamgauge.errors import EXIT_MISSED, EXIT_OK, EngineFailed, InvalidMeasur
 from streamgauge.evaluate import sustained
 from streamgauge.evaluate.metrics.arrival import server_blamed
 from streamgauge.evaluate.verdict import failures
+from streamgauge.machine import description
 from streamgauge.measure import preflight
 from streamgauge.measure.evaluation import Evaluator, kept_evaluator
 from streamgauge.measure.plan import Request
@@ -125,11 +126,17 @@ class CapacitySearch:
         return self.least or least or guess / FRACTION_RANGE, self.most or most or guess * FRACTION_RANGE
 
     def _accepts(self, value: float) -> bool:
+        """Whether it can be set, and the engine with it fits: each of its processes has input, and all have memory."""
         try:
-            self.scenario_at(value)
+            scenario = self.scenario_at(value)
         except UsageError:
             return False
-        return True
+        if value == self.start:
+            return True
+        engine, options = registry.engine(scenario.engine), scenario.engine_options
+        transport_mb = 0 if self.request.transport_address else registry.transport(scenario.transport).memory_mb
+        fits = engine.memory_mb(options) + transport_mb <= description.available_memory_mb()
+        return fits and engine.group_members(options) <= scenario.partitions
 
     def _accepted(self, inside: float, end: float) -> float:
         """The value nearest to ``end`` that can be set; ``inside`` can."""

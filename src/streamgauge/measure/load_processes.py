@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from streamgauge import registry
 from streamgauge.contracts import Transport
 from streamgauge.errors import UsageError
 from streamgauge.jvm import spark
@@ -49,9 +51,13 @@ def plan(
     ]
 
 
-def memory_mb(request: Request, pause_s: int) -> int:
+def memory_mb(request: Request, pause_s: int, record_bytes: int) -> int:
     """Of these processes, on this machine."""
     scenario = request.scenario
+    if registry.transport(scenario.transport).in_load:
+        # What may wait for a reader, and what one has fetched and not acknowledged.
+        held = min(scenario.load.records, scenario.load.most_within(math.ceil(scenario.queue_s + QUEUE_S)))
+        return scenario.generators * WORKER_MB + held * record_bytes // 1_000_000
     if request.load_master and not spark.is_local(request.load_master):
         return DRIVER_MB
     queued = min(scenario.load.most_within(QUEUE_S + pause_s), QUEUE_RECORDS_MAX)

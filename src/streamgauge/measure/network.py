@@ -69,8 +69,11 @@ class Network:
         for cookie in self._seen.keys() - present:
             del self._seen[cookie], self._roles[cookie]
         self._find_owners(connections, processes)
+        owners = {(one.local_port, one.remote_port): self._roles.get(one.cookie) for one in connections}
         for one in connections:
-            if role := self._roles.get(one.cookie):
+            role = self._roles.get(one.cookie)
+            # What a role's processes pass to each other, such as an executor's JVM to its Python workers, is internal.
+            if role and owners.get((one.remote_port, one.local_port)) != role:
                 self._add(role, one)
         known = bool(self.transport_ports)
         figures = {role: self._carried.setdefault(role, Carried()).figures(transport_known=known) for role in processes}

@@ -157,7 +157,9 @@ def draw(request: Request, run: str, work_dir: Path) -> RunPlan:
     transport.trims = scenario.slice_s > 0
     transport.widths = dataset.widths
     # Each load worker has its share of the load, and so of the bound.
-    transport.bound_records = -(-scenario.load.most_within(math.ceil(scenario.queue_s)) // scenario.generators)
+    whole_s = math.ceil(scenario.queue_s)
+    bound = scenario.load.most_within(whole_s) * scenario.queue_s / whole_s
+    transport.bound_records = math.ceil(bound / scenario.generators)
     of_engine, of_load = (
         transport.behind_proxy() if proxied and cut else transport for cut in (cuts_engine, cuts_load)
     )
@@ -201,7 +203,8 @@ def draw(request: Request, run: str, work_dir: Path) -> RunPlan:
     faults.check(scenario, [*servers, *system, *load], own_transport=transport.own)
     if kind.in_load:
         _check_faults_on_queues(scenario, servers, system)
-    measuring_mb, evaluating_mb = engine_mb + load_processes.memory_mb(request, pause_s), heap_mb + 600
+    load_mb = load_processes.memory_mb(request, pause_s, dataset.record_bytes)
+    measuring_mb, evaluating_mb = engine_mb + load_mb, heap_mb + 600
     # The evaluator starts when the engine and the load have stopped, unless it works slice by slice.
     used_mb = measuring_mb + evaluating_mb if scenario.slice_s else max(measuring_mb, evaluating_mb)
     return RunPlan(
@@ -254,6 +257,13 @@ def _check_for_queues(scenario: Scenario, dataset: Dataset) -> None:
     if scenario.slice_s or not scenario.load.scheduled:
         what = "slices" if scenario.slice_s else f"shape {scenario.load.shape}"
         raise UsageError(f"transport {scenario.transport} does not support {what}", hint="leave out --set transport=…")
+    if scenario.load.before_engine and scenario.queue_s < scenario.load.duration_s:
+        raise UsageError(
+            f"shape {scenario.load.shape} needs queues that hold all of the load: it waits before the engine starts",
+            got=f"queue_s={scenario.queue_s:g}",
+            expected=f"at least the {scenario.load.duration_s:g} s of the load",
+            hint=f"--set queue_s={math.ceil(scenario.load.duration_s)}, or leave out --set transport=…",
+        )
 
 
 def _check_faults_on_queues(scenario: Scenario, servers: Sequence[ProcessSpec], system: Sequence[ProcessSpec]) -> None:

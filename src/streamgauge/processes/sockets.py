@@ -27,11 +27,12 @@ _CARRYING = sum(1 << state for state in (1, 4, 5, 8, 9, 11))
 """From ESTABLISHED to CLOSING: not those that only listen, open, or wait for their name to be free again."""
 _HEADER = struct.Struct("=IHHII")
 _ATTRIBUTE = struct.Struct("=HH")
-_REMOTE_PORT = struct.Struct(">H")
+_PORTS = struct.Struct(">HH")
+"""The local one and the remote one."""
 _COOKIE = struct.Struct("=Q")
 _INODE = struct.Struct("=I")
 _BYTES = struct.Struct("=QQ")
-_REMOTE_PORT_AT, _COOKIE_AT, _INODE_AT, _MESSAGE_BYTES = 6, 44, 68, 72
+_PORTS_AT, _COOKIE_AT, _INODE_AT, _MESSAGE_BYTES = 4, 44, 68, 72
 _BYTES_AT = 120
 """Of ``bytes_acked`` and ``bytes_received`` in ``tcp_info``."""
 _BUFFER_BYTES = 256 * 1024
@@ -45,6 +46,7 @@ class Connection:
     cookie: int
     inode: int
     """By which a process has it open; 0 if none has (yet, or any more)."""
+    local_port: int
     remote_port: int
     received: int
     """Bytes so far."""
@@ -101,8 +103,8 @@ def _connection(answer: bytes, begin: int, end: int) -> list[Connection]:
             sent, received = _BYTES.unpack_from(answer, at + _ATTRIBUTE.size + _BYTES_AT)
             (cookie,) = _COOKIE.unpack_from(answer, begin + _COOKIE_AT)
             (inode,) = _INODE.unpack_from(answer, begin + _INODE_AT)
-            (port,) = _REMOTE_PORT.unpack_from(answer, begin + _REMOTE_PORT_AT)
-            return [Connection(cookie, inode, port, received, sent)]
+            local_port, remote_port = _PORTS.unpack_from(answer, begin + _PORTS_AT)
+            return [Connection(cookie, inode, local_port, remote_port, received, sent)]
         at += _aligned(max(length, _ATTRIBUTE.size))
     return []
 

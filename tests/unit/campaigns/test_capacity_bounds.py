@@ -9,16 +9,19 @@ from pathlib import Path
 import pytest
 from written_runs import probe
 
+from streamgauge import registry
 from streamgauge.campaigns import capacity
 from streamgauge.campaigns.capacity import CapacitySearch, find_capacity
 from streamgauge.campaigns.capacity_file import CapacityFile
 from streamgauge.errors import EngineFailed, UsageError
+from streamgauge.machine import description
 from streamgauge.measure.plan import Request
 from streamgauge.measure.reporter import NullReporter
 from streamgauge.model import capacity as capacity_model
 from streamgauge.model.capacity import Capacity
 from streamgauge.studies import scenario as scenarios
 from streamgauge.studies.search_axis import axis_of
+from streamgauge.transports.kafka import Kafka
 
 
 def capacity_search(out: Path, *, over: str = "rate_per_s") -> CapacitySearch:
@@ -35,6 +38,29 @@ def test_a_search_stays_within_the_bounds_that_were_asked_for(tmp_path: Path) ->
     assert (search.settings()["from"], search.settings()["to"]) == (2, 5)
     with pytest.raises(UsageError, match="--from must be below --to"):
         replace(search, most=2)
+
+
+def members_search(out: Path, study: str = "scalability/sink") -> CapacitySearch:
+    scenario = scenarios.resolve(study, engine="kafka-streams", changes={"partitions": "4"})
+    return CapacitySearch(Request(scenario, out), 0.1, axis_of("instances", scenario))
+
+
+def test_no_more_members_than_partitions_are_tried(tmp_path: Path) -> None:
+    """The others would have no work."""
+    assert members_search(tmp_path).target(1).highest == 4
+
+
+def test_no_more_members_than_the_memory_holds_are_tried(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    search = members_search(tmp_path)
+    needs = [
+        registry.engine("kafka-streams").memory_mb(search.scenario_at(count).engine_options) + Kafka.memory_mb
+        for count in (2, 3)
+    ]
+    monkeypatch.setattr(description, "available_memory_mb", lambda: sum(needs) // 2)
+    assert search.target(1).highest == 2
+    yours = replace(search, request=replace(search.request, transport_address="127.0.0.1:9"))
+    monkeypatch.setattr(description, "available_memory_mb", lambda: needs[1] - Kafka.memory_mb)
+    assert yours.target(1).highest == 3
 
 
 def test_a_fraction_is_searched_within_the_limits_of_its_field(tmp_path: Path) -> None:

@@ -22,8 +22,11 @@ MB = 1_000_000
 PROCESSES = {"worker-1": [1], "worker-2": [2, 3]}
 
 
-def one(cookie: int, received: int, sent: int = 0, *, port: int = 80, inode: int | None = None) -> Connection:
-    return Connection(cookie, cookie if inode is None else inode, port, received, sent)
+def one(
+    cookie: int, received: int, sent: int = 0, *, port: int = 80, inode: int | None = None, local: int | None = None
+) -> Connection:
+    local = 10_000 + cookie if local is None else local
+    return Connection(cookie, cookie if inode is None else inode, local, port, received, sent)
 
 
 class Watched:
@@ -50,6 +53,18 @@ def test_connections_count_for_the_role_that_has_them_open(monkeypatch: pytest.M
     assert figures == {
         "worker-1": {"received_mb": 5.0, "sent_mb": 1.0, "from_transport_mb": 0.0},
         "worker-2": {"received_mb": 3.0, "sent_mb": 3.0, "from_transport_mb": 0.0},
+    }
+
+
+def test_what_a_role_sends_to_itself_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As an executor's JVM to its Python workers. What it sends to another role does."""
+    watched = Watched(monkeypatch, {2: {21, 22}, 3: {31}, 1: {11}})
+    pipe = one(21, 9 * MB, MB, local=5001, port=5002), one(31, MB, 9 * MB, local=5002, port=5001)
+    other = one(22, MB, 2 * MB, local=6001, port=6002), one(11, 2 * MB, MB, local=6002, port=6001)
+    figures = watched.look(*pipe, *other)
+    assert {role: (values["received_mb"], values["sent_mb"]) for role, values in figures.items()} == {
+        "worker-1": (2.0, 1.0),
+        "worker-2": (1.0, 2.0),
     }
 
 

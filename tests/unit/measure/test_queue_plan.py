@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from streamgauge.errors import Unsupported, UsageError
+from streamgauge.measure import load_processes
 from streamgauge.measure import plan as plans
 from streamgauge.measure.faults import parse
 from streamgauge.measure.plan import Request, RunPlan
@@ -59,6 +60,16 @@ def test_faults_that_they_can_take(fault: str) -> None:
     assert draw("flink", fault).request.scenario.faults
 
 
+def test_a_bound_may_be_a_fraction_of_a_second() -> None:
+    assert draw(generators="1", queue_s="0.2").transport.bound_records == 2000
+
+
+def test_the_memory_of_what_may_wait_is_needed() -> None:
+    """100,000 records/s of 28 B: 30 s that wait, and 10 s that were not acknowledged yet, are 112 MB."""
+    request = draw(rate_per_s="100000", measured_s="600", queue_s="30").request
+    assert load_processes.memory_mb(request, 0, 28) == 112 + load_processes.WORKER_MB
+
+
 @pytest.mark.parametrize(
     ("engine", "changes", "why"),
     [
@@ -67,6 +78,11 @@ def test_faults_that_they_can_take(fault: str) -> None:
         ("flink", {"transport": "pigeon"}, "unknown transport: 'pigeon'"),
         ("flink", {"slice_s": "30"}, "does not support slices"),
         ("flink", {"shape": "unlimited", "rising_warmup": "false"}, "does not support shape unlimited"),
+        (
+            "flink",
+            {"shape": "single-burst", "rising_warmup": "false", "burst_records": "50000", "burst_s": "5"},
+            "needs queues that hold all of the load",
+        ),
     ],
 )
 def test_what_does_not_run_on_queues(engine: str, changes: dict[str, str], why: str) -> None:

@@ -41,9 +41,10 @@ def tcp_info(sent: int, received: int, more: int = 144) -> bytes:
 def test_an_answer_with_several_connections() -> None:
     shutdown = attribute(8, b"\0")
     answer = connection(9092, 7, 111, shutdown, tcp_info(5, 10**10)) + connection(80, 8, 0, tcp_info(3, 4, more=0))
-    assert sockets.parse(answer) == ([Connection(7, 111, 9092, 10**10, 5), Connection(8, 0, 80, 4, 3)], False)
+    read, closing = Connection(7, 111, 40000, 9092, 10**10, 5), Connection(8, 0, 40000, 80, 4, 3)
+    assert sockets.parse(answer) == ([read, closing], False)
     assert sockets.parse(connection(80, 8, 1, tcp_info(3, 4)) + message(3, b"\0" * 4)) == (
-        [Connection(8, 1, 80, 4, 3)],
+        [Connection(8, 1, 40000, 80, 4, 3)],
         True,
     )
 

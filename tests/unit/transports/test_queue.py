@@ -270,6 +270,17 @@ class TestLostReaders:
         await_true(lambda: not server.listener.connections)
         assert server.dropped() is None
 
+    def test_one_that_acknowledges_what_others_fetch(self, server: QueueServer, connect: Connect) -> None:
+        """As a system whose driver plans batches and whose tasks read them, one connection each."""
+        driver, task = connect(), connect()
+        task.fetch(0, 3)
+        driver.ask(wire.ACKNOWLEDGE, offset=2)
+        task.leave()
+        await_true(lambda: server.listener.connections == 1)
+        assert server.dropped() is None
+        driver.socket.close()
+        await_true(lambda: server.dropped() == "purchases")
+
     def test_one_that_only_looked(self, server: QueueServer, connect: Connect) -> None:
         client = connect()
         client.look()

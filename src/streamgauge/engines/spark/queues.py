@@ -1,11 +1,13 @@
 """Spark on transport *queue*: a streaming source and sink in Python, on Arrow batches.
 
-A task reads its range of offsets over a connection of its own. What a batch has read is acknowledged when Spark plans
-the next one.
+A task reads its range of offsets, and sends its results, over a connection that the tasks before it in the same Python
+process have used: opened for each task, it would be gone before anybody has seen what it carried. What a batch has read
+is acknowledged when Spark plans the next one.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import socket
 from collections.abc import Iterator, Mapping, Sequence
@@ -113,7 +115,7 @@ class Reader(DataSourceStreamReader):  # type: ignore[misc]
 
         assert isinstance(partition, Range)
         record = np.dtype(self._layout)
-        with _connected(self._queues[partition.place], self._stream) as connection:
+        with _borrowed(self._queues[partition.place], self._stream) as connection:
             offset = partition.start
             while offset < partition.end:
                 most = min(_FETCH_RECORDS, partition.end - offset)
@@ -125,7 +127,6 @@ class Reader(DataSourceStreamReader):  # type: ignore[misc]
                 fields = np.frombuffer(wire.receive(connection, count * record.itemsize), record)
                 columns = [_column(np.ascontiguousarray(fields[name])) for name in self._names]
                 yield pa.RecordBatch.from_arrays(columns, self._names)
-            connection.sendall(wire.REQUEST.pack(wire.LEAVE, 0, 0))
 
     def commit(self, end: dict[str, int]) -> None:
         for place, offset in end.items():
@@ -145,7 +146,7 @@ class Writer(DataSourceStreamArrowWriter):  # type: ignore[misc]
         self._collector, self._stream = options["collector"], options["stream"]
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
-        with _connected(self._collector, self._stream) as connection:
+        with _borrowed(self._collector, self._stream) as connection:
             frame: list[bytes] = []
             size = 0
             for batch in iterator:
@@ -175,6 +176,23 @@ def _column(values: np.ndarray) -> pa.Array:
         return pa.array(values)
     fixed = pa.binary(values.dtype.itemsize)
     return pa.Array.from_buffers(fixed, len(values), [None, pa.py_buffer(values)]).cast(pa.binary())
+
+
+_idle: dict[tuple[str, str], list[socket.socket]] = {}
+"""Of this process, by address and stream: connections over which everything asked for has arrived."""
+
+
+@contextlib.contextmanager
+def _borrowed(address: str, stream: str) -> Iterator[socket.socket]:
+    """A connection for one task. One that failed, or that a task gave up on, is not used again."""
+    idle = _idle.setdefault((address, stream), [])
+    connection = idle.pop() if idle else _connected(address, stream)
+    try:
+        yield connection
+    except BaseException:
+        connection.close()
+        raise
+    idle.append(connection)
 
 
 def _connected(address: str, stream: str) -> socket.socket:

@@ -49,10 +49,10 @@ class QueueServer:
         try:
             while True:
                 op, most, offset = wire.REQUEST.unpack(wire.receive(connection, wire.REQUEST.size))
+                if op in (wire.FETCH, wire.ACKNOWLEDGE) and not reads:
+                    reads = True
+                    self._arrived(stream)
                 if op == wire.FETCH:
-                    if not reads:
-                        reads = True
-                        self._arrived(stream)
                     _fetch(connection, queue, offset, min(most, FETCH_RECORDS_MAX))
                 elif op == wire.LOOK:
                     connection.sendall(wire.ENDS.pack(*queue.ends))

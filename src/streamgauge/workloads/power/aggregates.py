@@ -41,7 +41,7 @@ class Readings(Workload):
     codec: ClassVar[Codec] = Codec(n_seq=DelimitedField(0), event_ms=DelimitedField(1))
     inputs: ClassVar[tuple[InputStream, ...]] = (InputStream(STREAM),)
     late: ClassVar[str] = "event time advances with the load plan, so no record is late"
-    searched_as: ClassVar[Mapping[str, str]] = {"generators": "rate_per_s"}
+    searched_as: ClassVar[Mapping[str, str]] = {"generators": "rate_per_s", "keys": "rate_per_s"}
     """The paper's generators are sensors. Where each sends a record per second, their number follows from the rate."""
 
     def bound(self, parameters: Mapping[str, Any]) -> Self:

@@ -12,7 +12,6 @@ import java.nio.charset.StandardCharsets;
 final class QueueClient implements AutoCloseable {
   private static final int FETCH = 1;
   private static final int ACKNOWLEDGE = 3;
-  private static final int LEAVE = 4;
   private static final int REQUEST_BYTES = 16;
   private static final int ANSWER_BYTES = 16;
 
@@ -67,11 +66,6 @@ final class QueueClient implements AutoCloseable {
   /** The number of results that the collector has answered with. */
   long count() throws IOException {
     return read(Long.BYTES).getLong();
-  }
-
-  /** Without it, the queue takes the end of the connection for a loss. */
-  void leave() throws IOException {
-    request(LEAVE, 0, 0);
   }
 
   @Override
