@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from driving import STREAMGAUGE, in_process, repeated, streamgauge
 
-from streamgauge.transports import kafka
+from streamgauge.transports.kafka import clients
 
 SHORT = ("--engine", "echo", "--for", "3s", "--warmup", "1s", "--set", "quiet_s=1")
 
@@ -79,7 +79,7 @@ def test_evaluating_again_gives_the_same_bytes(tmp_path: Path) -> None:
 def test_every_mistake_gets_one_message(
     arguments: tuple[str, ...], code: int, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kafka, "_ANSWER_S", 1.0)  # for the broker that does not answer
+    monkeypatch.setattr(clients, "ANSWER_S", 1.0)  # for the broker that does not answer
     done = in_process(*arguments, cwd=tmp_path)
     assert done.returncode == code, done.stderr
     assert says in done.stderr

@@ -163,7 +163,8 @@ def _lack(result: ExperimentResult) -> str:
         why = f". {result.why}" if result.why else ""
         return f"{result.verdict}, and its directory {result.directory} cannot be read{why}"
     if source is not None and not source.latency:
-        return f"{result.verdict}, without a measured result. {result.why}"
+        why = result.why or (result.summary and result.summary.state_reason) or ""
+        return f"{verdict_words(result)}, without a measured result. {why}"
     return ""
 
 

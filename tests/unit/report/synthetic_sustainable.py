@@ -128,11 +128,16 @@ def search(
     mean_ms: float | None = None,
     verdict: str = "VALID",
     nodes: int = 1,
+    bound: bool = False,
 ) -> dict[str, Any]:
-    """A search with one probe; what was not sustained is a quarter more than what was."""
+    """A search with one probe; what was not sustained is a quarter more than what was.
+
+    ``bound``: no more could be sent.
+    """
     directory, probe = f"runs/{name}-{engine}", "probes/01-1000"
     write_run(out / directory / probe, engine, nodes, {"latency_ms": {"total": {"mean": mean_ms}}})
-    beyond = 1000 if best is None else best * 1.25
+    beyond = None if bound else 1000 if best is None else best * 1.25
+    found_out = "ceiling" if bound else "missed" if best is None else "found"
     reasons = [] if verdict == "VALID" else ["a reason"]
     probes = {
         "value": best or 1000,
@@ -152,7 +157,7 @@ def search(
         "resolution": 0.25,
         "over": "rate_per_s",
         "unit": "records/s",
-        "outcome": "invalid" if verdict == "INVALID" else "missed" if best is None else "found",
+        "outcome": "invalid" if verdict == "INVALID" else found_out,
         "interval": [best, beyond],
         "confirmed": best is not None,
         "note": "",

@@ -15,6 +15,7 @@ from synthetic_sustainable import (
     MIDDLES,
     batch,
     cells,
+    context,
     panels,
     pending,
     plots,
@@ -24,6 +25,7 @@ from synthetic_sustainable import (
     used,
 )
 
+from streamgauge.report.exhibit import gaps
 from streamgauge.report.study import write_study_page
 from streamgauge.studies.sustainable import STUDY
 
@@ -76,6 +78,26 @@ def test_each_cluster_has_what_was_sustained_in_all_and_per_node(tmp_path: Path)
     assert bars["paper: Spark 2.0.1"] == {"1×": 380_000, "2×": 640_000, "4×": 910_000}
     assert "spark: 1× 10,000, 2× 16,000; flink: 1× 20,000." in plots(drawn)["e-throughput"].caption
     assert [panel.verdict for panel in drawn[1:]] == ["VALID"] * 4, "every search has its probes"
+
+
+def test_what_could_not_be_sent_is_no_limit_of_the_engine(tmp_path: Path) -> None:
+    rows = [
+        search(tmp_path, "aggregation-1x", best=10_000, mean_ms=100.0, bound=True),
+        search(tmp_path, "large-windows-incremental", best=9000, mean_ms=100.0),
+        search(tmp_path, "large-windows-recomputed", best=5000, mean_ms=200.0, bound=True),
+    ]
+    drawn = panels(tmp_path, "Table I", rows)
+    assert cells(drawn, "Sustainable throughput") == [["1×", "1", "spark", "≥ 10,000", "–", "10,000", "yes", "VALID"]]
+    assert "spark: 1× ≥ 10,000." in plots(drawn)["e-throughput"].caption
+    large = cells(panels(tmp_path, "Experiment 3", rows), "Large windows against small ones")
+    assert [row[2:6] for row in large] == [["9,000", "–", "100", "1 ×"], ["≥ 5,000", "–", "200", "2 ×"]]
+
+
+def test_a_valid_run_without_a_result_says_why(tmp_path: Path) -> None:
+    gave_out = {"latency_ms": {}, "sustained": False, "state": "overloaded", "state_reason": "a queue was full"}
+    rows = [run(tmp_path, "fluctuating-aggregation", latencies={}, **gave_out)]
+    [line, *_] = gaps(context(tmp_path, "Fig. 6", rows))
+    assert line.endswith("VALID, overloaded, without a measured result. a queue was full")
 
 
 def test_an_invalid_search_is_grey_with_its_reason(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ SEARCHES = [f"{program}-{size}x" for program in ("aggregation", "join") for size
 MAXIMUM = [f"{program}-latency-{size}x-100" for program in ("aggregation", "join") for size in (1, 2, 4)]
 
 
-def latency(**total: float) -> dict[str, Any]:
+def latency(**total: float | None) -> dict[str, Any]:
     return {"latency_ms": {"total": {"count": 1001, **total}}}
 
 
@@ -45,9 +45,12 @@ def test_stars_follow_from_the_ratio_to_the_best(
     assert stars(value, [value, *others], more_is_better) == expected
 
 
-def rated(out: Path, engine: str, changes: Mapping[str, Sequence[float]] | None = None) -> list[dict[str, Any]]:
-    """All that is rated. ``changes``: rates of searches; p99 of a fluctuating and a constant load; mean and highest."""
-    values: dict[str, Sequence[float]] = {
+def rated(out: Path, engine: str, changes: Mapping[str, Sequence[float | None]] | None = None) -> list[dict[str, Any]]:
+    """All that is rated. ``changes``: rates of searches; p99 of a fluctuating and a constant load; mean and highest.
+
+    None is what was not sustained.
+    """
+    values: dict[str, Sequence[float | None]] = {
         "searches": [1000] * 6,
         "skew": [1000],
         "large-windows": [1000, 1000],
@@ -63,10 +66,17 @@ def rated(out: Path, engine: str, changes: Mapping[str, Sequence[float]] | None 
         rows.append(search(out, f"large-windows-{evaluation}", engine, best))
     for program in ("aggregation", "join"):
         for name, p99 in zip((f"fluctuating-{program}", f"{program}-latency-1x-90"), values[program], strict=True):
-            rows.append(run(out, name, engine, **latency(p99=p99)))
+            rows.append(measured(out, name, engine, p99=p99))
     for name, mean, highest in zip(MAXIMUM, values["mean"], values["max"], strict=True):
-        rows.append(run(out, name, engine, **latency(mean=mean, max=highest)))
+        rows.append(measured(out, name, engine, mean=mean, max=highest))
     return rows
+
+
+def measured(out: Path, name: str, engine: str, **total: float | None) -> dict[str, Any]:
+    if None in total.values():
+        gave_out = {"latency_ms": {}, "sustained": False, "state": "overloaded", "state_reason": "a queue was full"}
+        return run(out, name, engine, latencies={}, **gave_out)
+    return run(out, name, engine, **latency(**total))
 
 
 def ratings(out: Path, rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
@@ -111,6 +121,27 @@ def test_a_single_engine_has_values_and_no_stars(tmp_path: Path) -> None:
     assert found["Throughput"] == [["no stars", "1,000 records/s"], TWO, TWO, THREE]
 
 
+def test_an_engine_that_gave_out_has_one_star(tmp_path: Path) -> None:
+    gone = {
+        "searches": [1000] * 5 + [None],
+        "skew": [None],
+        "join": [None, 100],
+        "mean": [100] * 5 + [None],
+    }
+    rows = [*rated(tmp_path, "spark"), *rated(tmp_path, "flink", gone)]
+    found = {name: row[:2] for name, row in ratings(tmp_path, rows).items()}
+    assert found["Fluctuating join"] == [[THREE, "1 ×"], [ONE, "not sustained"]]
+    assert found["Average latency"] == [[THREE, "100 ms"], [ONE, "not sustained"]]
+    assert found["Bounded latency"] == [[THREE, "2 ×"], [ONE, "not sustained"]]
+    assert found["Data skew"] == [[THREE, "1,000 records/s"], [ONE, "not sustained"]]
+    assert found["Throughput"][1] == [TWO, "833 records/s"], "nothing on one of six clusters"
+
+
+def test_a_bound_of_an_engine_is_marked(tmp_path: Path) -> None:
+    rows = [search(tmp_path, "skew-4x", "spark", best=500, bound=True), search(tmp_path, "skew-4x", "flink", best=600)]
+    assert ratings(tmp_path, rows)["Data skew"][:2] == [[TWO, "≥ 500 records/s"], [THREE, "600 records/s"]]
+
+
 def test_what_must_not_be_used_is_not_rated(tmp_path: Path) -> None:
     bad = {"skew-4x", "large-windows-recomputed", "join-4x", "aggregation-latency-2x-100", "fluctuating-join"}
     rows = rated(tmp_path, "spark")
@@ -130,7 +161,7 @@ def test_without_results_only_the_papers_stars_are_left(tmp_path: Path) -> None:
     assert found["Average latency"] == ["–", "–", TWO, TWO, THREE]
 
 
-def both_transports(out: Path, **kafka: Any) -> list[dict[str, Any]]:
+def both_transports(out: Path, bound: bool = False, **kafka: Any) -> list[dict[str, Any]]:
     """The aggregation on Spark, with queues and with Kafka."""
     queue = {"total": {"count": 99, "mean": 200.0, "p50": 100.0, "p99": 400.0}, "processing_time": {"p50": 90.0}}
     slower = latency(mean=300.0, p50=250.0, p99=480.0)
@@ -138,7 +169,7 @@ def both_transports(out: Path, **kafka: Any) -> list[dict[str, Any]]:
         run(out, "broker-aggregation-queue", rate=5000, latency_ms=queue),
         run(out, "broker-aggregation-kafka", rate=5000, **{**slower, **kafka}),
         search(out, "aggregation-1x", best=10_000),
-        search(out, "broker-aggregation-capacity", best=8000),
+        search(out, "broker-aggregation-capacity", best=8000, bound=bound),
     ]
 
 
@@ -153,6 +184,11 @@ def test_kafka_is_compared_with_queues_at_the_same_rate(tmp_path: Path) -> None:
         "spark, aggregation, with Kafka instead of queues: 2.50 × the median latency at the same rate and "
         "0.80 × the sustainable throughput."
     )
+
+
+def test_only_the_limits_of_an_engine_are_compared(tmp_path: Path) -> None:
+    drawn = panels(tmp_path, "Broker", both_transports(tmp_path, bound=True))
+    assert [row[8] for row in cells(drawn, "Kafka against queues")] == ["10,000", "≥ 8,000", "–"]
 
 
 def test_the_join_has_no_search_with_kafka(tmp_path: Path) -> None:

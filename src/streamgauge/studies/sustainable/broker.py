@@ -7,6 +7,7 @@ from streamgauge.report.reproduction import CAPACITY, ExperimentResult
 from streamgauge.report.text import NONE, number, rounded
 from streamgauge.studies.sustainable.experiments import KAFKA, PROGRAMS, QUEUE, SIZES, capacity_name
 from streamgauge.studies.sustainable.latency import EVENT_TIME, PROCESSING_TIME
+from streamgauge.studies.sustainable.throughput import edge_per_s, rate_words
 
 _LATENCIES = {"avg": "mean", "p50": "p50", "p99": "p99"}
 
@@ -37,7 +38,7 @@ def broker(context: Context) -> list[Panel]:
     note = (
         "Latencies are at the same rate with both transports, half of what is sustained with queues on the smallest "
         "cluster. Kafka against queue: the ratio of both. A broker does not know when it handed a record to the "
-        "engine, so the processing time is unknown with Kafka."
+        "engine, so the processing time is unknown with Kafka. ≥: the engine was not the limit of the search."
     )
     tables = [Table("Kafka against queues", head, rows, frozenset(range(3, 9)), note)] if rows else []
     finding = " ".join(filter(None, findings))
@@ -54,7 +55,7 @@ def _row(
         latencies += [number(_event_time(run, key)) for key in _LATENCIES.values()]
         latencies += [number(run.value(f"latency_ms.{PROCESSING_TIME}.p50"))]
     usable = run is not None and run.usable
-    sustained = number(None if search is None else search.value(CAPACITY))
+    sustained = NONE if search is None else rate_words(search)
     verdict = NONE if run is None else verdict_words(run)
     return Row([program, engine, transport, *latencies, sustained, verdict], muted=not usable)
 
@@ -76,9 +77,11 @@ def _ratio(both: dict[str, ExperimentResult | None], metric: str) -> str:
 
 
 def _quotient(both: dict[str, ExperimentResult | None], metric: str) -> float | None:
-    """Of runs that may be used."""
+    """Of runs that may be used, and of rates where the engine was the limit."""
     kafka, queue = (
-        one.value(metric) if (one := both[transport]) is not None and one.usable else None
+        (edge_per_s(one) if metric == CAPACITY else one.value(metric))
+        if (one := both[transport]) is not None and one.usable
+        else None
         for transport in (KAFKA, QUEUE)
     )
     return kafka / queue if kafka is not None and queue else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
@@ -21,18 +22,30 @@ from streamgauge.studies.sustainable.experiments import (
     SKEW,
     latency_name,
 )
+from streamgauge.studies.sustainable.throughput import edge_per_s
 from streamgauge.study import Experiment
 
-STEPS = ((1.1, 3), (3.0, 2))
-"""The stars up to each ratio to the best value; beyond the last one, 1."""
+STEPS, STEPS_END = ((1.1, 3), (3.0, 2)), 1
+"""The stars up to each ratio to the best value, and beyond the last one."""
 RULE = (
     "Three stars within a factor of 1.1 of the best engine measured here, two within 3, otherwise one. Stars compare "
     "the engines of this page with each other, and the paper's with each other. If only one engine was measured, only "
-    "its value is shown. INVALID and FAILED results are excluded."
+    "its value is shown. An engine that did not sustain the load has one star. INVALID and FAILED results are "
+    "excluded. ≥: the engine was not the limit of a search."
 )
 
-Read = Callable[[Reproduction, str], float | None]
-"""The value of an engine."""
+
+@dataclass(frozen=True)
+class Value:
+    """Of an engine. The worst there is, 0 or infinite, where it did not sustain the load."""
+
+    number: float
+    is_bound: bool = False
+    """Whether the engine itself was not the limit."""
+
+
+Read = Callable[[Reproduction, str], Value | None]
+"""The value of an engine; None where it is not known."""
 
 
 @dataclass(frozen=True)
@@ -53,27 +66,41 @@ def _of(reproduction: Reproduction, engine: str, experiments: Iterable[Experimen
     return [found[name] for name in names] if all(name in found for name in names) else []
 
 
-def _mean(results: Sequence[ExperimentResult], metric: str) -> float | None:
-    values = [result.value(metric) for result in results]
-    known = [value for value in values if value is not None]
-    return sum(known) / len(known) if known and len(known) == len(values) else None
+def _mean_rate(results: Sequence[ExperimentResult]) -> Value | None:
+    """Of searches; one that found nothing that is sustained counts as 0."""
+    rates = [0.0 if _missed(result) else result.value(CAPACITY) for result in results]
+    known = [rate for rate in rates if rate is not None]
+    if not known or len(known) < len(rates):
+        return None
+    bound = any(edge_per_s(result) is None and not _missed(result) for result in results)
+    return Value(sum(known) / len(known), bound)
 
 
-def _skew(reproduction: Reproduction, engine: str) -> float | None:
-    return _mean(_of(reproduction, engine, SKEW[-1:]), CAPACITY)
+def _missed(result: ExperimentResult) -> bool:
+    return result.capacity is not None and result.capacity.outcome == "missed"
+
+
+def _latency(result: ExperimentResult, metric: str) -> float | None:
+    """Infinite where the load was not sustained, so that results were missing or not evaluated."""
+    value = result.value(f"latency_ms.total.{metric}")
+    gave_out = result.summary is not None and result.summary.sustained is False
+    return math.inf if value is None and gave_out else value
+
+
+def _skew(reproduction: Reproduction, engine: str) -> Value | None:
+    return _mean_rate(_of(reproduction, engine, SKEW[-1:]))
 
 
 def _fluctuation(program: str) -> Read:
     """The p99 under the fluctuating load, against that of a constant one."""
     [fluctuating] = [one for one in FLUCTUATING if one.dimensions["program"] == program]
 
-    def read(reproduction: Reproduction, engine: str) -> float | None:
-        metric = "latency_ms.total.p99"
+    def read(reproduction: Reproduction, engine: str) -> Value | None:
         both = _of(reproduction, engine, (fluctuating, latency_name(program, SIZES[0], "90 %")))
-        values = [one.value(metric) for one in both]
+        values = [_latency(one, "p99") for one in both]
         if len(values) < 2 or values[0] is None or not values[1]:
             return None
-        return max(values[0] / values[1], 1.0)
+        return Value(math.inf if math.inf in values else max(values[0] / values[1], 1.0))
 
     return read
 
@@ -81,29 +108,31 @@ def _fluctuation(program: str) -> Read:
 _ALL_MAXIMUM = [one for program in PROGRAMS for one in MAXIMUM[program]]
 
 
-def _average_latency(reproduction: Reproduction, engine: str) -> float | None:
-    return _mean(_of(reproduction, engine, _ALL_MAXIMUM), "latency_ms.total.mean")
+def _average_latency(reproduction: Reproduction, engine: str) -> Value | None:
+    means = [_latency(result, "mean") for result in _of(reproduction, engine, _ALL_MAXIMUM)]
+    known = [mean for mean in means if mean is not None]
+    return Value(sum(known) / len(known)) if known and len(known) == len(means) else None
 
 
-def _bounded_latency(reproduction: Reproduction, engine: str) -> float | None:
+def _bounded_latency(reproduction: Reproduction, engine: str) -> Value | None:
     """How far the highest latency lies above the mean, over all runs at full load."""
     ratios = []
     for result in _of(reproduction, engine, _ALL_MAXIMUM):
-        highest, mean = (result.value(f"latency_ms.total.{name}") for name in ("max", "mean"))
+        highest, mean = (_latency(result, name) for name in ("max", "mean"))
         if highest is None or not mean:
             return None
-        ratios.append(highest / mean)
-    return sum(ratios) / len(ratios) if ratios else None
+        ratios.append(math.inf if math.inf in (highest, mean) else highest / mean)
+    return Value(sum(ratios) / len(ratios)) if ratios else None
 
 
-def _large_windows(reproduction: Reproduction, engine: str) -> float | None:
+def _large_windows(reproduction: Reproduction, engine: str) -> Value | None:
     """The better of both ways to compute them."""
-    found = [one.value(CAPACITY) for name in LARGE_WINDOWS for one in _of(reproduction, engine, (name,))]
-    return max((value for value in found if value is not None), default=None)
+    found = [_mean_rate(_of(reproduction, engine, (name,))) for name in LARGE_WINDOWS]
+    return max((value for value in found if value is not None), key=lambda value: value.number, default=None)
 
 
-def _throughput(reproduction: Reproduction, engine: str) -> float | None:
-    return _mean(_of(reproduction, engine, [one for of in SEARCHES.values() for one in of]), CAPACITY)
+def _throughput(reproduction: Reproduction, engine: str) -> Value | None:
+    return _mean_rate(_of(reproduction, engine, [one for of in SEARCHES.values() for one in of]))
 
 
 _PER_S = "records/s"
@@ -158,19 +187,22 @@ def ratings(context: Context) -> list[Panel]:
 
 
 def stars(value: float, values: Iterable[float], more_is_better: bool) -> int:
-    """By the ratio to the best value."""
+    """By the ratio to the best value; one for what is 0 or infinite and so not sustained."""
+    if math.isinf(value):
+        return STEPS_END
     if more_is_better:
         ratio = max(values) / value if value > 0 else float("inf")
     else:
         best = min(values)
         ratio = value / best if best > 0 else float("inf") if value > 0 else 1.0
-    return next((count for most, count in STEPS if ratio <= most), 1)
+    return next((count for most, count in STEPS if ratio <= most), STEPS_END)
 
 
-def _cell(value: float | None, values: Sequence[float], criterion: Criterion) -> str | list[str]:
+def _cell(value: Value | None, values: Sequence[Value], criterion: Criterion) -> str | list[str]:
     if value is None:
         return NONE
-    shown = f"{rounded(value)} {criterion.unit}"
+    failed = math.isinf(value.number) or (criterion.more_is_better and not value.number)
+    shown = "not sustained" if failed else f"{'≥ ' * value.is_bound}{rounded(value.number)} {criterion.unit}"
     if len(values) < 2:
         return ["no stars", shown]
-    return ["★" * stars(value, values, criterion.more_is_better), shown]
+    return ["★" * stars(value.number, [one.number for one in values], criterion.more_is_better), shown]
