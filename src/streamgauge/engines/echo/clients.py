@@ -125,6 +125,7 @@ class QueueClients:
 
     def __init__(self, job: Mapping[str, Any]) -> None:
         addresses = [_address(queue) for queue in job["endpoints"]["queues"].split(",")]
+        self._stream_addresses = job["inputs"]
         self._places = [(stream, number) for stream in job["inputs"] for number in range(len(addresses))]
         self._queues = {
             (stream, number): wire.open_stream(addresses[number], stream, _ANSWER_S) for stream, number in self._places
@@ -135,9 +136,10 @@ class QueueClients:
         self._frame: list[bytes] = []
 
     def start(self, *, at_the_end: bool) -> Offsets:
-        skipped: Offsets = {stream: {} for stream, _ in self._places}
+        skipped: Offsets = {address: {} for address in self._stream_addresses.values()}
         for stream, number in self._places if at_the_end else ():
-            self._offsets[stream, number] = skipped[stream][str(number)] = self._end((stream, number))
+            end = self._offsets[stream, number] = self._end((stream, number))
+            skipped[self._stream_addresses[stream]][str(number)] = end
         return skipped
 
     def take(self, most: int, wait_s: float) -> list[Arrived]:
@@ -170,7 +172,8 @@ class QueueClients:
         self._offsets[place] = offset + count
         connection.sendall(wire.REQUEST.pack(wire.ACKNOWLEDGE, 0, offset + count))
         values = [records[start : start + width] for start in range(0, len(records), width)]
-        return [Arrived(stream, number, after, Message(None, value)) for after, value in enumerate(values, offset + 1)]
+        address = self._stream_addresses[stream]
+        return [Arrived(address, number, after, Message(None, value)) for after, value in enumerate(values, offset + 1)]
 
     def publish(self, message: Message, value: bytes | None) -> None:
         value = value or b""

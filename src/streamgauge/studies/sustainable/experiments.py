@@ -23,7 +23,8 @@ BESIDE_A_BROKER = 0.5
 """A rate that both transports should carry, as a share of what is sustained with queues."""
 
 MEASURED_S = {"paper": "225", "laptop": "32"}
-"""Of the runs at 100 and 90 %. The former is the confirming run of a search, so both are as long as that."""
+"""Of the runs at 100 and 90 %, and of those with and without a broker. The run at 100 % is the confirming run of a
+search, so all are as long as that."""
 _GENERATORS_PER_NODE = {"paper": 8, "laptop": 1}
 _LAPTOP_WORKERS = {"worker_cores": "1", "worker_memory_mb": "1024", "heap_mb": "1024"}
 _MOST_PER_S = {"laptop": 1_000_000}
@@ -138,8 +139,13 @@ def _latency(program: str, size: str, load: str) -> Experiment:
         shares={"rate_per_s": LOADS[load]},
         size=size,
     )
+    return replace(_longer(run), confirming=LOADS[load] == 1)
+
+
+def _longer(run: Experiment) -> Experiment:
+    """Measured over more windows than a scenario on its own."""
     profiles = {profile: {**run.profiles[profile], "measured_s": seconds} for profile, seconds in MEASURED_S.items()}
-    return replace(run, profiles=profiles, confirming=LOADS[load] == 1)
+    return replace(run, profiles=profiles)
 
 
 def _large_windows(evaluation: str) -> Experiment:
@@ -193,13 +199,15 @@ _UNLIMITED = _overloaded("overloaded-unlimited", {"batches": "without limit"})
 
 def _broker(program: str, transport: str) -> Experiment:
     """At one rate with queues and with Kafka."""
-    return _run(
-        program,
-        f"broker-{program}-{transport.lower()}",
-        {"program": program, "transport": transport},
-        program=program,
-        shares={"rate_per_s": BESIDE_A_BROKER},
-        settings={"transport": transport.lower()},
+    return _longer(
+        _run(
+            program,
+            f"broker-{program}-{transport.lower()}",
+            {"program": program, "transport": transport},
+            program=program,
+            shares={"rate_per_s": BESIDE_A_BROKER},
+            settings={"transport": transport.lower()},
+        )
     )
 
 
