@@ -210,8 +210,8 @@ NOTICES: Mapping[str, str] = {
     "transactions-noticed": "{engine} writes in transactions without declaring it: results count from when their "
     "transaction was committed",
     "transactions-uncommitted": "{engine} writes in transactions without declaring it",
-    "slices-not-removed": "the records of slice {number} could not be removed from the broker: {why}; they are "
-    "removed with those of the next",
+    "slices-not-removed": "the records of slice {number} could not be removed: {why}; they are removed with "
+    "those of the next",
     "slices-behind": "the evaluation is {behind} slices of {slice_s} s behind the run; it goes on after the load, and "
     "what is not evaluated stays on disk until then",
     # Warnings: other processes, shown while a command runs

@@ -49,11 +49,23 @@ def load_tasks() -> list[psutil.Process]:
     return found
 
 
-def test_load_of_three_workers_of_spark(cluster: Cluster, tmp_path: Path) -> None:
+def own_python(directory: Path) -> Path:
+    """A Python for the executors, which leaves a file behind."""
+    python, used = directory / "python", directory / "used"
+    python.write_text(f'#!/bin/sh\ntouch "{used}"\nexec "{sys.executable}" "$@"\n', encoding="utf-8")
+    python.chmod(0o755)
+    (directory / "spark-defaults.conf").write_text(f"spark.pyspark.python {python}\n", encoding="utf-8")
+    return used
+
+
+def test_load_of_three_workers_of_spark(cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    used = own_python(tmp_path)
+    monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
     result = until_valid(
         lambda number: measure(cluster, tmp_path / str(number)), lambda result: result.verdict == "INVALID"
     )
     assert result.valid, result.reasons
+    assert used.exists(), "the executors have the settings of the user's own Spark"
     run = RunDir(result.directory)
     assert len([*(run.path / "ledger").glob("worker-*.parquet")]) == WORKERS
     assert result.summary.results["matched"] == result.summary.results["expected"] == 3000 * 15

@@ -19,6 +19,8 @@ FEW_RECORDS = 300_000
 CONF = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.ansi.enabled": "false",
+    # The table of counts is as long as there are windows with waits of their own, and passes through in batches.
+    "spark.driver.maxResultSize": "0",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
     # An ordinary Python function on rows straight from Parquet hangs Spark 4.2.0 otherwise (SPARK-58241), and the
     # reference of a script may hold one.
@@ -61,7 +63,7 @@ def plan(
                     java_options=[*_java_options(records), *([f"-Xms{heap_mb}m"] if steady else [])],
                 ),
             ],
-            env=spark.jvm_env(connection_file, work_dir, master),
+            env=spark.jvm_env(connection_file, work_dir, master, measured=False),
             # Written with the first process, so that the JVM finds its directory, and none of an earlier JVM is read.
             files={settings: json.dumps({"connection_file": str(connection_file)}), connection_file: ""},
             stop=Stop("stdin"),

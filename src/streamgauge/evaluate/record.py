@@ -13,6 +13,7 @@ from streamgauge import registry
 from streamgauge.codec import Place, with_numbers
 from streamgauge.errors import EnvironmentProblem, UsageError
 from streamgauge.evaluate.facts import Facts
+from streamgauge.jvm.spark import file_url
 from streamgauge.model import Stream
 from streamgauge.rundir import RunDir
 
@@ -101,7 +102,7 @@ def copy(
         *of_input,
     )
     part = target.with_name(f"{stream.name}.part")
-    rows.write.mode("overwrite").options(**PARQUET).parquet(str(part))
+    rows.write.mode("overwrite").options(**PARQUET).parquet(file_url(part))
     for check in [*part.glob(".*.crc"), *part.glob("_SUCCESS")]:
         check.unlink()
     if target.exists():

@@ -123,6 +123,9 @@ def jvm_argv(
     # On the class path the jars are neither copied nor served; only remote executors need that.
     local = is_local(master)
     class_path = [str(spark_home() / "jars" / "*"), *(str(jar) for jar in jars if local)]
+    # Where YARN and the file systems of a cluster are, as Spark's own scripts have it.
+    if not local:
+        class_path += filter(None, (os.environ.get("HADOOP_CONF_DIR"), os.environ.get("YARN_CONF_DIR")))
     argv = [str(java), f"-Xmx{heap_mb}m"]
     if not any(option.startswith("-XX:+Use") and option.endswith("GC") for option in java_options):
         argv.append("-XX:+UseSerialGC")
@@ -148,12 +151,17 @@ def jvm_argv(
     return [*argv, "pyspark-shell"]
 
 
-def jvm_env(connection_file: Path, work_dir: Path, master: str) -> dict[str, str]:
-    """The environment of the JVM of ``jvm_argv``. The user's own Spark settings are kept out."""
+def jvm_env(connection_file: Path, work_dir: Path, master: str, *, measured: bool = True) -> dict[str, str]:
+    """The environment of the JVM of ``jvm_argv``.
+
+    The user's own Spark settings (``spark-defaults.conf`` in ``SPARK_CONF_DIR``) are kept out of what is measured. For
+    other work on a cluster they hold what that cluster asks for, such as an image or a queue.
+    """
+    kept_out = measured or is_local(master)
     return {
         "_PYSPARK_DRIVER_CONN_INFO_PATH": str(connection_file),
         "SPARK_HOME": str(spark_home()),
-        "SPARK_CONF_DIR": str(work_dir),
+        "SPARK_CONF_DIR": str(work_dir) if kept_out else os.environ.get("SPARK_CONF_DIR", str(work_dir)),
         **({"SPARK_LOCAL_IP": LOOPBACK} if on_this_machine(master) else {}),
         "SPARK_LOCAL_DIRS": str(work_dir),
         "PYSPARK_PYTHON": sys.executable,
@@ -174,7 +182,12 @@ def check_user_has_name() -> None:
 
 def literal_path(path: Path) -> str:
     """A path for Spark to read, with ``[``, ``{``, ``*`` and ``?`` escaped, which would be glob patterns."""
-    return re.sub(r"([\\\[\]{}*?])", r"\\\1", str(path))
+    return re.sub(r"([\\\[\]{}*?])", r"\\\1", file_url(path))
+
+
+def file_url(path: Path) -> str:
+    """A path of a file system that is mounted: on a cluster, one without a scheme would be of the cluster's own."""
+    return f"file://{path.absolute()}"
 
 
 def connect(connection_file: Path, timeout_s: float = 120) -> SparkSession:
@@ -187,14 +200,17 @@ def connect(connection_file: Path, timeout_s: float = 120) -> SparkSession:
     os.environ |= {
         "PYSPARK_GATEWAY_PORT": str(port),
         "PYSPARK_GATEWAY_SECRET": secret,
-        "PYSPARK_PYTHON": sys.executable,
         "SPARK_HOME": str(spark_home()),
         "SPARK_LOCAL_IP": LOOPBACK,
     }
     from py4j.protocol import Py4JError
+    from pyspark import SparkConf, SparkContext
     from pyspark.sql import SparkSession
 
     try:
+        # Spark's own scripts give the Python of the executors to the driver.
+        SparkContext._ensure_initialized()
+        os.environ["PYSPARK_PYTHON"] = SparkConf().get("spark.pyspark.python", sys.executable)
         return SparkSession.builder.getOrCreate()
     except (Py4JError, OSError) as problem:
         raise EnvironmentProblem(

@@ -94,13 +94,15 @@ def _worker(role: str, settings: dict[str, Any], file: Path) -> ProcessSpec:
 
 def _on_spark(master: str, workers: Sequence[dict[str, Any]], work_dir: Path) -> ProcessSpec:
     settings, connection = work_dir / "settings.json", work_dir / "connection"
-    conf = {**on_spark.CONF, "spark.cores.max": str(len(workers))}
+    # The number of executors of one core each: for a standalone cluster, and for YARN and Kubernetes.
+    executors = dict.fromkeys(("spark.cores.max", "spark.executor.instances"), str(len(workers)))
+    conf = {**on_spark.CONF, **executors}
     jvm = spark.jvm_argv(find_java().path, master=master, conf=conf, heap_mb=DRIVER_HEAP_MB, work_dir=work_dir)
     return ProcessSpec(
         role=ON_SPARK,
         group="load",
         argv=[sys.executable, "-P", "-m", "streamgauge.load.on_spark", str(settings), str(connection), *jvm],
-        env=spark.jvm_env(connection, work_dir, master),
+        env=spark.jvm_env(connection, work_dir, master, measured=False),
         files={settings: json.dumps({"workers": list(workers)}, indent=1) + "\n"},
         ready=Ready("event", "ready", timeout_s=TASKS_READY_S),
         stop=Stop("terminate", grace_s=40),

@@ -1,9 +1,10 @@
+import os
 from pathlib import Path
 
 import pytest
 
 from streamgauge.errors import UsageError
-from streamgauge.jvm.spark import check_master, jvm_argv, jvm_env
+from streamgauge.jvm.spark import check_master, file_url, jvm_argv, jvm_env, literal_path
 
 
 @pytest.mark.parametrize(
@@ -64,3 +65,35 @@ def test_only_a_local_driver_uses_loopback(master: str, loopback: bool, tmp_path
     assert ("spark.driver.host=127.0.0.1" in argv) == loopback
     assert ("spark.driver.bindAddress=127.0.0.1" in argv) == loopback
     assert ("SPARK_LOCAL_IP" in jvm_env(tmp_path / "connection", tmp_path, master)) == loopback
+
+
+@pytest.mark.parametrize(
+    ("master", "measured", "kept_out"),
+    [("yarn", False, False), ("spark://127.0.0.1:7077", False, False), ("yarn", True, True), ("local[2]", False, True)],
+)
+def test_settings_of_the_user_are_for_clusters_that_do_other_work(
+    master: str, measured: bool, kept_out: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SPARK_CONF_DIR", "/etc/spark")
+    found = jvm_env(tmp_path / "connection", tmp_path, master, measured=measured)["SPARK_CONF_DIR"]
+    assert found == (str(tmp_path) if kept_out else "/etc/spark")
+    monkeypatch.delenv("SPARK_CONF_DIR")
+    assert jvm_env(tmp_path / "connection", tmp_path, master, measured=measured)["SPARK_CONF_DIR"] == str(tmp_path)
+
+
+def test_the_driver_finds_the_cluster_that_it_is_to_use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HADOOP_CONF_DIR", "/etc/hadoop")
+    monkeypatch.delenv("YARN_CONF_DIR", raising=False)
+
+    def class_path(master: str) -> list[str]:
+        argv = jvm_argv(Path("java"), master=master, conf={}, heap_mb=512, work_dir=tmp_path)
+        return argv[argv.index("-cp") + 1].split(os.pathsep)[1:]
+
+    assert class_path("yarn") == ["/etc/hadoop"]
+    assert class_path("local[2]") == []
+
+
+def test_paths_are_of_mounted_file_systems(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir("/")
+    assert file_url(Path("runs/a [b]")) == "file:///runs/a [b]"
+    assert literal_path(Path("/runs/a [b]")) == r"file:///runs/a \[b\]"

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 from streamgauge import queue_protocol as wire
 from streamgauge.contracts import Sender, Transport
 from streamgauge.errors import EnvironmentProblem, UsageError
+from streamgauge.jvm.spark import literal_path
 from streamgauge.model import TRANSPORT_GROUP, Positions, ProcessSpec, Ready, Stop, Stream
 from streamgauge.transports.queue.listener import LOOPBACK
 
@@ -194,7 +195,7 @@ class Queue(Transport):
             return rows.withColumn("partition", f.lit(partition))
 
         if stream.role == "output":
-            frames = [of_partition(spark.read.parquet(str(self._directory / f"{stream.name}.parquet")), 0)]
+            frames = [of_partition(spark.read.parquet(literal_path(self._directory / f"{stream.name}.parquet")), 0)]
         else:
             frames = [
                 of_partition(self._stamped(spark, self._events(stream, place)), place)
@@ -213,7 +214,7 @@ class Queue(Transport):
         from streamgauge.transports.queue.stamping import SCHEMA, stamp
 
         handed = pq.read_table(events.with_stem(f"{events.stem}-handed"))
-        records = spark.read.parquet(str(events)).select("value", "offset", "appended_ms")
+        records = spark.read.parquet(literal_path(events)).select("value", "offset", "appended_ms")
         return records.mapInArrow(stamp(*(handed[name].to_numpy() for name in ("first", "count", "handed_ns"))), SCHEMA)
 
     def _events(self, stream: Stream, place: int) -> Path:
