@@ -99,7 +99,7 @@ def environment() -> str:
         "Variables that change how Java, Spark, log4j or Python run do not reach the processes of a run, so that they "
         "change nothing in it: `_JAVA_OPTIONS`, `JAVA_TOOL_OPTIONS`, `JDK_JAVA_OPTIONS`, `SPARK_*`, `PYSPARK_*`, "
         "`LOG4J_*` and the debugging variables of Python. A warning names those that are set. Your own program "
-        "(`--engine command`) keeps them ([protocol](protocol.md#environment)).",
+        "(`--engine command`) and an unchanged script keep them ([protocol](protocol.md#environment)).",
     ]
     return "\n".join(parts).rstrip() + "\n"
 
