@@ -46,6 +46,10 @@ class Engine(ABC):
         """What the user should know about this run of the engine, under short heads; in plan and manifest."""
         return {}
 
+    def files(self, program: Sequence[str]) -> Sequence[Path]:
+        """Files of the user's that it runs; the manifest has their checksums."""
+        return ()
+
     def jar_groups(self, options: Mapping[str, Any]) -> tuple[str, ...]:
         """The jar groups that its processes need."""
         return self.traits.jar_groups

@@ -131,6 +131,7 @@ NOTICES: Mapping[str, str] = {
     # Studies
     "engine-lacks-option": "engine {engine} has no option {options}",
     "engine-refuses": "{what}: {why}",
+    "settings-refused": "it was not asked for, and does not take the settings of this command: {what}",
     "no-rate": "its rate follows from what {experiment} found, which is {ended}",
     "no-time": "its fault comes at half of the time of {experiment}, which is {ended}",
     "engine-gap": "{engine} does not run it: {why}",

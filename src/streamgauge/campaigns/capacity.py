@@ -28,6 +28,7 @@ from streamgauge.evaluate.verdict import failures
 from streamgauge.machine import description
 from streamgauge.measure import preflight
 from streamgauge.measure.evaluation import Evaluator, kept_evaluator
+from streamgauge.measure.files_used import files_used
 from streamgauge.measure.plan import Request
 from streamgauge.measure.reporter import Reporter
 from streamgauge.measure.results import is_one_to_one
@@ -159,6 +160,7 @@ class CapacitySearch:
     def settings(self) -> dict[str, Any]:
         """Everything that must be the same for a search to be resumed, as ``capacity.json`` has it."""
         request, scenario = self.request, self.request.scenario
+        files = {used.path: used.sha256 for used in files_used(scenario, request.program)}
         return {
             **identifying_settings(scenario),
             "scenario": f"{scenario.study}/{scenario.name}",
@@ -171,6 +173,8 @@ class CapacitySearch:
             "bootstrap": request.transport_address,
             "load_master": request.load_master,
             "program": redact_arguments(request.program),
+            # Only where there are some: earlier files lack them.
+            **({"files": files} if files else {}),
             **here(),
         }
 

@@ -215,12 +215,19 @@ def plan_experiment(
         scenario = scenarios.resolve(
             experiment.scenario, profile=campaign.profile, changes=changes, engine=engine, typed=campaign.typed
         )
+        if campaign.bootstrap is not None:
+            registry.transport(scenario.transport).check_address(campaign.bootstrap)
         timed = not experiment.half_time_of or pace.moment_s is not None
         faults = tuple(parse_fault(fault if timed else f"{fault} at 0s") for fault in experiment.faults)
         check_supported(replace(scenario, faults=faults))
         scenario = replace(scenario, faults=faults if timed else ())
     except Unsupported as problem:
         why = notice("engine-refuses", what=problem.what, why=problem.got)
+        return PlannedExperiment(experiment, engine, settings, chosen, None, why)
+    except UsageError as problem:
+        if chosen:
+            raise problem.about(f"experiment {experiment.name}") from None
+        why = notice("settings-refused", what=problem.what)
         return PlannedExperiment(experiment, engine, settings, chosen, None, why)
     if experiment.cores > (cores := usable_cores()):
         why = notice("too-few-cores", cores=cores)

@@ -18,8 +18,10 @@ def evaluate(
         Path | None,
         typer.Option(
             "--script",
+            "--reference",
             metavar="FILE",
-            help="A corrected script, for a run with --script: from now on its reference checks the results.",
+            help="A corrected file, for a run with --script or --reference: from now on its reference checks the "
+            "results.",
         ),
     ] = None,
     as_json: AsJson = False,

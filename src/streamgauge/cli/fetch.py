@@ -34,7 +34,7 @@ def fetch(
 ) -> None:
     """Download the jars of transport, engines and evaluation, and check the SHA-256 of those already here.
 
-    `streamgauge doctor` lists the groups and who needs them. The largest is about 90 MB.
+    `streamgauge doctor` lists the groups and who needs them. The largest is about 100 MB.
     """
     from rich.console import Console
 

@@ -89,7 +89,7 @@ def _print_scenario(content: Mapping[str, Any]) -> None:
     for value in content["values"]:
         _print_value(value)
     if content["parameters"]:
-        typer.echo(f"\nparameters of the {content['choice']}s, with --set KEY=VALUE")
+        typer.echo("\nparameters of the workloads, with --set KEY=VALUE")
     for value in content["parameters"]:
         applies = value["applies_to"]
         only = "" if len(applies) == len(content["choices"]) else f" ({', '.join(applies)})"

@@ -396,5 +396,5 @@ def _environment_warnings(facts: Facts) -> list[Notice]:
     names = facts.manifest.environment.removed
     if not names:
         return []
-    exception = "; your own program keeps them" if facts.manifest.engine.name == "command" else ""
+    exception = "; your own program keeps them" if facts.manifest.program else ""
     return [notice("variables-removed", names=", ".join(names), exception=exception)]

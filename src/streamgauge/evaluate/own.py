@@ -78,7 +78,8 @@ def workload_of(run: RunDir, facts: Facts, spark: SparkSession) -> Iterator[Work
             where=problem.where,
             got=problem.got,
             expected=problem.expected,
-            hint=f"fix it; the run is kept: streamgauge evaluate {run.path} --script {original.name}",
+            hint=f"fix it; the run is kept: streamgauge evaluate {run.path} "
+            f"{'--reference' if script is None else '--script'} {original.name}",
         ) from problem
 
 

@@ -223,15 +223,19 @@ def _record_kept(run: RunDir, evaluator: Evaluator, reporter: Reporter) -> None:
 
 
 def keep_reference(run: RunDir, file: Path) -> None:
-    """Check the answers of a run of a user's script against the reference of this file from now on.
+    """Check the answers of a run against the reference of this file from now on.
 
     ``script.py``, which was run, is not changed. Raises UsageError for a file without a reference, and for a run
-    without a script.
+    that was made with neither a script nor a reference.
     """
-    script = inspect(file)
-    if run.manifest().scenario.script is None:
-        raise UsageError("the run was not made with --script", where=run.path, hint=f"streamgauge evaluate {run.path}")
-    if not script.key:
+    has_script = run.manifest().scenario.script is not None
+    if not has_script and not run.reference_path.is_file():
+        raise UsageError(
+            "the run was made with neither --script nor --reference",
+            where=run.path,
+            hint=f"streamgauge evaluate {run.path}",
+        )
+    if not inspect(file, only_reference=not has_script).key:
         raise UsageError("the script has no reference", where=file, expected="def reference(inputs) and key = […]")
     run.keep_reference(file)
 

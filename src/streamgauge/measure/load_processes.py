@@ -115,7 +115,7 @@ def _check_on_spark(request: Request, transport: Transport) -> None:
     if transport.in_load:
         raise UsageError(
             f"{typed} does not support transport {transport.name}: its load workers have to be on this machine",
-            hint="leave out --load-master, or --set transport=…",
+            hint="leave out --load-master, or --set transport=kafka",
         )
     if scenario.slice_s:
         raise UsageError(

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
 import platform
 from collections.abc import Sequence
 from importlib.metadata import version
-from pathlib import Path
-from typing import Any
 
 from streamgauge import __version__, environment, identity, jars, registry
 from streamgauge.jvm.java import find_java
 from streamgauge.machine import calibration, provenance
 from streamgauge.machine import description as machine
+from streamgauge.measure.files_used import files_used
 from streamgauge.measure.plan import RunPlan, needed_jar_groups
 from streamgauge.model.manifest import FORMAT, Manifest, StreamDescription
 from streamgauge.notices import Notice
@@ -69,7 +67,7 @@ def describe(plan: RunPlan, warnings: Sequence[Notice] = ()) -> Manifest:
         ],
         # Names alone: a value may be a secret.
         "environment": {"removed": environment.removed()},
-        "files": [_file(path) for path in registry.workload(scenario.workload).files(scenario.parameters)],
+        "files": files_used(scenario, plan.request.program),
         "notes": dict(engine.notes(plan.job)),
         "warnings": list(warnings),
         "program": redact_arguments(plan.request.program),
@@ -79,12 +77,3 @@ def describe(plan: RunPlan, warnings: Sequence[Notice] = ()) -> Manifest:
         "command": plan.request.command,
     }
     return Manifest.model_validate(content)
-
-
-def _file(path: Path) -> dict[str, Any]:
-    with path.open("rb") as file:
-        return {
-            "path": str(path),
-            "bytes": path.stat().st_size,
-            "sha256": hashlib.file_digest(file, "sha256").hexdigest(),
-        }

@@ -252,17 +252,17 @@ def _check_for_queues(scenario: Scenario, dataset: Dataset) -> None:
             f"{scenario.workload} does not run on transport {scenario.transport}",
             got="records of different lengths",
             expected="a workload with records of one length, such as those of the study sustainable",
-            hint="leave out --set transport=…",
+            hint="--set transport=kafka",
         )
     if scenario.slice_s or not scenario.load.scheduled:
         what = "slices" if scenario.slice_s else f"shape {scenario.load.shape}"
-        raise UsageError(f"transport {scenario.transport} does not support {what}", hint="leave out --set transport=…")
+        raise UsageError(f"transport {scenario.transport} does not support {what}", hint="--set transport=kafka")
     if scenario.load.before_engine and scenario.queue_s < scenario.load.duration_s:
         raise UsageError(
             f"shape {scenario.load.shape} needs queues that hold all of the load: it waits before the engine starts",
             got=f"queue_s={scenario.queue_s:g}",
             expected=f"at least the {scenario.load.duration_s:g} s of the load",
-            hint=f"--set queue_s={math.ceil(scenario.load.duration_s)}, or leave out --set transport=…",
+            hint=f"--set queue_s={math.ceil(scenario.load.duration_s)}, or --set transport=kafka",
         )
 
 
@@ -281,7 +281,7 @@ def _check_faults_on_queues(scenario: Scenario, servers: Sequence[ProcessSpec], 
             f"transport {scenario.transport} does not support the fault {str(fault)!r}",
             got=why,
             expected="a pause, or a kill without `for`, of a process of the engine",
-            hint="leave out --set transport=…",
+            hint="--set transport=kafka",
         )
 
 

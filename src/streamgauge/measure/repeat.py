@@ -11,6 +11,7 @@ from pydantic import TypeAdapter, ValidationError
 from streamgauge import registry
 from streamgauge.errors import UsageError
 from streamgauge.identity import DERIVED, NOT_IN_MANIFEST
+from streamgauge.measure.files_used import check_unchanged
 from streamgauge.measure.plan import Request
 from streamgauge.model import Scenario, Script
 from streamgauge.model.manifest import Manifest
@@ -23,7 +24,7 @@ def request_of(run: RunDir, out: Path) -> Request:
     """The request that the run was made with, for another directory. The port of our own transport is any free one.
 
     Raises UsageError when the manifest does not hold all of it (secrets; the program, if an earlier version wrote it),
-    when this version does not take a value, or when the script was changed since.
+    when this version does not take a value, or when the script or another file was changed since.
     """
     manifest = run.manifest()
     engine, program = manifest.engine, manifest.program
@@ -41,6 +42,7 @@ def request_of(run: RunDir, out: Path) -> Request:
             hint="streamgauge run with the program, for each side; then compare the two without --run",
         )
     scenario = scenario_of(manifest, run.manifest_path)
+    check_unchanged(manifest.files)
     if scenario.script is not None:
         _check_unchanged(scenario.script)
     described = manifest.transport

@@ -162,7 +162,7 @@ class LoadDescription(Stored):
 
 
 class FileUsed(Stored):
-    """A file of the user's that the load was made from."""
+    """A file of the user's that the load was made from, or that the engine ran."""
 
     path: str
     bytes: int

@@ -46,10 +46,10 @@ def expectations_of(summary: Summary, baseline: Comparison | None = None) -> lis
 
 def _answers(summary: Summary) -> Expectation:
     name = "the answers are right"
-    if summary.validated is False:
-        return Expectation(name, "skipped", "not checked, because the script has no reference")
     if summary.verdict == "FAILED":
         return Expectation(name, "failed", "; ".join(summary.reasons))
+    if summary.validated is False:
+        return Expectation(name, "skipped", "not checked, because there is no reference")
     matched, expected = summary.results.get("matched"), summary.results.get("expected")
     return Expectation(name, "passed", f"{number(matched)} of {number(expected)} matched")
 

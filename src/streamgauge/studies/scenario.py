@@ -269,7 +269,7 @@ def resolve(
         raise UsageError(
             f"a script does not run on transport {checked.transport}",
             got=script.path,
-            hint="leave out --set transport=…",
+            hint="--set transport=kafka",
         )
     if script is None:
         _refuse_unsupported(system, workload.name, options, checked.transport)

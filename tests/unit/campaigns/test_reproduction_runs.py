@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -137,3 +138,17 @@ def test_a_file_of_an_earlier_version_is_gone_on_with(campaign: Callable[..., Re
     (asked.out / NAME).write_text(json.dumps(content))
     after = reproduce(asked, Onlooker(), Written(10.0))
     assert [rows(after)[name]["verdict"] for name in RUNNABLE] == ["VALID", "VALID"]
+
+
+def test_settings_that_only_other_experiments_refuse_leave_those_out(tmp_path: Path) -> None:
+    asked = ReproductionRequest("streambench", tmp_path, engines=("echo",), changes={"measured_s": "60"})
+    with pytest.raises(UsageError, match=r"experiment performance-identity-1x: shape preloaded does not use --for"):
+        plan(asked)
+    plans = {one.experiment.name: one for one in plan(replace(asked, only=("durability-1m",)))}
+    assert plans["performance-identity-2x"].request is None
+    assert "it was not asked for" in plans["performance-identity-2x"].reason
+
+
+def test_a_broker_of_yours_is_refused_where_an_experiment_has_none(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="experiment aggregation-1x: the queues are started by each run"):
+        plan(ReproductionRequest("sustainable", tmp_path, engines=("spark",), bootstrap="127.0.0.1:9"))

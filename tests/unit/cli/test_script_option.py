@@ -48,7 +48,7 @@ def test_evaluate_takes_the_old_name(tmp_path: Path, script: Path) -> None:
     for name, note in (("--script", ""), ("--job", NOTE)):
         done = CliRunner().invoke(app, ["evaluate", str(run.path), name, str(script)])
         assert isinstance(done.exception, UsageError)
-        assert "the run was not made with --script" in done.exception.message()
+        assert "the run was made with neither --script nor --reference" in done.exception.message()
         assert done.stderr == note
 
 

@@ -94,3 +94,23 @@ def test_a_script_that_was_changed_is_not_run_again(tmp_path: Path) -> None:
     file.write_text("def build(spark, source): ... # another\n")
     with pytest.raises(UsageError, match="changed since the run"):
         request_of(run, tmp_path / "run")
+
+
+def test_an_unchanged_script_or_data_that_was_changed_is_not_run_again(tmp_path: Path) -> None:
+    job, data = tmp_path / "my_job.py", tmp_path / "orders.jsonl"
+    job.write_text("print('read')\n")
+    data.write_text('{"order_id": 1}\n')
+    wanted = build(str(job), engine=None, data=[f"orders={data},loop=true"], out=tmp_path / "run")
+    run = begun(wanted, tmp_path / "work")
+    assert [Path(used.path) for used in run.manifest().files] == [data, job]
+    assert request_of(run, tmp_path / "run") == wanted
+    for file in (job, data):
+        before = file.read_text()
+        file.write_text(before * 2)
+        with pytest.raises(UsageError, match="changed since the run") as refused:
+            request_of(run, tmp_path / "run")
+        assert str(file) in refused.value.message()
+        file.write_text(before)
+    job.unlink()
+    with pytest.raises(UsageError, match="a file cannot be read"):
+        request_of(run, tmp_path / "run")

@@ -62,7 +62,8 @@ def test_nothing_is_judged_of_a_measurement_that_is_not_valid() -> None:
     ("changes", "name", "outcome", "message"),
     [
         ({"verdict": "FAILED", "reasons": ["3 results were lost"]}, RIGHT, "failed", "3 results were lost"),
-        ({"validated": False}, RIGHT, "skipped", "not checked, because the script has no reference"),
+        ({"validated": False}, RIGHT, "skipped", "not checked, because there is no reference"),
+        ({"validated": False, "verdict": "FAILED", "reasons": ["it died"]}, RIGHT, "failed", "it died"),
         ({"sustained": False, "state_reason": "it fell behind"}, KEPT_UP, "failed", "it fell behind"),
         ({"slo": [slo("p99", 2500.0, False)]}, "p99", "failed", "value 2,500ms, limit 2,000ms"),
         ({"slo": [slo("p99", None, False)]}, "p99", "failed", "value nothing was measured, limit 2,000ms"),

@@ -106,6 +106,9 @@ class PySpark(Engine):
         group = environments.jar_group(version)
         return (group,) if group else ()
 
+    def files(self, program: Sequence[str]) -> Sequence[Path]:
+        return tuple(_script(one) for one in program[:1])
+
     def micro_batches(self, options: Mapping[str, Any]) -> bool:
         return True
 
@@ -133,7 +136,7 @@ class PySpark(Engine):
                 hint="streamgauge run my_job.py --data STREAM=FILE",
             )
         script, *arguments = job.program
-        path = Path(script).expanduser().absolute()
+        path = _script(script)
         if not path.is_file():
             raise UsageError("the script was not found", where=path)
         options, home = job.options, job.work_dir / "script"
@@ -172,6 +175,10 @@ class PySpark(Engine):
                 watches=True,
             ),
         )
+
+
+def _script(typed: str) -> Path:
+    return Path(typed).expanduser().absolute()
 
 
 def _isolates(job: Job) -> bool:

@@ -101,8 +101,8 @@ class SparkOptions(BaseModel):
     heap_mb: Annotated[int, Field(ge=256)] = Field(1024, description="heap of the driver, MB")
     instance_memory_mb: Annotated[int, Field(ge=0)] = Field(
         0,
-        description="limit of all memory of a Worker with its executor, MB, by a control group of Linux where that is "
-        "permitted; 0 = no limit",
+        description="limit of all memory of a Worker with its executor (without a cluster: of the JVM), MB, by a "
+        "control group of Linux where that is permitted; 0 = no limit",
     )
     master: str = Field("", description="Spark master to connect to; empty = local[cores]")
     conf: dict[str, str] = Field(default_factory=dict, description="any spark.* setting, by its own name")

@@ -1,0 +1,41 @@
+"""The files of the user's that a run depends on, with their checksums."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from streamgauge import registry
+from streamgauge.errors import UsageError
+from streamgauge.model import Scenario
+from streamgauge.model.manifest import FileUsed
+
+
+def files_used(scenario: Scenario, program: Sequence[str]) -> list[FileUsed]:
+    """What the load reads and what the engine runs. Raises UsageError for a file that cannot be read."""
+    data = registry.workload(scenario.workload).files(scenario.parameters)
+    return [_used(path) for path in (*data, *registry.engine(scenario.engine).files(program))]
+
+
+def check_unchanged(used: Iterable[FileUsed]) -> None:
+    """Raises UsageError for the first file that is not what it was."""
+    for before in used:
+        now = _used(Path(before.path))
+        if now.sha256 != before.sha256:
+            raise UsageError(
+                "the file was changed since the run",
+                where=before.path,
+                got=f"sha256 {now.sha256}",
+                expected=before.sha256,
+                hint="streamgauge run with it, and compare that run",
+            )
+
+
+def _used(path: Path) -> FileUsed:
+    try:
+        with path.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+            return FileUsed(path=str(path), bytes=file.tell(), sha256=digest)
+    except OSError as problem:
+        raise UsageError("a file cannot be read", where=path, got=str(problem.strerror)) from None
