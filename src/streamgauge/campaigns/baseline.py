@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from streamgauge.campaigns.comparison import check_alike, compare
+from streamgauge.campaigns.comparison import check_usable, compare
 from streamgauge.campaigns.repetition import read_runs
 from streamgauge.errors import UsageError
 from streamgauge.model.comparison import Comparison
@@ -15,9 +15,9 @@ LATEST = "latest"
 
 
 def check_baseline(baseline: str) -> None:
-    """Before anything is measured. Raises UsageError if a directory that is named holds no runs."""
+    """Before anything is measured. Raises UsageError if a directory that is named holds no runs to compare with."""
     if baseline != LATEST:
-        read_runs(Path(baseline))
+        check_usable(Path(baseline))
 
 
 def against(baseline: str, new: Path) -> Comparison | str:
@@ -38,11 +38,10 @@ def against(baseline: str, new: Path) -> Comparison | str:
             continue
         if run.manifest().engine.name != manifest.engine.name:
             continue
-        try:
-            check_alike(run, ours[:1])
-        except UsageError:
-            continue
         # A run of a set is compared with all runs of it.
         whole = entry.directory.parent
-        return compare(whole if (whole / "summary.json").is_file() else entry.directory, new)
+        try:
+            return compare(whole if (whole / "summary.json").is_file() else entry.directory, new)
+        except UsageError:
+            continue
     return f"no earlier run in {new.parent} that was measured alike"

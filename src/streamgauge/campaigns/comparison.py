@@ -57,6 +57,11 @@ def compare(a: Path, b: Path, seed: int = comparison.SEED) -> Comparison:
     return _compare_runs(_read(a), _read(b), seed)
 
 
+def check_usable(path: Path) -> None:
+    """Raises UsageError if the directory has no runs, or some that cannot be compared with anything."""
+    _refuse_unusable(_read(path))
+
+
 def check_alike(a: RunDir, others: Sequence[RunDir], ignored: Iterable[str] = IGNORED, hint: str | None = None) -> None:
     """Raises UsageError naming everything in which runs differ, with both values, other than what is ``ignored``."""
     first = _identity(a)

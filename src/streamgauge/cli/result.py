@@ -44,20 +44,28 @@ def finish(
 ) -> NoReturn:
     """After the result was printed: compare it with a baseline, write files, end with the exit code.
 
-    With ``--json``, the summary alone is on stdout.
+    With ``--json``, the summary alone is on stdout. Raises UsageError, after everything was written, for a baseline
+    that cannot be compared with.
     """
-    from streamgauge.errors import EXIT_MISSED, EXIT_OK
+    from streamgauge.errors import EXIT_MISSED, EXIT_OK, UsageError
     from streamgauge.evaluate.verdict import exit_code
     from streamgauge.report.expectations import expectations_of
 
-    comparison = None if baseline is None else _compared(baseline, directory, summary, to_stderr=as_json)
-    checks = expectations_of(summary, comparison)
+    comparison, refused = None, None
+    if baseline is not None:
+        try:
+            comparison = _compared(baseline, directory, summary, to_stderr=as_json)
+        except UsageError as problem:
+            refused = problem
+    checks = expectations_of(summary, comparison, not_compared=refused.what if refused else "")
     if junit is not None:
         _write_junit(junit, directory, summary, checks)
     if markdown is not None:
         _append_markdown(markdown, directory, summary, checks)
     if as_json:
         echo_json(summary.as_json())
+    if refused is not None:
+        raise refused
     code = exit_code(summary)
     slower = comparison is not None and comparison.word == "slower"
     raise typer.Exit(EXIT_MISSED if code == EXIT_OK and slower else code)

@@ -40,6 +40,8 @@ FINISH_S = 20.0
 STOP_S = 2.0
 """The same after an early stop."""
 WAIT_S = 0.005
+LOOK_NS = 100 * NS_PER_MS
+"""How often a worker that has nothing to send looks at its commands."""
 
 PRIORITY = -5
 """Requested nice value: three times the CPU share of others. More would starve the transport, which has to accept the
@@ -111,9 +113,14 @@ def send_share(
     """
     progress = Progress(ledger, now_ns)
     while not pacer.done and not stop.is_set():
+        if not commands.empty():
+            pacer.end_at(_moment(commands.get(), "end"))
         if pacer.idle_ns():
             buffer.add()
-            _wait(pacer, sender)
+            if not _wait(pacer, sender):
+                ledger.write()
+                progress.report(now_ns(), pacer.taken_records)
+                continue
         if unsettled_max is not None and pacer.taken_records - ledger.settled_records > unsettled_max:
             sender.poll(WAIT_S)
             ledger.write()
@@ -130,17 +137,24 @@ def send_share(
         sender.poll()
         ledger.write()
         progress.report(now_ns(), pacer.taken_records)
-        if not commands.empty():
-            pacer.end_at(_moment(commands.get(), "end"))
 
 
-def _wait(pacer: Pacer, sender: Sender) -> None:
-    """Sleep until the next slice. Acknowledgements wake the poll, so they are timestamped on arrival."""
+def _wait(pacer: Pacer, sender: Sender) -> bool:
+    """Sleep until the next slice; returns whether it is due.
+
+    Acknowledgements wake the poll, so they are timestamped on arrival. One of many workers at a low rate has nothing to
+    send for half a minute, so it returns after a tenth of a second to look at its commands.
+    """
+    until_ns = time.monotonic_ns() + LOOK_NS
     while idle_ns := pacer.idle_ns():
-        if idle_ns >= NS_PER_MS:
-            sender.poll(idle_ns // NS_PER_MS / 1_000)
+        pause_ns = min(idle_ns, until_ns - time.monotonic_ns())
+        if pause_ns <= 0:
+            return False
+        if pause_ns >= NS_PER_MS:
+            sender.poll(pause_ns // NS_PER_MS / 1_000)
         else:
-            time.sleep(idle_ns / NS_PER_S)
+            time.sleep(pause_ns / NS_PER_S)
+    return True
 
 
 def run(settings: Settings, commands: Commands, stop: threading.Event) -> None:

@@ -10,6 +10,7 @@ from streamgauge.model.summary import SloResult, Summary
 from streamgauge.report.text import number, rounded
 
 Outcome = Literal["passed", "failed", "error", "skipped"]
+NOT_SLOWER = "not slower than the baseline"
 
 
 @dataclass(frozen=True)
@@ -24,7 +25,9 @@ class Expectation:
         return self.outcome in ("failed", "error")
 
 
-def expectations_of(summary: Summary, baseline: Comparison | None = None) -> list[Expectation]:
+def expectations_of(
+    summary: Summary, baseline: Comparison | None = None, *, not_compared: str = ""
+) -> list[Expectation]:
     """Whether the measurement can be used comes first; nothing else is judged of one that cannot."""
     if summary.interrupted or summary.verdict == "INVALID":
         why = "; ".join(summary.reasons) or "the run was interrupted"
@@ -37,10 +40,12 @@ def expectations_of(summary: Summary, baseline: Comparison | None = None) -> lis
     for one in summary.slo:
         name = one.slo if one.run is None else f"{one.slo} (run {one.run})"
         found.append(Expectation(name, "passed" if one.passed else "failed", _value(one)))
+    if not_compared:
+        found.append(Expectation(NOT_SLOWER, "error", not_compared))
     if baseline is not None:
         slower = baseline.word == "slower"
         message = f"{baseline.word}: {baseline_words(baseline)}"
-        found.append(Expectation("not slower than the baseline", "failed" if slower else "passed", message))
+        found.append(Expectation(NOT_SLOWER, "failed" if slower else "passed", message))
     return found
 
 

@@ -9,8 +9,10 @@ import synthetic_run
 
 from run_files import change, content
 from streamgauge.campaigns.baseline import against, check_baseline
+from streamgauge.cli.result import finish
 from streamgauge.errors import UsageError
 from streamgauge.model.comparison import Comparison
+from streamgauge.rundir import RunDir
 
 
 def write(path: Path, age_s: int = 0, p50: float = 1.0, **changes: object) -> Path:
@@ -55,3 +57,24 @@ def test_a_missing_baseline_is_found_before_anything_is_measured(tmp_path: Path)
     check_baseline(str(write(tmp_path / "old")))
     with pytest.raises(UsageError):
         check_baseline(str(tmp_path / "nothing"))
+
+
+def test_an_unusable_baseline_is_found_before_anything_is_measured(tmp_path: Path) -> None:
+    write(tmp_path / "invalid", verdict="INVALID", reasons=["late"])
+    write(tmp_path / "drifting")
+    change(tmp_path / "drifting" / "summary.json", state="drifting")
+    for name in ("invalid", "drifting"):
+        with pytest.raises(UsageError):
+            check_baseline(str(tmp_path / name))
+
+
+def test_files_are_written_although_the_baseline_was_measured_otherwise(tmp_path: Path) -> None:
+    old, new = write(tmp_path / "old"), write(tmp_path / "new")
+    manifest = content(old / "manifest.json")
+    manifest["scenario"]["load"]["rate_per_s"] = 399
+    change(old / "manifest.json", scenario=manifest["scenario"])
+    junit, markdown = tmp_path / "junit.xml", tmp_path / "summary.md"
+    with pytest.raises(UsageError, match="not measured alike"):
+        finish(new, RunDir.open(new).summary(), as_json=False, baseline=str(old), junit=junit, markdown=markdown)
+    assert 'errors="1"' in junit.read_text()
+    assert "not measured alike" in markdown.read_text()
