@@ -37,6 +37,8 @@ class StreamgaugeError(Exception):
 
     exit_code = 5
     got_label = "got"
+    role = ""
+    """The process that failed, where it was one."""
 
     def __init__(
         self,

@@ -62,19 +62,23 @@ def _run_interleaved(requests: Sequence[Request], runs: int, reporter: Reporter)
     first = requests[0]
     most = max(request.scenario.load.records for request in requests)
     name = f"repetitions-{first.out.name}-{secrets.token_hex(2)}"
-    # Only what is measured has to be fresh; the evaluator is idle during a run.
-    with kept_evaluator(name, first.out / "logs", first.master, most) as evaluator:
+    with ExitStack() as evaluators:
+        # Only what is measured has to be fresh; an evaluator is idle during a run.
+        by_master = {
+            master: evaluators.enter_context(kept_evaluator(f"{name}-{number}", first.out / "logs", master, most))
+            for number, master in enumerate(dict.fromkeys(request.master for request in requests))
+        }
         turns = list(enumerate(requests))
         for number in range(1, runs + 1):
             for position, request in turns if number % 2 else reversed(turns):
                 side = f" of {chr(ord('A') + position)}" if len(requests) > 1 else ""
                 reporter.phase(f"run {number} of {runs}{side}")
                 one = replace(request, out=request.out / str(number))
-                run, summary = run_scenario(one, reporter, evaluator)
+                run, summary = run_scenario(one, reporter, by_master[one.master])
                 if summary.verdict == "INVALID":
                     reporter.warn(notice("invalid-repeated", run=f"run {number}", reasons=joined(summary.reasons)))
                     run.path.rename(_invalid(one.out))
-                    run_scenario(one, reporter, evaluator)
+                    run_scenario(one, reporter, by_master[one.master])
     return [write_set(request.out, runs) for request in requests]
 
 

@@ -70,8 +70,11 @@ def _request(script: str, options: Sequence[str]) -> Request:
 
 
 def check_out(script: Path, revision: str, target: Path) -> Path:
-    """The script as it was at a revision, with everything that was in the repository then. Raises UsageError."""
-    from streamgauge.errors import UsageError
+    """The script as it was at a revision, with everything that was in the repository then.
+
+    Raises UsageError or EnvironmentProblem.
+    """
+    from streamgauge.errors import EnvironmentProblem, UsageError
 
     folder = script.absolute().parent
 
@@ -80,7 +83,14 @@ def check_out(script: Path, revision: str, target: Path) -> Path:
         raise UsageError(f"the revision {revision} of the script needs git", expected="git on the PATH")
 
     def git(*words: str) -> bytes:
-        done = subprocess.run([program, "-C", str(folder), *words], capture_output=True, timeout=_GIT_S, check=False)
+        try:
+            done = subprocess.run(
+                [program, "-C", str(folder), *words], capture_output=True, timeout=_GIT_S, check=False
+            )
+        except subprocess.TimeoutExpired:
+            raise EnvironmentProblem(
+                "git did not answer", where=folder, expected=f"an answer in {_GIT_S:g} s"
+            ) from None
         if done.returncode != 0:
             raise UsageError(
                 f"the revision {revision} of the script cannot be had from git",
@@ -92,9 +102,13 @@ def check_out(script: Path, revision: str, target: Path) -> Path:
     root = Path(git("rev-parse", "--show-toplevel").decode().strip())
     archive = git("archive", "--format=tar", f"{revision}^{{commit}}", ":/")
     target.mkdir(parents=True, exist_ok=True)
-    with tarfile.open(fileobj=io.BytesIO(archive)) as packed:
-        packed.extractall(target, filter="data")
-    file = target / script.absolute().resolve().relative_to(root.resolve())
+    try:
+        with tarfile.open(fileobj=io.BytesIO(archive)) as packed:
+            packed.extractall(target, filter="data")
+    except tarfile.TarError as problem:  # such as a link to a place outside the repository
+        raise UsageError(f"the revision {revision} cannot be unpacked", where=root, got=str(problem)) from None
+    # The script itself may be a link.
+    file = target / (folder.resolve() / script.name).relative_to(root.resolve())
     if not file.is_file():
         raise UsageError(f"the script does not exist at the revision {revision}", where=script)
     return file

@@ -200,14 +200,19 @@ def _certificates(path: str, location: str, password: str) -> str:
         )
     # By a variable: arguments of a process can be seen by other users.
     words = [tool, "-list", "-rfc", "-keystore", location, "-storepass:env", "STREAMGAUGE_STORE_PASSWORD"]
-    done = subprocess.run(
-        words,
-        env={**os.environ, "STREAMGAUGE_STORE_PASSWORD": password},
-        capture_output=True,
-        text=True,
-        timeout=_KEYTOOL_S,
-        check=False,
-    )
+    try:
+        done = subprocess.run(
+            words,
+            env={**os.environ, "STREAMGAUGE_STORE_PASSWORD": password},
+            capture_output=True,
+            text=True,
+            timeout=_KEYTOOL_S,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise EnvironmentProblem(
+            "keytool did not read the trust store", where=location, expected=f"an answer in {_KEYTOOL_S:g} s"
+        ) from None
     found = re.findall(r"-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----", done.stdout, re.DOTALL)
     if done.returncode != 0 or not found:
         reason = next((line for line in done.stdout.splitlines() if "error" in line.lower()), "no certificate in it")

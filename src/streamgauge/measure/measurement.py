@@ -13,6 +13,7 @@ from streamgauge import registry
 from streamgauge.errors import EngineFailed, EnvironmentProblem
 from streamgauge.measure import liveness
 from streamgauge.measure.evaluation import Evaluator
+from streamgauge.measure.faults import PROXY
 from streamgauge.measure.injection import FaultInjector
 from streamgauge.measure.manifest import describe
 from streamgauge.measure.observer import Observer
@@ -120,6 +121,7 @@ class Measurement:
             self._visibility.end()
             self._observer.end()
             self._outcome.faults = self._faults.end()
+            self._outcome.load_goes_first = len(self._progress.go_first) == len(self.plan.load)
             self._outcome.queries = [*self._progress.queries.values()]
             self._outcome.redirected = [*self._progress.redirected.values()]
             engine_here = registry.engine(self.scenario.engine).runs_here(self.scenario.engine_options)
@@ -146,7 +148,7 @@ class Measurement:
                 self._supervisor.start(spec, on_event=self._progress.on_engine_event)
             except EngineFailed as failure:
                 ports.check_bound(self.run, self.plan.engine, self.plan.job.ports, failure)
-                self._outcome.ended = self._supervisor.ended() or [never_started(spec.role, failure)]
+                self._outcome.ended = self._supervisor.ended() or [never_started(failure.role or spec.role, failure)]
                 raise
         self._outcome.engine_ready_ns = time.time_ns()
 
@@ -174,7 +176,6 @@ class Measurement:
             self._prepare_load()
         start_ns = time.time_ns() + round(LEAD_S * NS_PER_S)
         self._tell_load("start", start_ns)
-        self._outcome.load_goes_first = len(self._progress.go_first) == len(self.plan.load)
         measured_start_ns = self._outcome.begin_load(start_ns, self.scenario.load)
         if self.scenario.load.shape != "preloaded":
             self._faults.begin(measured_start_ns)
@@ -342,8 +343,11 @@ class Measurement:
         return False
 
     def _lives(self, group: str) -> bool:
-        """Whether a process of this group is there, apart from those that only watch."""
-        return any(process.group == group and not process.spec.watches for process in self._supervisor.processes())
+        """Whether a process of this group is there, apart from those that only watch, and from our proxy."""
+        return any(
+            process.group == group and not process.spec.watches and process.role != PROXY
+            for process in self._supervisor.processes()
+        )
 
     def _sample(self) -> Mapping[str, int] | None:
         appended = self._observer.sample(self._outcome.measured_start_ns, disturbed=self._faults.has_acted)

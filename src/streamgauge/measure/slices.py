@@ -72,6 +72,8 @@ class Slicing:
         self._number = 0
         self._ends: Offsets = {stream.name: dict.fromkeys(range(stream.partitions), 0) for stream in plan.streams}
         self._over = threading.Event()
+        """No slice is awaited any more."""
+        self._abandoned = threading.Event()
         self._thread: threading.Thread | None = None
         self._clients: Transport | None = None
 
@@ -106,6 +108,7 @@ class Slicing:
     def abandon(self) -> None:
         """Evaluate nothing more: the run is given up."""
         self._evaluator.abandon()
+        self._abandoned.set()
         self._over.set()
 
     def _stop(self) -> None:
@@ -137,7 +140,7 @@ class Slicing:
             try:
                 return self._transport().offsets_at(self._plan.streams, moment_ms)
             except EnvironmentProblem:
-                if time.monotonic() >= deadline or self._over.wait(RETRY_S):
+                if time.monotonic() >= deadline or self._abandoned.wait(RETRY_S):
                     raise
 
     def _warn_if_behind(self, late_s: float) -> None:

@@ -231,6 +231,12 @@ class Running:
 
 def failure(running: Running, what: str, expected: str | None = None) -> StreamgaugeError:
     """The error for a process that failed: EngineFailed for the engine's, UsageError for a user's mistake."""
+    problem = _failure(running, what, expected)
+    problem.role = running.role
+    return problem
+
+
+def _failure(running: Running, what: str, expected: str | None) -> StreamgaugeError:
     if running.failure is not None and running.users_mistake:
         return UsageError(running.failure)
     message, quoted = running.reported

@@ -30,10 +30,12 @@ def uninterrupted() -> Iterator[None]:
         yield  # Python delivers signals to the main thread only.
         return
     waiting: list[int] = []
-    with _handling(_ENDING, lambda number, frame: waiting.append(number)):
-        yield
-    if waiting:
-        signal.raise_signal(waiting[0])
+    try:
+        with _handling(_ENDING, lambda number, frame: waiting.append(number)):
+            yield
+    finally:
+        if waiting:
+            signal.raise_signal(waiting[0])
 
 
 @contextlib.contextmanager

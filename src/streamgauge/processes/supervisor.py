@@ -167,9 +167,13 @@ class Supervisor:
         role and event, in a separate thread. A start that fails leaves nothing behind and raises with what was awaited
         and the last lines of the log.
         """
-        with uninterrupted(), self._launching:
-            running = self._launch(spec, on_event)
-            self._unawaited[threading.get_ident()].append(running)
+        try:
+            with uninterrupted(), self._launching:
+                running = self._launch(spec, on_event)
+                self._unawaited[threading.get_ident()].append(running)
+        except Exception:
+            self._kill(self._unawaited.pop(threading.get_ident(), ()))
+            raise
         if not spec.side_by_side:
             awaited = self._unawaited.pop(threading.get_ident())
             try:

@@ -344,8 +344,15 @@ def _tail_s(
     tail_s = workload.settles_s(parameters) + LATE_S
     if workload.kind.stateful:
         # A watermark follows the newest record of each stream, which precedes the end of the load slightly.
-        tail_s += len(workload.inputs) / checked.rate_per_s
+        tail_s += len(workload.inputs) / _final_rate_per_s(checked)
     return max(tail_s, script.settles_s if script else 0.0) + 2 * batch_interval_s
+
+
+def _final_rate_per_s(checked: Values) -> int:
+    """The rate of the tail."""
+    if checked.shape == "steps":
+        return checked.steps_per_s[-1]
+    return checked.to_per_s if checked.shape == "ramp" else checked.rate_per_s
 
 
 def _refuse_unsupported(system: Engine, workload: str, options: Mapping[str, Any], transport: str) -> None:

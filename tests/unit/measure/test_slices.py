@@ -157,6 +157,17 @@ def test_a_broker_that_does_not_answer_for_a_while_ends_nothing(
     assert any(text.startswith("the records of slice 1 could not be removed") for text in slicing.warnings)
 
 
+def test_the_last_slices_wait_for_a_broker_that_does_not_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The patience does not end with the load."""
+    monkeypatch.setattr(slices, "RETRY_S", 0.01)
+    evaluator = Evaluations()
+    slicing, _, outcome = begun(tmp_path, evaluator, ago_s=0, made=DisturbedTopics)
+    slicing.finish(ended(outcome, 17), lambda text: None)
+    assert (slicing.problem, evaluator.numbers) == (None, [1, 2, 3, 4])
+
+
 def test_a_broker_that_stays_away_ends_the_slices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(slices, "PATIENCE_S", 0.0)
     slicing, _, outcome = begun(tmp_path, Evaluations(), ago_s=100, made=DisturbedTopics)

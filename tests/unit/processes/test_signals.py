@@ -19,6 +19,14 @@ def test_interrupt_waits_until_the_block_is_done():
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
+def test_interrupt_is_not_lost_when_the_block_fails():
+    with pytest.raises(KeyboardInterrupt) as raised, uninterrupted():
+        signal.raise_signal(signal.SIGINT)
+        raise OSError("no room")
+    assert isinstance(raised.value.__context__, OSError)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_other_signals_act_like_an_interrupt(number):
     before = signal.getsignal(number)

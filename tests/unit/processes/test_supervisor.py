@@ -363,6 +363,24 @@ def test_side_by_side_the_failure_of_one_ends_both(supervisor):
     assert supervisor.processes() == []
 
 
+def test_side_by_side_one_that_cannot_be_launched_ends_the_others(supervisor, tmp_path):
+    """What the next start would await otherwise."""
+    first = replace(python("time.sleep(600)", role="first"), side_by_side=True)
+    (tmp_path / "occupied").touch()
+    second = replace(python("say('ready')", role="second"), files={tmp_path / "occupied" / "file": "text"})
+    with pytest.raises((EngineFailed, OSError)):
+        supervisor.start_all([first, second])
+    assert supervisor.processes() == []
+    assert supervisor.start(python("say('ready'); time.sleep(600)", role="third")).usable
+
+
+def test_a_failure_names_the_process_that_failed(supervisor):
+    broken = replace(python("say('failed', message='no room')", role="first"), side_by_side=True)
+    with pytest.raises(EngineFailed) as caught:
+        supervisor.start_all([broken, python("say('ready'); time.sleep(600)", role="second")])
+    assert caught.value.role == "first"
+
+
 def test_side_by_side_a_restart_awaits_its_own_process(supervisor):
     alone = replace(python("say('ready'); time.sleep(600)", role="first"), side_by_side=True)
     supervisor.start_all([alone, python("say('ready'); time.sleep(600)", role="second")])

@@ -102,6 +102,11 @@ def test_an_engine_that_stopped_coping_is_saturated(
     assert [panel.verdict for panel in drawn if panel.verdict] == []
 
 
+def test_a_valid_run_whose_throughput_is_unknown_is_not_saturated(tmp_path: Path) -> None:
+    one = row(tmp_path, "multi-recipient-wordcount-half", "spark", preloaded(None), "VALID")
+    assert [panel.finding for panel in panels(tmp_path, "Fig. 4", [one]) if panel.finding] == []
+
+
 def test_an_engine_that_did_not_start_says_nothing_of_a_volume(tmp_path: Path) -> None:
     name = "multi-recipient-wordcount-half"
     one = row(tmp_path, name, "spark", preloaded(None) | {"results": {}}, "FAILED")

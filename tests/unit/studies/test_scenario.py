@@ -14,6 +14,16 @@ def test_the_laptop_is_the_default() -> None:
     assert "rate_per_s" not in resolved.scaled
 
 
+def test_the_tail_is_long_enough_at_the_rate_with_which_the_load_ends() -> None:
+    """A watermark follows the newest record of each of two streams."""
+    steps = {"stage": "tumbling", "shape": "steps", "steps_per_s": "[400, 1]"}
+    ramp = {"stage": "tumbling", "shape": "ramp", "to_per_s": "1"}
+    constant = scenarios.resolve("ospbench/latency", changes={"stage": "tumbling"})
+    for changes in (steps, ramp):
+        changed = scenarios.resolve("ospbench/latency", changes=changes)
+        assert changed.load.tail_s - constant.load.tail_s == pytest.approx(2 / 1 - 2 / 400)
+
+
 def test_the_paper_keeps_its_parameters() -> None:
     resolved = scenarios.resolve("ospbench/latency", profile="paper")
     assert resolved.load.warmup_s + resolved.load.measured_s == 30 * 60

@@ -58,9 +58,8 @@ def is_saturated(result: ExperimentResult) -> bool:
         return False
     if results.get("lost") and not results.get("unfinished") and not _engine_ended(result):
         return False
-    if result.value(PER_S) is None:
-        return True
-    return not result.usable and (bool(results.get("unfinished")) or _engine_ended(result))
+    gave_out, unknown = bool(results.get("unfinished")) or _engine_ended(result), result.value(PER_S) is None
+    return (gave_out and (unknown or not result.usable)) or (unknown and result.verdict == "FAILED")
 
 
 def _engine_ended(result: ExperimentResult) -> bool:

@@ -76,7 +76,7 @@ class Kafka(Transport):
         if config:
             kafka_clients.read(config).librdkafka  # noqa: B018  raises for what cannot be used
         hosts = [one.strip().rpartition(":") for one in bootstrap.split(",")]
-        if not all(host and port.isdigit() and int(port) < 65536 for host, _, port in hosts):
+        if not all(host and port.isascii() and port.isdigit() and int(port) < 65536 for host, _, port in hosts):
             raise invalid(f"--bootstrap {address}", "HOST:PORT, such as localhost:9092")
 
     @classmethod
