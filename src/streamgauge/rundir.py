@@ -178,6 +178,10 @@ class RunDir:
     def ledger(self, worker: int) -> Path:
         return self.path / "ledger" / f"worker-{worker}.parquet"
 
+    def ledgers(self) -> list[Path]:
+        """Those of all workers that are complete."""
+        return sorted((self.path / "ledger").glob("worker-*.parquet"))
+
     def recorded(self, stream: str) -> Path:
         return Path(self.recorded_path / stream)
 

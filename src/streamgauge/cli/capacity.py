@@ -79,6 +79,7 @@ def capacity(
     from streamgauge.campaigns.capacity_set import find_capacities
     from streamgauge.cli.search_view import SearchView
     from streamgauge.errors import Interrupted, StreamgaugeError, UsageError
+    from streamgauge.model.capacity import NAME as CAPACITY_NAME
     from streamgauge.processes.supervisor import signals_as_interrupt
     from streamgauge.report.capacity import write_capacity
 
@@ -98,11 +99,11 @@ def capacity(
         # The directory may hold something else, or another search.
         raise
     except StreamgaugeError:
-        if (request.out / "capacity.json").is_file():
+        if (request.out / CAPACITY_NAME).is_file():
             write_capacity(request.out)
         raise
     page = write_capacity(request.out)
-    typer.echo(_answer(result, page, request.out / "capacity.json"), err=as_json)
+    typer.echo(_answer(result, page, request.out / CAPACITY_NAME), err=as_json)
     if as_json:
         echo_json(result.as_json())
     raise typer.Exit(exit_code(result))

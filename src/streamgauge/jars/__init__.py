@@ -31,9 +31,9 @@ ON_REQUEST = frozenset({"kafka-tools", "spark-35"})
 """Groups that no run needs: ``streamgauge fetch`` fetches them only by name."""
 
 
-def groups(*, lock: Lock | None = None) -> tuple[str, ...]:
+def groups() -> tuple[str, ...]:
     """The names of all locked groups, sorted."""
-    return tuple(sorted((lock or shipped()).groups))
+    return tuple(sorted(shipped().groups))
 
 
 def locked(group: str, *, lock: Lock | None = None) -> tuple[Artifact, ...]:
@@ -41,9 +41,9 @@ def locked(group: str, *, lock: Lock | None = None) -> tuple[Artifact, ...]:
     return (lock or shipped()).group(group)
 
 
-def versions(group: str, *, lock: Lock | None = None) -> dict[str, str]:
+def versions(group: str) -> dict[str, str]:
     """Version by Maven artifact name: ``{"kafka_2.13": "4.1.2", …}``."""
-    return {artifact.artifact_id: artifact.version for artifact in locked(group, lock=lock)}
+    return {artifact.artifact_id: artifact.version for artifact in locked(group)}
 
 
 def missing(groups: Iterable[str], *, lock: Lock | None = None) -> list[Artifact]:

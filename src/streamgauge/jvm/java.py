@@ -31,7 +31,6 @@ class Java:
 
     path: Path
     version: str
-    major: int
     source: str
 
 
@@ -119,4 +118,4 @@ def _probe(path: Path, source: str) -> Java:
     major = int(specification[1])
     if major < OLDEST_MAJOR:
         raise _Unusable(f"version {version[1]} is too old")
-    return Java(path, version[1], major, source)
+    return Java(path, version[1], source)

@@ -95,7 +95,7 @@ def free_disk_mb(path: Path) -> int:
     path = path.absolute()
     while not path.exists():
         path = path.parent
-    return shutil.disk_usage(path).free // _MB
+    return shutil.disk_usage(path).free // 1_000_000
 
 
 def _cgroups() -> Iterator[Path]:

@@ -170,11 +170,11 @@ class FaultInjector:
             record.took_effect = not alive
             record.why_not = f"{len(alive)} processes of {record.role} were still there" if alive else None
             if fault.for_s and not alive and not self._over.wait(max(up_again_s - time.monotonic(), 0.0)):
-                self._restart(fault, record)
+                self._restart(record)
         finally:
             self._restarting.discard(record.role)
 
-    def _restart(self, fault: Fault, record: FaultRecord) -> None:
+    def _restart(self, record: FaultRecord) -> None:
         self._say(f"fault: starting {record.role} again")
         record.restarted_ns, record.ended_ns = time.time_ns(), None
         try:

@@ -23,6 +23,7 @@ from streamgauge.rundir import RunDir
 if TYPE_CHECKING:
     from streamgauge.measure.plan import Request
 
+_BYTES_PER_MB = 1024 * 1024
 WORKER_MB = 200
 QUEUED_RECORD_BYTES = 400
 """A record in the sending client's queue, which holds ten seconds of load and what a planned pause adds."""
@@ -57,11 +58,11 @@ def memory_mb(request: Request, pause_s: int, record_bytes: int) -> int:
     if registry.transport(scenario.transport).in_load:
         # What may wait for a reader, and what one has fetched and not acknowledged.
         held = min(scenario.load.records, scenario.load.most_within(math.ceil(scenario.queue_s + QUEUE_S)))
-        return scenario.generators * WORKER_MB + held * record_bytes // 1_000_000
+        return scenario.generators * WORKER_MB + held * record_bytes // _BYTES_PER_MB
     if request.load_master and not spark.is_local(request.load_master):
         return DRIVER_MB
     queued = min(scenario.load.most_within(QUEUE_S + pause_s), QUEUE_RECORDS_MAX)
-    workers_mb = scenario.generators * WORKER_MB + queued * QUEUED_RECORD_BYTES // 1_000_000
+    workers_mb = scenario.generators * WORKER_MB + queued * QUEUED_RECORD_BYTES // _BYTES_PER_MB
     return workers_mb + (DRIVER_MB if request.load_master else 0)
 
 

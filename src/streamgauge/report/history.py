@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,6 +14,7 @@ from streamgauge import identity
 from streamgauge.errors import UsageError
 from streamgauge.identity import Ignored
 from streamgauge.model import NS_PER_S, Script
+from streamgauge.model.capacity import NAME as CAPACITY_NAME
 from streamgauge.model.latency import LATENCY_NAMES
 from streamgauge.model.manifest import Manifest
 from streamgauge.model.outcome import Outcome
@@ -22,7 +22,6 @@ from streamgauge.report import draw, text
 from streamgauge.report.layout import Head, build, write_whole
 from streamgauge.rundir import RunDir, shared_cores
 
-CAPACITY_FILE = "capacity.json"
 INTERRUPTED = "interrupted"
 """In the place of a verdict: the user ended the run, so there was nothing to judge."""
 
@@ -160,7 +159,7 @@ def _lines(entries: Sequence[Entry]) -> dict[str, list[Entry]]:
 
 def _run_directories(root: Path) -> Iterator[Path]:
     for place, folders, files in os.walk(root):
-        if "manifest.json" in files or CAPACITY_FILE in files:
+        if "manifest.json" in files or CAPACITY_NAME in files:
             folders.clear()
         if "manifest.json" in files:
             yield Path(place)
@@ -215,7 +214,3 @@ def _moment(run: RunDir, manifest: Manifest) -> datetime:
     if named is None:
         raise UsageError("unknown when it ran", got=f"the name {manifest.run!r} without a date")
     return datetime.strptime(named[1], "%Y%m%d-%H%M%S").replace(tzinfo=UTC)
-
-
-def _number(value: Any) -> float | None:
-    return float(value) if isinstance(value, int | float) and math.isfinite(value) else None

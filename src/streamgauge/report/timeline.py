@@ -76,6 +76,12 @@ def per_second(source: Source, name: str) -> list[Point]:
     return [(second + 0.5, value) for second, value in zip(source.seconds.get("second", ()), column, strict=False)]
 
 
+def since_measured(source: Source, name: str) -> list[Point]:
+    """The same, by seconds since the measured interval began."""
+    start_s = next((phase.from_s for phase in source.phases if phase.name == "measured"), 0.0)
+    return [(second - start_s, value) for second, value in per_second(source, name)]
+
+
 def engine_cpu(source: Source, from_ns: int) -> list[Point]:
     """Cores that the engine's processes used together, by seconds since ``from_ns``."""
     points: list[Point] = []

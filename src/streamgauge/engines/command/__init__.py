@@ -22,7 +22,7 @@ from streamgauge.errors import UsageError
 from streamgauge.model import Delivery, Job, ProcessSpec, Ready, Stop, Traits
 
 _PLACEHOLDER = re.compile(r"\{([A-Za-z0-9._-]+)\}")
-_ENDED_BY_SIGNAL = (0, 130, 143, -15, -2)
+_ENDED_BY_SIGNAL = (0, 130, 143)
 
 
 class CommandOptions(BaseModel):

@@ -52,7 +52,7 @@ class Ledger:
     @classmethod
     def read(cls, run: RunDir) -> Ledger:
         """All workers' slices. Raises LedgerProblem when there is none, UsageError when it is damaged."""
-        files = sorted((run.path / "ledger").glob("worker-*.parquet"))
+        files = run.ledgers()
         if not files:
             raise LedgerProblem(notice("no-ledger"))
         return cls.of(run, files)

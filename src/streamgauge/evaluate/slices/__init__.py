@@ -26,7 +26,7 @@ from streamgauge.evaluate.recorded import read_outputs
 from streamgauge.evaluate.slices import digest
 from streamgauge.evaluate.slices.carried import PARTS, Carried, judge
 from streamgauge.evaluate.slices.digest import Windows
-from streamgauge.evaluate.slices.sending import Sending, Stamped, by_second, parts_of_ledger, until
+from streamgauge.evaluate.slices.sending import Sending, Stamped, by_second, until
 from streamgauge.evaluate.slices.tables import read_table
 from streamgauge.evaluate.tally import Tally
 from streamgauge.model import NS_PER_MS
@@ -81,7 +81,7 @@ def judge_slice(spark: SparkSession, run: RunDir, number: int) -> SliceFigures:
     facts = facts_of(run, bounds)
     assert facts.moments is not None
     moments = facts.moments if bounds.last else until(facts.moments, (bounds.until_ms or 0) * NS_PER_MS)
-    files = parts_of_ledger(run)
+    files = run.ledgers()
     ledger = Ledger.of(run, files)
     sending = Sending.of(ledger, facts, moments)
     stamps = Stamped.read(slice_, facts, moments, ledger, known.last_output_ms if known else None)

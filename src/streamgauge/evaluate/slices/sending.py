@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -27,11 +26,6 @@ GAP_MS = 1_000
 def limit_s(facts: Facts) -> float:
     """A longer silence is an outage: the scenario's quiet time, and three triggers of an engine that has any."""
     return max(facts.scenario.quiet_s, QUIET_TRIGGERS * facts.manifest.engine.batch_interval_s)
-
-
-def parts_of_ledger(run: RunDir) -> list[Path]:
-    """Those that are complete."""
-    return sorted((run.path / "ledger").glob("worker-*.parquet"))
 
 
 @dataclass(frozen=True)

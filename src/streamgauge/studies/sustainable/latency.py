@@ -11,7 +11,15 @@ from streamgauge.report.published import marks_table
 from streamgauge.report.reproduction import ExperimentResult
 from streamgauge.report.source import Source
 from streamgauge.report.text import NONE, number
-from streamgauge.report.timeline import Point, Series, latency_axis, lines, measured_interval, over_seconds, per_second
+from streamgauge.report.timeline import (
+    Point,
+    Series,
+    latency_axis,
+    lines,
+    measured_interval,
+    over_seconds,
+    since_measured,
+)
 from streamgauge.studies.sustainable.numbers import STATISTICS
 from streamgauge.studies.sustainable.throughput import nodes
 
@@ -100,7 +108,6 @@ def timeline(
     title: str,
     series: Series,
     unit: str,
-    caption: str = "",
     *,
     wide: bool = True,
 ) -> list[Plot]:
@@ -113,7 +120,7 @@ def timeline(
         return []
     axis = latency_axis(traces) if unit == "ms" else linear(unit)
     drawn = over_seconds(traces, SINCE, axis)
-    return [Plot(f"{context.id}-{name}", title, drawn, f"{caption} {words}".strip(), 21.0 if wide else 17.0, wide)]
+    return [Plot(f"{context.id}-{name}", title, drawn, words, 21.0 if wide else 17.0, wide)]
 
 
 def reader(column: str) -> Callable[[Source], list[Point]]:
@@ -123,8 +130,3 @@ def reader(column: str) -> Callable[[Source], list[Point]]:
         return [(second, value) for second, value in since_measured(source, column) if value is not None]
 
     return read
-
-
-def since_measured(source: Source, column: str) -> list[Point]:
-    start_s = next((phase.from_s for phase in source.phases if phase.name == "measured"), 0.0)
-    return [(second - start_s, value) for second, value in per_second(source, column)]

@@ -12,14 +12,13 @@ from streamgauge.report.exhibit import Context, Panel, Plot, Row, Table, unusabl
 from streamgauge.report.published import marks_table
 from streamgauge.report.repeated import interval_words, mean_interval
 from streamgauge.report.reproduction import ExperimentResult, figure_of
-from streamgauge.report.source import Source
 from streamgauge.report.text import number, rounded
-from streamgauge.report.timeline import Point, Series, lines, measured_interval, over_seconds, per_second
+from streamgauge.report.timeline import Series, lines, measured_interval, over_seconds, since_measured
 
 CORES = "cores"
 LOST = "lost.percent"
 BACK_AT = "back_at_s"
-MICRO_BATCHES = ("spark", "spark-streaming")
+MICRO_BATCHES = ("spark",)
 """Engines that work in micro-batches."""
 
 _PER_MINUTE = "messages/min"
@@ -124,8 +123,8 @@ def _behaviour(context: Context, shown: Sequence[ExperimentResult]) -> list[Pane
     windows = [window for result in shown if (window := measured_interval(result)) is not None]
     timed = [result for result in shown if measured_interval(result) is not None]
     series: Series = {
-        "sent": (lambda source: _since_measured(source, "appended"), "dot"),
-        "analysed": (lambda source: _since_measured(source, "output"), "solid"),
+        "sent": (lambda source: since_measured(source, "appended"), "dot"),
+        "analysed": (lambda source: since_measured(source, "output"), "solid"),
     }
     length_s = max((to_s - from_s for from_s, to_s in windows), default=0.0)
     traces, words = lines(context, timed, series, "messages/s", lambda _: (0.0, length_s))
@@ -219,8 +218,3 @@ def _count(result: ExperimentResult, name: str) -> str:
 
 def _faults(result: ExperimentResult) -> Sequence[FaultFigures]:
     return () if result.summary is None else result.summary.faults
-
-
-def _since_measured(source: Source, name: str) -> list[Point]:
-    start_s = next((phase.from_s for phase in source.phases if phase.name == "measured"), 0.0)
-    return [(second - start_s, value) for second, value in per_second(source, name)]

@@ -102,7 +102,7 @@ def patch_stream_writer(cls):
         if kind not in ("foreachbatch", "foreach"):
             path = redirected_path(self, kind, path)
         if kind == "kafka":
-            give_security(plain_option, self, settings_of(self))
+            give_security(plain_option, self)
         checkpoint = checkpoint_of(plain_option, self, queryName)
         query = original(self, path, format, outputMode, partitionBy, queryName)
         started(query, settings_of(self), checkpoint, kind, outputMode)
@@ -128,7 +128,7 @@ def patch_writer(cls):
         kind = format_of(self, format)
         path = redirected_path(self, kind, path)
         if kind == "kafka":
-            give_security(plain_option, self, settings_of(self))
+            give_security(plain_option, self)
         return original(self, path, format, mode, partitionBy)
 
     for name in ("parquet", "json", "csv", "orc", "text", "xml"):

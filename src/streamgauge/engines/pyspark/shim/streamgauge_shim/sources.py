@@ -76,7 +76,7 @@ def patch_reader(cls):
         if str(format or settings.get("format", "")).lower() == "kafka":
             SHIM.brokers.add(settings.get("bootstrap", ""))
             SHIM.tell("reads", bootstrap=settings.get("bootstrap"))
-            give_security(plain_option, self, settings)
+            give_security(plain_option, self)
         return original(self, SHIM.input_path(path), format, schema)
 
     for name in ("parquet", "json", "csv", "orc", "text", "xml"):

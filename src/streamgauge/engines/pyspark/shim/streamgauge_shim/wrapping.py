@@ -77,7 +77,7 @@ def kafka_option(settings, key, value):
     return value
 
 
-def give_security(original_option, self, settings):
+def give_security(original_option, self):
     """What the broker of the run needs, if anything."""
     for key, value in SHIM.config["kafka"].items():
         original_option(self, "kafka." + key, value)
