@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 from confluent_kafka.admin import AdminClient
@@ -10,6 +11,7 @@ from driving import Measure
 
 from streamgauge.conformance.suite import Bench
 from streamgauge.errors import UsageError
+from streamgauge.processes.supervisor import Supervisor
 from streamgauge.transports.kafka import Kafka
 
 pytestmark = pytest.mark.engine("kafka-streams")
@@ -43,6 +45,23 @@ def test_nothing_is_repartitioned_and_no_topic_is_left(
     assert results["intermediate"] == results["duplicates"] == 0, "a closed window is published once"
 
 
+@pytest.mark.parametrize("state_store", ["memory", pytest.param("rocksdb", marks=pytest.mark.full)])
+def test_state_is_where_it_was_asked_for(measure: Measure, monkeypatch: pytest.MonkeyPatch, state_store: str) -> None:
+    seen: list[Path] = []
+    stop = Supervisor.stop_group
+
+    def look_and_stop(supervisor: Supervisor, group: str) -> None:
+        if group == "engine":
+            seen.extend(supervisor.work_dir.rglob("streams-1/**/*"))
+        stop(supervisor, group)
+
+    monkeypatch.setattr(Supervisor, "stop_group", look_and_stop)
+    _, summary = measure("kafka-streams", stage="tumbling", state_store=state_store)
+    assert summary.results["matched"] == summary.results["expected"] > 0
+    assert seen, "an instance has a directory"
+    assert any(path.name == "rocksdb" for path in seen) is (state_store == "rocksdb")
+
+
 def test_a_setting_that_kafka_does_not_know_is_refused(measure: Measure) -> None:
     with pytest.raises(UsageError, match=r"unknown Kafka Streams setting: producer\.linger\.mss"):
         measure("kafka-streams", **{"producer.linger.mss": "1"})
@@ -56,13 +75,17 @@ def test_a_value_that_kafka_refuses_is_reported(measure: Measure) -> None:
 
 
 @pytest.mark.full
+@pytest.mark.parametrize("state_store", ["rocksdb", "memory"])
 @pytest.mark.parametrize("implementation", ["customised", "built-in"])
-def test_exactly_once_survives_the_death_of_an_instance(measure: Measure, implementation: str) -> None:
+def test_exactly_once_survives_the_death_of_an_instance(
+    measure: Measure, implementation: str, state_store: str
+) -> None:
     _, summary = measure(
         "kafka-streams",
         faults=("kill streams-2 at 40%",),
         stage="tumbling",
         implementation=implementation,
+        state_store=state_store,
         delivery="exactly-once",
         instances=2,
         measured_s=15,

@@ -53,6 +53,9 @@ class KafkaStreamsOptions(BaseModel):
         "at-least-once",
         description="delivery guarantee; exactly-once results become visible when their transaction commits",
     )
+    state_store: Literal["rocksdb", "memory"] = Field(
+        "rocksdb", description="where state is kept: in RocksDB, or in maps on the heap"
+    )
     emit: Literal["close", "update"] = Field(
         "close", description="for built-in windows: one result when a window closes, or one per update"
     )

@@ -11,6 +11,7 @@ import org.apache.kafka.clients.admin.AdminClientConfig;
 import org.apache.kafka.clients.consumer.ConsumerConfig;
 import org.apache.kafka.clients.producer.ProducerConfig;
 import org.apache.kafka.streams.StreamsConfig;
+import org.apache.kafka.streams.state.BuiltInDslStoreSuppliers.InMemoryDslStoreSuppliers;
 import streamgauge.Job;
 
 /** Translates a job's options into Kafka Streams settings. */
@@ -42,6 +43,9 @@ final class Settings {
         exactlyOnce ? StreamsConfig.EXACTLY_ONCE_V2 : StreamsConfig.AT_LEAST_ONCE);
     settings.put(StreamsConfig.COMMIT_INTERVAL_MS_CONFIG, job.number("commit_ms"));
     settings.put(StreamsConfig.STATESTORE_CACHE_MAX_BYTES_CONFIG, job.number("cache_mb") * BYTES_PER_MB);
+    if (StateStores.inMemory(job)) {
+      settings.put(StreamsConfig.DSL_STORE_SUPPLIERS_CLASS_CONFIG, InMemoryDslStoreSuppliers.class);
+    }
     settings.put(StreamsConfig.NUM_STANDBY_REPLICAS_CONFIG, (int) job.number("standby_replicas"));
     if (ordersTopics) {
       settings.put(StreamsConfig.MAX_TASK_IDLE_MS_CONFIG, job.number("idle_ms"));

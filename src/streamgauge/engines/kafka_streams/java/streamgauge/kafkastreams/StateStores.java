@@ -7,6 +7,8 @@ import org.apache.kafka.streams.kstream.EmitStrategy;
 import org.apache.kafka.streams.kstream.Materialized;
 import org.apache.kafka.streams.processor.StateStore;
 import org.apache.kafka.streams.state.KeyValueStore;
+import org.apache.kafka.streams.state.StoreBuilder;
+import org.apache.kafka.streams.state.Stores;
 import org.apache.kafka.streams.state.WindowStore;
 import streamgauge.Job;
 
@@ -16,6 +18,19 @@ public final class StateStores {
   public static final Duration LONGEST_GAP = Duration.ofMinutes(5);
 
   private StateStores() {}
+
+  /** Whether state is in maps on the heap. Changelogs hold it as well, as they do that of RocksDB. */
+  public static boolean inMemory(Job job) {
+    return job.text("state_store").equals("memory");
+  }
+
+  /** A store of a processor. */
+  public static <K, V> StoreBuilder<KeyValueStore<K, V>> keyValues(
+      Job job, String name, Serde<K> keys, Serde<V> values) {
+    StoreBuilder<KeyValueStore<K, V>> store = Stores.keyValueStoreBuilder(
+        inMemory(job) ? Stores.inMemoryKeyValueStore(name) : Stores.persistentKeyValueStore(name), keys, values);
+    return job.number("cache_mb") > 0 ? store.withCachingEnabled() : store;
+  }
 
   /** Whether a window is published when it closes, not at each update. */
   public static boolean onClose(Job job) {

@@ -14,10 +14,10 @@ import org.apache.kafka.streams.processor.api.ProcessorSupplier;
 import org.apache.kafka.streams.processor.api.Record;
 import org.apache.kafka.streams.state.KeyValueStore;
 import org.apache.kafka.streams.state.StoreBuilder;
-import org.apache.kafka.streams.state.Stores;
 import streamgauge.Job;
 import streamgauge.Text;
 import streamgauge.kafkastreams.Binary;
+import streamgauge.kafkastreams.StateStores;
 import streamgauge.kafkastreams.StreamProgram;
 import streamgauge.streambench.Counts;
 
@@ -32,7 +32,7 @@ public final class Distinctcount implements StreamProgram {
     KStream<byte[], byte[]> values =
         records.map((key, value) -> KeyValue.pair(Text.field(value, '\t', field), Running.NOTHING))
             .repartition(Repartitioned.with(Binary.BYTES, Binary.BYTES).withName("values"));
-    return Running.inOneTask(values.process(new OnlyNew(job.number("cache_mb") > 0)), "new")
+    return Running.inOneTask(values.process(new OnlyNew(job)), "new")
         .groupByKey(Grouped.with(Binary.BYTES, Binary.BYTES))
         .count(Running.store("count", Serdes.Long(), job))
         .toStream()
@@ -40,7 +40,7 @@ public final class Distinctcount implements StreamProgram {
   }
 
   /** Forwards the first record with each key, under the key of the result. */
-  private record OnlyNew(boolean cached) implements ProcessorSupplier<byte[], byte[], byte[], byte[]> {
+  private record OnlyNew(Job job) implements ProcessorSupplier<byte[], byte[], byte[], byte[]> {
     @Override
     public Processor<byte[], byte[], byte[], byte[]> get() {
       return new Filter();
@@ -48,9 +48,7 @@ public final class Distinctcount implements StreamProgram {
 
     @Override
     public Set<StoreBuilder<?>> stores() {
-      StoreBuilder<KeyValueStore<byte[], byte[]>> seen =
-          Stores.keyValueStoreBuilder(Stores.persistentKeyValueStore(SEEN), Binary.BYTES, Binary.BYTES);
-      return Set.of(cached ? seen.withCachingEnabled() : seen);
+      return Set.of(StateStores.keyValues(job, SEEN, Binary.BYTES, Binary.BYTES));
     }
   }
 

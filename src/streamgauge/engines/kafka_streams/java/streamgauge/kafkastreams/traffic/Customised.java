@@ -15,11 +15,10 @@ import org.apache.kafka.streams.processor.api.ProcessorContext;
 import org.apache.kafka.streams.processor.api.Record;
 import org.apache.kafka.streams.state.KeyValueIterator;
 import org.apache.kafka.streams.state.KeyValueStore;
-import org.apache.kafka.streams.state.StoreBuilder;
-import org.apache.kafka.streams.state.Stores;
 import streamgauge.Job;
 import streamgauge.kafkastreams.Binary;
 import streamgauge.kafkastreams.Program;
+import streamgauge.kafkastreams.StateStores;
 import streamgauge.traffic.Message;
 import streamgauge.traffic.Point;
 import streamgauge.traffic.Stage;
@@ -39,13 +38,11 @@ abstract class Customised implements Program {
   public Topology topology(Job job) {
     Stage stage = stage(job);
     long outOfOrderMs = job.parameter("out_of_order_ms");
-    StoreBuilder<KeyValueStore<byte[], byte[]>> points =
-        Stores.keyValueStoreBuilder(Stores.persistentKeyValueStore(POINTS), Binary.BYTES, Binary.BYTES);
     return new Topology()
         .addSource(
             "messages", new ByteArrayDeserializer(), new ByteArrayDeserializer(), job.inputs().toArray(String[] ::new))
         .addProcessor("stage", () -> new Points(stage, outOfOrderMs), "messages")
-        .addStateStore(job.number("cache_mb") > 0 ? points.withCachingEnabled() : points, "stage")
+        .addStateStore(StateStores.keyValues(job, POINTS, Binary.BYTES, Binary.BYTES), "stage")
         .addSink("results", job.output(), new ByteArraySerializer(), new ByteArraySerializer(), "stage");
   }
 
