@@ -38,7 +38,7 @@ _NO_NODE_TO_FAIL = {
 DISTINCTCOUNT = "distinctcount"
 _ALL_DIFFERENT = "2"
 """The query time, a field that is different in each of the 100,000 seed records. The default, the user, is not."""
-_NEW_VALUES_PER_S = {"laptop": 2500, "paper": 250}
+_NEW_VALUES_PER_S = {"laptop": 2000, "paper": 250}
 """After one pass over the seed records, *distinctcount* publishes nothing any more, and has no latency: at these rates,
 a run ends before that."""
 
