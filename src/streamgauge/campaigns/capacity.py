@@ -18,7 +18,8 @@ from typing import Any, cast
 
 from streamgauge import registry
 from streamgauge.campaigns.capacity_file import CapacityFile, identifying_settings
-from streamgauge.campaigns.referee import PROBE_S, STEPS, DrainReferee, ProbeReferee
+from streamgauge.campaigns.probes import judge, lengths_s
+from streamgauge.campaigns.referee import DrainReferee, ProbeReferee
 from streamgauge.campaigns.resumable import here
 from streamgauge.campaigns.search import Answer, Next, Probe, ProbeVerdict, Target, advance, four_digits
 from streamgauge.errors import EXIT_MISSED, EXIT_OK, EngineFailed, InvalidMeasurement, UsageError
@@ -34,9 +35,9 @@ from streamgauge.measure.reporter import Reporter
 from streamgauge.measure.results import is_one_to_one
 from streamgauge.measure.runner import run_scenario
 from streamgauge.model import Scenario, Verdict
-from streamgauge.model.capacity import Capacity, CapacityProbe, CapacitySet, Purpose
+from streamgauge.model.capacity import Capacity, CapacityProbe, CapacitySet
 from streamgauge.model.summary import Summary
-from streamgauge.notices import NOTHING, Notice, joined, notice
+from streamgauge.notices import notice
 from streamgauge.processes import directory_lock
 from streamgauge.redaction import redact_arguments
 from streamgauge.rundir import RunDir
@@ -333,66 +334,6 @@ def _probe(
         total_p50=summary.percentile_ms("total", "p50"),
         total_p99=summary.percentile_ms("total", "p99"),
     )
-
-
-def lengths_s(scenario: Scenario, purpose: Purpose) -> tuple[float, float, float]:
-    """Of a probe: the length after which its decision is first checked, the shortest one and the longest."""
-    measured_s = scenario.load.measured_s
-    probe_s = min(measured_s, PROBE_S)
-    # A window ends in any interval that is as long as its results take to be final.
-    settles_s = registry.workload(scenario.workload).settles_s(scenario.parameters)
-    if scenario.script is not None:
-        settles_s = max(settles_s, scenario.script.settles_s)
-    least_s = max(probe_s, sustained.least_s(scenario.sustained), settles_s)
-    longest_s = max(measured_s, STEPS * probe_s, least_s)
-    if purpose == "confirm":
-        # Fixed beforehand: a run that is extended until it looks right confirms nothing.
-        return probe_s, longest_s, longest_s
-    return probe_s, least_s, longest_s
-
-
-def judge(
-    summary: Summary, rule: str | None, given_up: Notice = NOTHING, given_up_weakly: bool = False
-) -> tuple[str, Notice, bool]:
-    """Verdict on a probe, its reason, and whether it is weak: decided by the point estimate alone.
-
-    ``given_up`` is why the referee stopped it, if it did.
-    """
-    if summary.verdict == Verdict.INVALID.value:
-        # What the transport does to the load explains the rest.
-        reasons = sorted(summary.reasons, key=lambda reason: not server_blamed(reason))
-        if (server := server_blamed(reasons[0])) and _engine_fell_behind(summary):
-            return "not sustained", notice("engine-behind-too", server=server, reason=reasons[0]), False
-        return "invalid", joined(reasons), False
-    if summary.verdict == Verdict.FAILED.value:
-        return "failed", joined(summary.reasons), False
-    if given_up:
-        return "not sustained", given_up, given_up_weakly
-    missed = [notice("slo-missed", slo=slo.slo, value=slo.value) for slo in summary.slo if not slo.passed]
-    if summary.sustained is False:
-        return "not sustained", joined(filter(None, [summary.state_reason, *missed])), False
-    if missed:
-        return "not sustained", joined(missed), False
-    if rule is None and (share := _missing_share(summary)) > sustained.MISSING_SHARE:
-        return "not sustained", notice("probe-missing-results", percent=100 * share), False
-    if summary.sustained or rule is None:
-        return "sustained", NOTHING, False
-    slope_percent = None if summary.backlog is None else summary.backlog.slope_percent
-    if slope_percent is None:
-        return "undecided", notice("probe-undecided"), True
-    estimate = sustained.by_estimate(slope_percent / 100)
-    return "sustained" if estimate.held else "not sustained", estimate.why, True
-
-
-def _engine_fell_behind(summary: Summary) -> bool:
-    interval = None if summary.backlog is None else summary.backlog.slope_percent_ci
-    return interval is not None and interval[0] >= 100 * sustained.SLOPE_SHARE
-
-
-def _missing_share(summary: Summary) -> float:
-    results = summary.results
-    missing = (results.get("lost") or 0) + (results.get("unfinished") or 0)
-    return missing / max(results.get("expected") or 0, 1)
 
 
 def _delete_records(run: RunDir) -> None:

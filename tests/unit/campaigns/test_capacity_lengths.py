@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from streamgauge.campaigns.capacity import lengths_s
+from streamgauge.campaigns.probes import lengths_s
 from streamgauge.model import Scenario, Script
 from streamgauge.studies import scenario as scenarios
 

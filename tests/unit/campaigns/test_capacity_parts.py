@@ -15,8 +15,9 @@ from typer.testing import CliRunner
 from written_runs import probe
 
 from streamgauge.campaigns import capacity
-from streamgauge.campaigns.capacity import CapacitySearch, exit_code, find_capacity, judge
+from streamgauge.campaigns.capacity import CapacitySearch, exit_code, find_capacity
 from streamgauge.campaigns.capacity_file import CapacityFile
+from streamgauge.campaigns.probes import judge
 from streamgauge.campaigns.search import Answer
 from streamgauge.cli.main import app, main
 from streamgauge.errors import EngineFailed, EnvironmentProblem, UsageError

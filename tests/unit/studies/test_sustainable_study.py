@@ -11,7 +11,7 @@ import pytest
 from written_runs import capacity
 
 from streamgauge import registry
-from streamgauge.campaigns.capacity import lengths_s
+from streamgauge.campaigns.probes import lengths_s
 from streamgauge.campaigns.reproduction_pace import Pace, find_pace
 from streamgauge.campaigns.reproduction_plan import PlannedExperiment, ReproductionRequest, plan
 from streamgauge.errors import UsageError
