@@ -127,6 +127,8 @@ def judge_slice(spark: SparkSession, run: RunDir, number: int) -> SliceFigures:
     )
     stored.write_json(slice_.slice_figures_path, figures.as_json())
     _drop(run, figures)
+    # Arrow keeps what it has freed for its next tables: in a run of days, that looks like growth, and is some.
+    pa.default_memory_pool().release_unused()
     return figures
 
 
