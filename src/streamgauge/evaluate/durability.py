@@ -23,6 +23,8 @@ from streamgauge.rundir import RunDir
 S_PER_HOUR = 3600
 LEAST_S = 60
 """Over a shorter time nothing can be said about growth per hour."""
+SETTLING_S = 300
+"""In its first minutes, every process grows: heaps fill up before anything is freed."""
 DECIMALS = 3
 
 
@@ -83,7 +85,7 @@ def measure(run: RunDir, facts: Facts, moments: Moments, whole: Whole, counts: M
         died=died,
     )
     failed = counts["lost"] + counts["wrong"] + counts["unfinished"]
-    span_ns = (moments.measured_start_ns, moments.observed_end_ns)
+    span_ns = (_settled_ns(moments), moments.observed_end_ns)
     samples = resources.within(run.samples(ResourceSample), span_ns)
     growth = {group: trend for group, trend in _growth_by_group(samples, moments).items() if trend is not None}
     return Durability(
@@ -106,6 +108,13 @@ def measure(run: RunDir, facts: Facts, moments: Moments, whole: Whole, counts: M
             if (trend := _trend(points)) is not None
         },
     )
+
+
+def _settled_ns(moments: Moments) -> int:
+    """From when on growth counts: a shorter run has nothing left without its first minutes."""
+    settled_ns = moments.measured_start_ns + SETTLING_S * NS_PER_S
+    left_ns = moments.observed_end_ns - settled_ns
+    return settled_ns if left_ns >= SETTLING_S * NS_PER_S else moments.measured_start_ns
 
 
 Points = list[tuple[float, float]]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from tallies import START_NS, facts
 
@@ -65,6 +67,14 @@ def test_growth_is_by_hour() -> None:
     assert trend is not None
     assert trend.per_hour == pytest.approx(60, abs=0.01)
     assert trend.low <= trend.per_hour <= trend.high
+
+
+def test_the_first_minutes_of_a_long_run_do_not_count_as_growth() -> None:
+    _, moments = facts()
+    for measured_s, skipped_s in ((599, 0), (600, 300), (7200, 300)):
+        end_ns = moments.measured_start_ns + measured_s * NS_PER_S
+        one = replace(moments, measured_end_ns=end_ns, load_end_ns=end_ns, drain_end_ns=end_ns)
+        assert durability._settled_ns(one) == one.measured_start_ns + skipped_s * NS_PER_S
 
 
 def test_growth_over_less_than_a_minute_is_not_known() -> None:
