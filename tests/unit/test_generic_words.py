@@ -49,7 +49,7 @@ FORMATS = {
     },
     "campaigns/reproduction_plan.py": {
         "bootstrap: str | None = None": "the fields of a request are the settings in reproduction.json",
-        "transport_address=campaign.bootstrap": "the same field, read",
+        "campaign.bootstrap": "the same field, read",
     },
     "campaigns/resumable.py": {'"slo", "bootstrap", "load_master"': "the names of options"},
     "cli/clean.py": {

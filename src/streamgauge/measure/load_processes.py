@@ -10,7 +10,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from streamgauge import registry
+from streamgauge import defaults, registry
 from streamgauge.contracts import Transport
 from streamgauge.errors import UsageError
 from streamgauge.jvm import spark
@@ -116,7 +116,7 @@ def _check_on_spark(request: Request, transport: Transport) -> None:
     if transport.in_load:
         raise UsageError(
             f"{typed} does not support transport {transport.name}: its load workers have to be on this machine",
-            hint="leave out --load-master, or --set transport=kafka",
+            hint=f"leave out --load-master, or {defaults.USE_TRANSPORT}",
         )
     if scenario.slice_s:
         raise UsageError(

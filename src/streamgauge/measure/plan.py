@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
-from streamgauge import jars, registry
+from streamgauge import defaults, jars, registry
 from streamgauge.contracts import Dataset, Transport
 from streamgauge.errors import EnvironmentProblem, UsageError
 from streamgauge.evaluate import process as evaluator
@@ -252,17 +252,17 @@ def _check_for_queues(scenario: Scenario, dataset: Dataset) -> None:
             f"{scenario.workload} does not run on transport {scenario.transport}",
             got="records of different lengths",
             expected="a workload with records of one length, such as those of the study sustainable",
-            hint="--set transport=kafka",
+            hint=defaults.USE_TRANSPORT,
         )
     if scenario.slice_s or not scenario.load.scheduled:
         what = "slices" if scenario.slice_s else f"shape {scenario.load.shape}"
-        raise UsageError(f"transport {scenario.transport} does not support {what}", hint="--set transport=kafka")
+        raise UsageError(f"transport {scenario.transport} does not support {what}", hint=defaults.USE_TRANSPORT)
     if scenario.load.before_engine and scenario.queue_s < scenario.load.duration_s:
         raise UsageError(
             f"shape {scenario.load.shape} needs queues that hold all of the load: it waits before the engine starts",
             got=f"queue_s={scenario.queue_s:g}",
             expected=f"at least the {scenario.load.duration_s:g} s of the load",
-            hint=f"--set queue_s={math.ceil(scenario.load.duration_s)}, or --set transport=kafka",
+            hint=f"--set queue_s={math.ceil(scenario.load.duration_s)}, or {defaults.USE_TRANSPORT}",
         )
 
 
@@ -281,7 +281,7 @@ def _check_faults_on_queues(scenario: Scenario, servers: Sequence[ProcessSpec], 
             f"transport {scenario.transport} does not support the fault {str(fault)!r}",
             got=why,
             expected="a pause, or a kill without `for`, of a process of the engine",
-            hint="--set transport=kafka",
+            hint=defaults.USE_TRANSPORT,
         )
 
 

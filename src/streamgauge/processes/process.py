@@ -139,8 +139,9 @@ class Running:
     def await_remaining_output(self) -> None:
         """After its end: read its remaining output. Not for long: a descendant may hold the pipe open."""
         if not self._remaining_output_awaited:
-            self._remaining_output_awaited = True
             self._reader.join(_REMAINING_OUTPUT_S)
+            # Afterwards: another thread that asks meanwhile has to wait, too.
+            self._remaining_output_awaited = True
 
     def send(self, line: str) -> None:
         """Raises OSError if it no longer reads. Clears ``failure``, which belongs to an earlier request."""

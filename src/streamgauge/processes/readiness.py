@@ -45,12 +45,13 @@ def await_arrival(
     peers = [peer for peer in started if peer.group == running.group and peer is not running]
     deadline = time.monotonic() + timeout_s
     while not given_up() and not arrived():
-        if running.failure is not None:
-            raise failure(running, f"failed {before}", expected)
-        if running.exit_code is not None:
+        if has_ended := running.exit_code is not None:
             running.await_remaining_output()
             if arrived():
                 return
+        if running.failure is not None:
+            raise failure(running, f"failed {before}", expected)
+        if has_ended:
             raise failure(running, f"ended {before}", expected)
         for peer in peers:
             if not peer.stopped and peer.failed_by_itself:

@@ -10,7 +10,7 @@ from pydantic.fields import FieldInfo
 
 from streamgauge import registry
 from streamgauge.contracts import Engine, Workload
-from streamgauge.defaults import TRANSPORT
+from streamgauge.defaults import TRANSPORT, USE_TRANSPORT
 from streamgauge.errors import Unsupported, UsageError
 from streamgauge.model import QUEUE_BOUND_S, QUIET_S, LoadPlan, Scenario, Script
 from streamgauge.shapes import Arrivals, ShapeName
@@ -269,7 +269,7 @@ def resolve(
         raise UsageError(
             f"a script does not run on transport {checked.transport}",
             got=script.path,
-            hint="--set transport=kafka",
+            hint=USE_TRANSPORT,
         )
     if script is None:
         _refuse_unsupported(system, workload.name, options, checked.transport)

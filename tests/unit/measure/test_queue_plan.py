@@ -65,9 +65,9 @@ def test_a_bound_may_be_a_fraction_of_a_second() -> None:
 
 
 def test_the_memory_of_what_may_wait_is_needed() -> None:
-    """100,000 records/s of 28 B: 30 s that wait, and 10 s that were not acknowledged yet, are 112 MB."""
+    """100,000 records/s of 28 B: 30 s that wait, and 10 s that were not acknowledged yet, are 112,000,000 bytes."""
     request = draw(rate_per_s="100000", measured_s="600", queue_s="30").request
-    assert load_processes.memory_mb(request, 0, 28) == 112 + load_processes.WORKER_MB
+    assert load_processes.memory_mb(request, 0, 28) == 106 + load_processes.WORKER_MB
 
 
 @pytest.mark.parametrize(
