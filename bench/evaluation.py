@@ -419,15 +419,17 @@ def main(argv: Sequence[str]) -> int:
                             summary = evaluate(session, run)
                         spark_s = time.perf_counter() - began
                         used = f"{spark_s:6.1f} s, {memory.most_mb:5,.0f} MB"
-                        print(f"{pipeline} {records:>11,} records: Spark {used}", flush=True)
-                        wrong += memory.most_mb > GOAL_MB and not asked.workers
+                        first = "  (first)" if number == 0 else ""
+                        too_much = memory.most_mb > GOAL_MB and not asked.workers
+                        missed = f", goal below {GOAL_MB:,} MB MISSED" if too_much else ""
+                        print(f"{pipeline} {records:>11,} records: Spark {used}{missed}{first}", flush=True)
+                        wrong += too_much
                         if asked.alone:
                             continue
                         began = time.perf_counter()
                         duck = apart.submit(with_duckdb, run, pipeline).result()
                         duck_s = time.perf_counter() - began
-                        first = "  (first)" if number == 0 else ""
-                        print(f"  DuckDB {duck_s:6.1f} s, ratio {spark_s / duck_s:4.1f}{first}", flush=True)
+                        print(f"  DuckDB {duck_s:6.1f} s, ratio {spark_s / duck_s:4.1f}", flush=True)
                         ratios.append(spark_s / duck_s)
                         for line in disagreements(run, summary.as_json(), duck)[:10]:
                             print("  they disagree:", line)

@@ -131,7 +131,7 @@ NOTICES: Mapping[str, str] = {
     # Studies
     "engine-lacks-option": "engine {engine} has no option {options}",
     "engine-refuses": "{what}: {why}",
-    "settings-refused": "it was not asked for, and does not take the settings of this command: {what}",
+    "settings-refused": "not selected, and it does not accept the settings of this command: {what}",
     "no-rate": "its rate follows from what {experiment} found, which is {ended}",
     "no-time": "its fault comes at half of the time of {experiment}, which is {ended}",
     "engine-gap": "{engine} does not run it: {why}",
@@ -190,7 +190,7 @@ NOTICES: Mapping[str, str] = {
     "near-ceiling": "the rate, {rate_per_s:,.0f}/s, is near the ceiling of this machine, {ceiling_per_s:,.0f}/s: load "
     "and transport may limit it, not the engine",
     "unknown-setting": "{system} does not know the setting {name}{meant}",
-    "variables-removed": "environment variables not passed on to the processes of the run: {names}{exception}",
+    "variables-removed": "environment variables not passed on to what is measured: {names}{exception}",
     "other-run-active": "another run was active on this machine: {runs} (process {pid})",
     "leftover-processes": "processes of the killed run {run} were still there: {pids}",
     "guardian-replaced": "the guardian process {pid} died; process {other} has taken its place",

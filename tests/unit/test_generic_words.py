@@ -120,7 +120,7 @@ RULES = {
         '"scalability": scalability': "the name of the rule, as scenarios have it",
         'rule == "scalability"': "the same",
         '"sustainable": sustainable': "the name of the rule, as scenarios have it",
-        'rule not in ("sustainable", "scalability")': "the names of two rules",
+        'rule in ("slope", "ospbench")': "the names of two rules",
     },
     "notices.py": {"place of scalability": "the name of the rule, in a message"},
     "studies/scenario.py": {

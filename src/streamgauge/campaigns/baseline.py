@@ -31,6 +31,7 @@ def against(baseline: str, new: Path) -> Comparison | str:
     ours = read_runs(new)
     manifest = ours[0].manifest()
     mine = {run.path.resolve() for run in ours}
+    refusals: list[str] = []
     entries, _ = find(new.parent, f"{manifest.scenario.study}/{manifest.scenario.name}")
     for entry in reversed(entries):
         run = RunDir(entry.directory)
@@ -42,6 +43,7 @@ def against(baseline: str, new: Path) -> Comparison | str:
         whole = entry.directory.parent
         try:
             return compare(whole if (whole / "summary.json").is_file() else entry.directory, new)
-        except UsageError:
-            continue
-    return f"no earlier run in {new.parent} that was measured alike"
+        except UsageError as problem:
+            refusals.append(problem.what)
+    why = f" ({refusals[0]})" if refusals else ""
+    return f"no earlier run in {new.parent} that can be compared with it{why}"

@@ -29,7 +29,7 @@ from streamgauge.evaluate.verdict import failures
 from streamgauge.machine import description
 from streamgauge.measure import preflight
 from streamgauge.measure.evaluation import Evaluator, kept_evaluator
-from streamgauge.measure.files_used import files_used
+from streamgauge.measure.files_used import data_files, program_files
 from streamgauge.measure.plan import Request
 from streamgauge.measure.reporter import Reporter
 from streamgauge.measure.results import is_one_to_one
@@ -128,17 +128,21 @@ class CapacitySearch:
         return self.least or least or guess / FRACTION_RANGE, self.most or most or guess * FRACTION_RANGE
 
     def _accepts(self, value: float) -> bool:
-        """Whether it can be set, and the engine with it fits: each of its processes has input, and all have memory."""
+        """Whether the value is valid, and does not ask for more processes than have input or more memory than there is.
+
+        What the scenario itself asks for is not refused here: that is the same for every value of other axes.
+        """
         try:
             scenario = self.scenario_at(value)
         except UsageError:
             return False
-        if value == self.start:
-            return True
-        engine, options = registry.engine(scenario.engine), scenario.engine_options
+        engine = registry.engine(scenario.engine)
+        options, own_options = scenario.engine_options, self.request.scenario.engine_options
+        members, needed_mb = engine.group_members(options), engine.memory_mb(options)
+        if members > max(engine.group_members(own_options), scenario.partitions):
+            return False
         transport_mb = 0 if self.request.transport_address else registry.transport(scenario.transport).memory_mb
-        fits = engine.memory_mb(options) + transport_mb <= description.available_memory_mb()
-        return fits and engine.group_members(options) <= scenario.partitions
+        return needed_mb <= max(engine.memory_mb(own_options), description.available_memory_mb() - transport_mb)
 
     def _accepted(self, inside: float, end: float) -> float:
         """The value nearest to ``end`` that can be set; ``inside`` can."""
@@ -161,7 +165,8 @@ class CapacitySearch:
     def settings(self) -> dict[str, Any]:
         """Everything that must be the same for a search to be resumed, as ``capacity.json`` has it."""
         request, scenario = self.request, self.request.scenario
-        files = {used.path: used.sha256 for used in files_used(scenario, request.program)}
+        used = {"files": data_files(scenario), "program_files": program_files(scenario, request.program)}
+        checksums = {name: {file.path: file.sha256 for file in files} for name, files in used.items()}
         return {
             **identifying_settings(scenario),
             "scenario": f"{scenario.study}/{scenario.name}",
@@ -175,7 +180,7 @@ class CapacitySearch:
             "load_master": request.load_master,
             "program": redact_arguments(request.program),
             # Only where there are some: earlier files lack them.
-            **({"files": files} if files else {}),
+            **{name: sums for name, sums in checksums.items() if sums},
             **here(),
         }
 

@@ -31,6 +31,7 @@ IGNORED_SETTINGS: Ignored = {
     "engine": "engines and their options are what one compares",
     "options": "as above",
     "program": "is the engine",
+    "program_files": "as above",
     "script": "another script in the workload's place may be compared with it",
     "profile": "only presets values, which are compared themselves",
     "start": "is the searched value of the scenario",

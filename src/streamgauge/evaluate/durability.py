@@ -111,7 +111,7 @@ def measure(run: RunDir, facts: Facts, moments: Moments, whole: Whole, counts: M
 
 
 def _settled_ns(moments: Moments) -> int:
-    """From when on growth counts: a shorter run has nothing left without its first minutes."""
+    """From when on growth counts. A run too short for that keeps its first minutes."""
     settled_ns = moments.measured_start_ns + SETTLING_S * NS_PER_S
     left_ns = moments.observed_end_ns - settled_ns
     return settled_ns if left_ns >= SETTLING_S * NS_PER_S else moments.measured_start_ns

@@ -12,22 +12,26 @@ from streamgauge.model import Scenario
 from streamgauge.model.manifest import FileUsed
 
 
-def files_used(scenario: Scenario, program: Sequence[str]) -> list[FileUsed]:
-    """What the load reads and what the engine runs. Raises UsageError for a file that cannot be read."""
-    data = registry.workload(scenario.workload).files(scenario.parameters)
-    return [_used(path) for path in (*data, *registry.engine(scenario.engine).files(program))]
+def data_files(scenario: Scenario) -> list[FileUsed]:
+    """What the load reads. Raises UsageError for a file that cannot be read."""
+    return [_used(path) for path in registry.workload(scenario.workload).files(scenario.parameters)]
 
 
-def check_unchanged(used: Iterable[FileUsed]) -> None:
-    """Raises UsageError for the first file that is not what it was."""
-    for before in used:
-        now = _used(Path(before.path))
-        if now.sha256 != before.sha256:
+def program_files(scenario: Scenario, program: Sequence[str]) -> list[FileUsed]:
+    """What the engine runs. Raises UsageError for a file that cannot be read."""
+    return [_used(path) for path in registry.engine(scenario.engine).files(program)]
+
+
+def check_unchanged(checksums: Iterable[tuple[str, str]]) -> None:
+    """Raises UsageError for the first path whose SHA-256 is not what it was."""
+    for path, before in checksums:
+        now = _used(Path(path))
+        if now.sha256 != before:
             raise UsageError(
                 "the file was changed since the run",
-                where=before.path,
+                where=path,
                 got=f"sha256 {now.sha256}",
-                expected=before.sha256,
+                expected=before,
                 hint="streamgauge run with it, and compare that run",
             )
 

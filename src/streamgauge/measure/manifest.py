@@ -10,7 +10,7 @@ from streamgauge import __version__, environment, identity, jars, registry
 from streamgauge.jvm.java import find_java
 from streamgauge.machine import calibration, provenance
 from streamgauge.machine import description as machine
-from streamgauge.measure.files_used import files_used
+from streamgauge.measure.files_used import data_files, program_files
 from streamgauge.measure.plan import RunPlan, needed_jar_groups
 from streamgauge.model.manifest import FORMAT, Manifest, StreamDescription
 from streamgauge.notices import Notice
@@ -67,7 +67,7 @@ def describe(plan: RunPlan, warnings: Sequence[Notice] = ()) -> Manifest:
         ],
         # Names alone: a value may be a secret.
         "environment": {"removed": environment.removed()},
-        "files": files_used(scenario, plan.request.program),
+        "files": [*data_files(scenario), *program_files(scenario, plan.request.program)],
         "notes": dict(engine.notes(plan.job)),
         "warnings": list(warnings),
         "program": redact_arguments(plan.request.program),

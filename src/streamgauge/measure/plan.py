@@ -152,14 +152,16 @@ def draw(request: Request, run: str, work_dir: Path) -> RunPlan:
     workload = registry.workload(scenario.workload, scenario.parameters)
     dataset = registry.dataset(scenario.workload, scenario.parameters, scenario.seed, scenario.load)
     if kind.in_load:
-        _check_for_queues(scenario, dataset)
+        _check_for_queues(scenario, dataset, engine.starting_s(scenario.engine_options))
     transport.group_members = engine.group_members(scenario.engine_options)
     transport.trims = scenario.slice_s > 0
     transport.widths = dataset.widths
     # Each load worker has its share of the load, and so of the bound.
     whole_s = math.ceil(scenario.queue_s)
-    bound = scenario.load.most_within(whole_s) * scenario.queue_s / whole_s
-    transport.bound_records = math.ceil(bound / scenario.generators)
+    bound = scenario.load.most_within(whole_s)
+    if not scenario.load.bursts:
+        bound = math.ceil(bound * scenario.queue_s / whole_s)
+    transport.bound_records = -(-bound // scenario.generators)
     of_engine, of_load = (
         transport.behind_proxy() if proxied and cut else transport for cut in (cuts_engine, cuts_load)
     )
@@ -245,7 +247,7 @@ def _unlimited(system: Sequence[ProcessSpec]) -> list[Notice]:
     return [notice("no-memory-limit", role=", ".join(limited), why=why)]
 
 
-def _check_for_queues(scenario: Scenario, dataset: Dataset) -> None:
+def _check_for_queues(scenario: Scenario, dataset: Dataset, starting_s: float) -> None:
     """Raises UsageError where load workers cannot serve this scenario themselves."""
     if not dataset.widths:
         raise UsageError(
@@ -257,12 +259,13 @@ def _check_for_queues(scenario: Scenario, dataset: Dataset) -> None:
     if scenario.slice_s or not scenario.load.scheduled:
         what = "slices" if scenario.slice_s else f"shape {scenario.load.shape}"
         raise UsageError(f"transport {scenario.transport} does not support {what}", hint=defaults.USE_TRANSPORT)
-    if scenario.load.before_engine and scenario.queue_s < scenario.load.duration_s:
+    waits_s = math.ceil(scenario.load.burst_s + starting_s)
+    if scenario.load.before_engine and scenario.queue_s < waits_s:
         raise UsageError(
-            f"shape {scenario.load.shape} needs queues that hold all of the load: it waits before the engine starts",
+            f"shape {scenario.load.shape} needs queues that hold the burst and what comes while the engine starts",
             got=f"queue_s={scenario.queue_s:g}",
-            expected=f"at least the {scenario.load.duration_s:g} s of the load",
-            hint=f"--set queue_s={math.ceil(scenario.load.duration_s)}, or {defaults.USE_TRANSPORT}",
+            expected=f"at least {waits_s} s",
+            hint=f"--set queue_s={waits_s}, or {defaults.USE_TRANSPORT}",
         )
 
 

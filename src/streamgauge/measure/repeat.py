@@ -13,11 +13,10 @@ from streamgauge.errors import UsageError
 from streamgauge.identity import DERIVED, NOT_IN_MANIFEST
 from streamgauge.measure.files_used import check_unchanged
 from streamgauge.measure.plan import Request
-from streamgauge.model import Scenario, Script
+from streamgauge.model import Scenario
 from streamgauge.model.manifest import Manifest
 from streamgauge.redaction import is_redacted
 from streamgauge.rundir import RunDir
-from streamgauge.workloads.own.script import inspect
 
 
 def request_of(run: RunDir, out: Path) -> Request:
@@ -42,9 +41,9 @@ def request_of(run: RunDir, out: Path) -> Request:
             hint="streamgauge run with the program, for each side; then compare the two without --run",
         )
     scenario = scenario_of(manifest, run.manifest_path)
-    check_unchanged(manifest.files)
+    check_unchanged((used.path, used.sha256) for used in manifest.files)
     if scenario.script is not None:
-        _check_unchanged(scenario.script)
+        check_unchanged([(scenario.script.path, scenario.script.sha256)])
     described = manifest.transport
     transport = registry.transport(described.name).attach(described.as_json())
     return Request(
@@ -81,15 +80,3 @@ def _unusable(where: Path, got: str) -> UsageError:
         got=got,
         hint="streamgauge run again, and compare that run",
     )
-
-
-def _check_unchanged(script: Script) -> None:
-    now = inspect(Path(script.path))
-    if now.sha256 != script.sha256:
-        raise UsageError(
-            "the script was changed since the run",
-            where=script.path,
-            got=f"sha256 {now.sha256}",
-            expected=script.sha256,
-            hint="streamgauge run with it, and compare that run",
-        )

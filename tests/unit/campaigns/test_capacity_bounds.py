@@ -63,6 +63,18 @@ def test_no_more_members_than_the_memory_holds_are_tried(tmp_path: Path, monkeyp
     assert yours.target(1).highest == 3
 
 
+def test_what_the_scenario_asks_for_itself_does_not_bound_a_search(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Four instances, two partitions, and hardly any memory: that is so at every rate."""
+    monkeypatch.setattr(description, "available_memory_mb", lambda: 1)
+    changes = {"sustained": "slope"}
+    scenario = scenarios.resolve("streambench/multi-recipient-latency", engine="kafka-streams", changes=changes)
+    assert scenario.engine_options["instances"] > scenario.partitions
+    target = CapacitySearch(Request(scenario, tmp_path), 0.1).target(5000)
+    assert target.lowest < 5000 < target.highest
+
+
 def test_a_fraction_is_searched_within_the_limits_of_its_field(tmp_path: Path) -> None:
     search = capacity_search(tmp_path, over="delay_ms")
     target = search.target(search.start)

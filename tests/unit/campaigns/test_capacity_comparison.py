@@ -140,6 +140,17 @@ def test_the_start_of_a_search_does_not_matter_and_other_parameters_do(tmp_path:
         compare(a, searched("c", bound_ms=500, late_ms=2))
 
 
+def test_scripts_may_differ_and_data_may_not(tmp_path: Path) -> None:
+    def searched(name: str, **files: str) -> Path:
+        sums = {key: {f"{key}.txt": checksum} for key, checksum in files.items()}
+        return write_search(tmp_path / name, [900, 1000], settings=sums)
+
+    a = searched("a", files="1", program_files="1")
+    assert compare(a, searched("b", files="1", program_files="2")).ratio == 1.0
+    with pytest.raises(UsageError, match="files: "):
+        compare(a, searched("c", files="2", program_files="1"))
+
+
 @pytest.mark.parametrize(
     ("interval", "more", "says"),
     [

@@ -196,7 +196,7 @@ def test_the_marks_of_commits_are_no_results(engine: str, changes: dict[str, str
 @given(st.floats(8.0, 60.0), st.integers(0, 1000))
 def test_a_batch_that_takes_long_is_not_a_trend(batch_s: float, seed: int) -> None:
     """Its records do wait for more than 10 s in the median, which may be said; a trend may not."""
-    ended = judged(micro_batches(batch_s, seed=seed), referee())
+    ended = judged(micro_batches(batch_s, seed=seed), referee(rule="slope"))
     assert (
         ended.decision is None or ended.decision.action == "enough" or ended.decision.reason.startswith("records wait")
     )
@@ -276,26 +276,26 @@ def waiting(lag_s: float, change_per_s: float) -> Iterator[LoadObservation]:
 
 
 def test_records_that_wait_too_long_are_seen_after_a_third_of_the_probe() -> None:
-    ended = judged(waiting(14.0, 0.0), referee())
+    ended = judged(waiting(14.0, 0.0), referee(rule="slope"))
     assert ended.decision is not None and ended.decision.action == "hopeless"
     assert ended.decided_s == 10
     assert "records wait 14.0 s" in ended.decision.reason
     assert ended.decision.latency_ms == pytest.approx(14_000, rel=0.01)
 
 
-@pytest.mark.parametrize("rule", ["sustainable", "scalability"])
-def test_a_rule_without_a_limit_for_the_latency_lets_records_wait(rule: str) -> None:
+@pytest.mark.parametrize("rule", ["sustainable", "scalability", None])
+def test_a_rule_without_a_limit_for_the_latency_lets_records_wait(rule: str | None) -> None:
     """A backlog of the start that is worked off slowly does not grow."""
     assert judged(waiting(14.0, -0.1), referee(rule=rule)).decision == ProbeDecision("enough")
 
 
 def test_a_lag_that_goes_down_in_time_is_not_too_long() -> None:
     """14 s of load at the start, 10 s of it after a third, and less in the middle."""
-    assert judged(waiting(14.0, -0.35), referee()).decision in (None, ProbeDecision("enough"))
+    assert judged(waiting(14.0, -0.35), referee(rule="slope")).decision in (None, ProbeDecision("enough"))
 
 
 def test_a_lag_below_the_limit_is_no_reason() -> None:
-    assert judged(waiting(9.0, 0.0), referee()).decision in (None, ProbeDecision("enough"))
+    assert judged(waiting(9.0, 0.0), referee(rule="slope")).decision in (None, ProbeDecision("enough"))
 
 
 def losing(

@@ -52,6 +52,14 @@ def test_the_first_run_has_no_baseline(tmp_path: Path) -> None:
     assert "no earlier run" in str(against("latest", write(tmp_path / "new")))
 
 
+def test_why_no_earlier_run_is_a_baseline(tmp_path: Path) -> None:
+    """The new run has no latency, so there is nothing wrong with the earlier one."""
+    write(tmp_path / "old", age_s=3600)
+    new = write(tmp_path / "new")
+    change(new / "summary.json", latency_ms={"total": None})
+    assert "has no median latency" in str(against("latest", new))
+
+
 def test_a_missing_baseline_is_found_before_anything_is_measured(tmp_path: Path) -> None:
     check_baseline("latest")
     check_baseline(str(write(tmp_path / "old")))

@@ -37,7 +37,7 @@ def start_query(spark: SparkSession, job: Mapping[str, Any]) -> StreamingQuery:
 
 
 def has_begun(job: Mapping[str, Any]) -> bool:
-    """Whether an earlier driver of this run has planned a batch."""
+    """Whether an earlier driver of this run has started the query."""
     return (Path(job["checkpoint_dir"]) / "offsets").is_dir()
 
 

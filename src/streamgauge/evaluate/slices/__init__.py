@@ -127,7 +127,7 @@ def judge_slice(spark: SparkSession, run: RunDir, number: int) -> SliceFigures:
     )
     stored.write_json(slice_.slice_figures_path, figures.as_json())
     _drop(run, figures)
-    # Arrow keeps what it has freed for its next tables: in a run of days, that looks like growth, and is some.
+    # Arrow keeps what it has freed for its next tables: over days this shows up as growth.
     pa.default_memory_pool().release_unused()
     return figures
 

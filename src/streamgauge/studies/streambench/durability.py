@@ -51,8 +51,8 @@ def _table(results: Sequence[ExperimentResult]) -> Table:
     rows = [Row(_cells(result), muted=not result.usable) for result in results]
     note = (
         "A system is unavailable from one result to the next where they are further apart than the quiet time. Failed: "
-        "lost, wrong or unfinished records, of those that should have a result. Memory: a linear trend over the "
-        "measured interval, with its 95 % interval; what a JVM has not used yet of its heap still counts as growth."
+        "lost, wrong or unfinished records, of those that should have a result. Memory: the trend over the "
+        "measured interval, without its first five minutes if as many remain, with its 95 % interval."
     )
     return Table("Durability of each run", head, rows, frozenset({2, 3, 4, 5}), note)
 

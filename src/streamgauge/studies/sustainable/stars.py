@@ -30,8 +30,8 @@ STEPS, STEPS_END = ((1.1, 3), (3.0, 2)), 1
 RULE = (
     "Three stars within a factor of 1.1 of the best engine measured here, two within 3, otherwise one. Stars compare "
     "the engines of this page with each other, and the paper's with each other. If only one engine was measured, only "
-    "its value is shown. An engine that did not sustain the load has one star. INVALID and FAILED results are "
-    "excluded. ≥: the engine was not the limit of a search."
+    "its value is shown. An engine that did not sustain the load and has no latency has one star. INVALID "
+    "and FAILED results are excluded. ≥: the engine was not the limit of a search."
 )
 
 
