@@ -1,11 +1,11 @@
-"""How fast Spark processes a topic, compared with a plain consumer that reads the same topic and discards it.
+"""How fast Spark processes a topic, compared with a plain consumer that fetches the same topic into memory.
 
     python bench/plain_consumer.py [--runs 3] [--records 2000000] [--programs identity wordcount] [--engine spark]
 
 Each run has its input in the broker before the engine starts. When the engine has stopped, a plain consumer
-(librdkafka) reads the same topic for a few seconds; the ratio of the two rates says what the program costs beyond
-reading. A ratio near 1 would mean that the broker or the reader is the limit. There is no goal; every run must be
-VALID.
+(librdkafka) fetches the same topic for a few seconds, and nothing takes the records out of it; the ratio of the two
+rates says what the program costs beyond reading. A ratio near 1 would mean that the broker or the reader is the limit.
+There is no goal; every run must be VALID.
 """
 
 from __future__ import annotations

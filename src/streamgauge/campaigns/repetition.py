@@ -112,10 +112,16 @@ def read_runs(path: Path) -> list[RunDir]:
 
 
 def median_run(summaries: Mapping[str, Summary]) -> str:
-    """By the median latency, the lower middle, among the VALID runs; where there are none, among all."""
-    usable = [name for name, summary in summaries.items() if summary.valid]
-    timed = [name for name in usable or summaries if p50_ms(summaries[name]) is not None]
-    ordered = sorted(timed, key=lambda name: p50_ms(summaries[name]) or 0.0)
+    """By what is measured, the lower middle, among the VALID runs; where there are none, among all.
+
+    That is the throughput where all input was there before the engine, otherwise the median latency.
+    """
+    usable = [name for name, summary in summaries.items() if summary.valid] or [*summaries]
+    rates = {name: summaries[name].processing.get("records_per_s") for name in usable}
+    medians = {name: p50_ms(summaries[name]) for name in usable}
+    measured = rates if any(rate is not None for rate in rates.values()) else medians
+    known = {name: value for name, value in measured.items() if value is not None}
+    ordered = sorted(known, key=lambda name: known[name])
     return ordered[(len(ordered) - 1) // 2] if ordered else next(iter(summaries))
 
 

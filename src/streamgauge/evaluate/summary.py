@@ -161,7 +161,7 @@ def _latencies(figures: Figures | None) -> dict[str, Any]:
     if figures is not None:
         latencies |= figures.latencies
     shown = {kind: rounded(distribution.figures()) for kind, distribution in latencies.items()}
-    shown["arrival"] = {"mean": None if figures is None else _rounded(_arrival_ms(figures.tally))}
+    shown["arrival"] = {"mean": None if figures is None else _rounded(arrival_mean_ms(figures.tally))}
     for kind in figures.unknown_kinds if figures is not None else ():
         shown[kind] = dict.fromkeys(shown[kind], None)
     if figures is not None and figures.transport_bound is not None and not figures.transport_bound.agrees:
@@ -171,8 +171,10 @@ def _latencies(figures: Figures | None) -> dict[str, Any]:
     return shown
 
 
-def _arrival_ms(tally: Tally) -> float | None:
-    """The mean over input records of emitted − appended."""
+def arrival_mean_ms(tally: Tally) -> float | None:
+    """The mean over input records of emitted − appended; None where results are missing."""
+    if tally.censored.any():
+        return None
     inputs = int(tally.inputs[tally.timed].sum())
     return float((tally.average_ms * tally.inputs)[tally.timed].sum()) / inputs if inputs else None
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import Literal, cast
 
@@ -129,6 +130,7 @@ def check(scenario: Scenario, specs: Sequence[ProcessSpec], *, own_transport: bo
         victims = [spec for spec in victims if spec.group != "load"]  # it has ended before the engine is started
     groups = {role: spec.group for spec in victims for role in spec.roles}
     parents = {member.role: spec.role for spec in victims for member in spec.members}
+    pairs = {spec.role: spec.part_of for spec in victims if spec.part_of}
     for fault in scenario.faults:
         _check_role(fault, groups, scenario)
         if fault.verb == "kill" and fault.every_s and not fault.for_s and fault.role not in parents:
@@ -147,6 +149,12 @@ def check(scenario: Scenario, specs: Sequence[ProcessSpec], *, own_transport: bo
             raise UsageError(
                 f"invalid {_typed(fault)}: {parents[fault.role]} itself starts {fault.role} again",
                 expected=f"kill {fault.role} without a duration, or a kill of {parents[fault.role]}",
+            )
+        if fault.verb == "kill" and fault.for_s and fault.role in pairs:
+            raise UsageError(
+                f"invalid {_typed(fault)}: {fault.role} cannot be started again alone",
+                expected=f"a kill of {pairs[fault.role]}, which {fault.role} is part of",
+                hint=f"--fault {str(replace(fault, role=pairs[fault.role]))!r}",
             )
         if groups[fault.role] == TRANSPORT_GROUP and not preloaded:
             _check_queue(fault, scenario)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from written_runs import write_run
 
-from run_files import as_written
+from run_files import as_written, change
 from streamgauge.campaigns import repetition
 from streamgauge.campaigns.repetition import read_runs, run_repeated, write_set
 from streamgauge.cli.run import _print_repetitions
@@ -20,6 +20,14 @@ from streamgauge.measure.reporter import NullReporter
 from streamgauge.model.summary import Summary
 from streamgauge.rundir import RunDir
 from streamgauge.studies import scenario as scenarios
+
+
+def test_of_preloaded_input_the_run_with_the_median_throughput_speaks(tmp_path: Path) -> None:
+    """Its latencies are waits in the broker, which need not be in the same order."""
+    for number, (p50_ms, per_s) in enumerate(((100.0, 900.0), (110.0, 500.0), (120.0, 700.0)), start=1):
+        write_run(tmp_path / str(number), p50_ms)
+        change(tmp_path / str(number) / "summary.json", processing={"records_per_s": per_s})
+    assert write_set(tmp_path, 3).processing["records_per_s"] == 700.0
 
 
 def test_the_median_run_speaks_for_the_set(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from streamgauge.evaluate.metrics.latency import (
     per_second,
     window_s,
 )
+from streamgauge.evaluate.summary import arrival_mean_ms
 
 
 def of(*values: float) -> Distribution:
@@ -172,3 +173,10 @@ def test_a_window_has_enough_results_for_a_99th_percentile() -> None:
     assert p99_by_window(counted, "total", 20, 5, 16, 1)[6] is None
     assert window_s(tally(row(second=0)), 0, 5) == 60
     assert p99_by_window(tally(row(second=0)), "total", 3, 0, 3, 60) == [None] * 3
+
+
+def test_the_mean_over_records_is_not_known_where_some_have_no_result() -> None:
+    """Three inputs that waited 10 ms, one that waited 30 ms: 15 ms. What did not come has waited longer than any."""
+    known = (row(average=10.0, inputs=3), row(average=30.0))
+    assert arrival_mean_ms(tally(*known)) == 15.0
+    assert arrival_mean_ms(tally(*known, row(fate="unfinished"))) is None

@@ -359,12 +359,13 @@ def test_a_fault_ends_when_its_process_is_usable_again() -> None:
     [
         ({}, "nothing lost, nothing duplicated"),
         ({"lost": 603}, "603 of 6,000 results lost, nothing duplicated"),
-        ({"duplicates": 1200}, "nothing lost, 1,200 of 6,000 results duplicated"),
+        ({"duplicates": 1200}, "nothing lost, 1,200 duplicates"),
         (
             {"lost": 1, "duplicates": 2, "unfinished": 3},
-            "1 of 6,000 results lost, 2 of 6,000 results duplicated, 3 unfinished",
+            "1 of 6,000 results lost, 2 duplicates, 3 unfinished",
         ),
-        ({"wrong": 301, "unexpected": 14}, "nothing lost, nothing duplicated, 301 wrong, 14 unexpected"),
+        ({"wrong": 301, "unexpected": 14}, "nothing lost, 301 wrong, 14 unexpected"),
+        ({"unfinished": 3}, "nothing duplicated, 3 unfinished"),
     ],
 )
 def test_which_guarantee_held(counts: Mapping[str, int], sentence: str) -> None:

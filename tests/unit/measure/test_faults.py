@@ -150,6 +150,14 @@ def test_what_can_be_meant(texts: list[str]) -> None:
     faults.check(scenario(*texts), SPECS)
 
 
+def test_one_process_of_a_pair_cannot_be_started_again_alone() -> None:
+    with pytest.raises(UsageError, match="engine-2 cannot be started again alone") as refused:
+        faults.check(scenario("kill engine-2 for 2s at 3s"), SPECS)
+    assert "--fault 'kill driver for 2s at 3s'" in refused.value.message()
+    faults.check(scenario("kill driver for 2s at 3s"), SPECS)
+    faults.check(scenario("kill engine-2 at 3s"), SPECS)
+
+
 @pytest.mark.parametrize(
     ("texts", "says"),
     [

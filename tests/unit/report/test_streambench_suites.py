@@ -53,7 +53,7 @@ def test_throughput_stands_by_reception_ability_and_grows(tmp_path: Path) -> Non
         ["flink", "–", "0", "–", "0"],
     ]
     assert cells(drawn, "Throughput of each run")[0] == [
-        *("identity", "one node", "spark", "10,000", "0.60", "4", "2,500", "0.15", "VALID")
+        *("identity", "one node", "spark", "10,000", "0.60", "4", "2,500", "0.15", "–", "–", "VALID")
     ]
     assert ["2 recipients against 1, about (×)", "1.80", "1.80"] in cells(drawn, "The paper's numbers")
 

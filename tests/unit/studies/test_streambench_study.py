@@ -92,10 +92,8 @@ def test_one_of_five_nodes_receives_in_the_paper_profile(scenario: str) -> None:
         assert one.request.scenario.partitions == 1
         assert options(one).get("redistribute", one.engine == "kafka-streams")
         if one.engine == "spark":
-            of_executors = {"spark.executor.memory": "35g", "spark.executor.cores": "16", "spark.cores.max": "80"}
-            assert (options(one)["cores"], options(one)["conf"]) == (80, of_executors)
-        else:
-            assert options(one)[NODES[one.engine]] == 5
+            assert (options(one)["cluster"], options(one)["cores"]) == ("standalone", 80)
+        assert options(one)[NODES[one.engine]] == 5
 
 
 @pytest.mark.parametrize("scenario", ["performance", "latency", "durability"])

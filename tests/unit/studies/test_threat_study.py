@@ -48,14 +48,16 @@ def test_every_scenario_resolves_on_every_engine(name: str, profile: str, engine
 def test_parallelism_is_the_number_of_cores(eight_cores: None, profile: str) -> None:
     plans = planned(profile=profile)
     for cores in range(1, 9):
-        for engine, option in zip(ENGINES, ("cores", "parallelism", "threads"), strict=True):
+        for engine, option in zip(ENGINES, ("worker_cores", "parallelism", "threads"), strict=True):
             one = plans[f"parallelism-{cores}", engine]
             assert one.request is not None
             scenario = one.request.scenario
             assert scenario.engine_options[option] == cores
             assert (scenario.load.shape, scenario.partitions, scenario.faults) == ("preloaded", 8, ())
             assert one.runs > 1, "there is an interval"
-            assert one.row().settings == {option: str(cores)}
+            assert one.row().settings[option] == str(cores)
+            assert scenario.engine_options.get("workers", 1) == 1
+            assert scenario.engine_options.get("cluster", "standalone") == "standalone"
 
 
 @pytest.mark.parametrize("profile", ["laptop", "paper"])
@@ -145,7 +147,7 @@ def test_what_an_engine_has_besides_is_added() -> None:
     assert study.sets == {"engine", "records", "heap_mb"}
 
 
-@pytest.mark.parametrize("setting", ["cores", "parallelism", "threads", "workers"])
+@pytest.mark.parametrize("setting", ["worker_cores", "parallelism", "threads", "workers"])
 def test_a_reproduction_does_not_change_what_the_study_sets(setting: str) -> None:
     with pytest.raises(UsageError, match="the study itself sets"):
         planned(changes={setting: "1"})

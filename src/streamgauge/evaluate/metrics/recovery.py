@@ -154,10 +154,17 @@ def guarantee(facts: Facts, results: Mapping[str, int]) -> str | None:
     expected = results["expected"]
     if not acted(facts) or not expected:
         return None
-    parts = [
-        f"{results[count]:,} of {expected:,} results {what}" if results[count] else f"nothing {what}"
-        for count, what in (("lost", "lost"), ("duplicates", "duplicated"))
-    ]
+    parts = []
+    if results["lost"]:
+        parts.append(f"{results['lost']:,} of {expected:,} results lost")
+    elif not results["unfinished"]:
+        # What is unfinished may be lost.
+        parts.append("nothing lost")
+    if results["duplicates"]:
+        parts.append(f"{results['duplicates']:,} duplicates")
+    elif not results["wrong"] and not results["unexpected"]:
+        # What was read twice may have been counted twice.
+        parts.append("nothing duplicated")
     others = ("wrong", "unexpected", "unfinished")
     return ", ".join([*parts, *(f"{results[count]:,} {count}" for count in others if results[count])])
 

@@ -17,7 +17,8 @@ _NODES = (
     "own, so more bytes are received than the input has."
 )
 _NO_CLUSTER = (
-    "In the laptop profile, Spark runs in a single JVM (local[2]), not on a cluster; Figs. 4 to 6 have a cluster."
+    "In the laptop profile, Spark runs in a single JVM (local[2]) unless you set cluster=standalone; Figs. 4 to 6 have "
+    "a cluster."
 )
 
 STUDY = Study(

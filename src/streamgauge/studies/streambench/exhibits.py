@@ -9,7 +9,7 @@ from streamgauge.report.bars import Bar, BarSeries, bars
 from streamgauge.report.exhibit import Context, Panel, Plot, Row, Table, unusable, verdict_words
 from streamgauge.report.published import marks_table
 from streamgauge.report.reproduction import ExperimentResult
-from streamgauge.report.text import number, rounded
+from streamgauge.report.text import NONE, number, rounded
 from streamgauge.studies.streambench.numbers import FIG_2_RATIOS, FIG_3_RATIOS, LATENCY, THROUGHPUT
 from streamgauge.studies.streambench.ratios import ratios_table
 
@@ -30,7 +30,7 @@ def throughput(context: Context) -> list[Panel]:
             _fastest_words(engine, of_engine),
         )
         for engine in context.reproduction.engines
-        if (of_engine := [one for one in measured if one.engine == engine and one.value(THROUGHPUT) is not None])
+        if (of_engine := [one for one in measured if one.engine == engine and has_bar(one)])
     ]
     note = (
         "Of the throughput in MB/s, from VALID runs at the same scale. The records of statistics are larger than those "
@@ -66,10 +66,32 @@ def _engine_ended(result: ExperimentResult) -> bool:
     return result.source is not None and any(ended.group == "engine" for ended in result.source.outcome.ended)
 
 
+def has_bar(result: ExperimentResult) -> bool:
+    return result.value(THROUGHPUT) is not None and not is_saturated(result)
+
+
 def saturation(results: Sequence[ExperimentResult]) -> str:
     """A sentence about the runs that were beyond the saturate volume; empty if none was."""
     words = [f"{one.title} ({one.why or 'not done by the deadline'})" for one in results if is_saturated(one)]
     return f"Beyond the saturate volume: {'; '.join(words)}." if words else ""
+
+
+def throughput_cells(result: ExperimentResult) -> list[str]:
+    """In records/s and MB/s, of all nodes and of each; a run beyond the saturate volume has none."""
+    if is_saturated(result):
+        return ["saturated", NONE, number(nodes(result)), NONE, NONE]
+    return [
+        number(result.value(PER_S)),
+        number(result.value(THROUGHPUT), 2),
+        number(nodes(result)),
+        per_node(result, PER_S),
+        per_node(result, THROUGHPUT, 2),
+    ]
+
+
+def speed_cells(result: ExperimentResult) -> list[str]:
+    """How fast the generator wrote the input, and how fast the broker serves it."""
+    return [number(result.value(f"processing.{name}")) for name in ("generated_per_s", "served_per_s")]
 
 
 def _by_scale(context: Context, results: Sequence[ExperimentResult]) -> dict[str, BarSeries]:
@@ -130,14 +152,9 @@ def _throughput_table(results: Sequence[ExperimentResult]) -> Table:
                 result.dimensions["scale"],
                 result.engine,
                 number(result.value("processing.records")),
-                "saturated" if is_saturated(result) else number(result.value(PER_S)),
-                number(result.value(THROUGHPUT), 2),
-                number(nodes(result)),
-                per_node(result, PER_S),
-                per_node(result, THROUGHPUT, 2),
+                *throughput_cells(result),
                 number(result.value(LATENCY)),
-                number(result.value("processing.generated_per_s")),
-                number(result.value("processing.served_per_s")),
+                *speed_cells(result),
                 result.verdict,
             ],
             muted=not result.usable,

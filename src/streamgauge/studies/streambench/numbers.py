@@ -55,6 +55,10 @@ FIG_3 = (
         for scale, value in (("1×", 166.827), ("2×", 1900.146), ("4×", 12019.256))
     ),
     Mark(
+        *(STORM, "ratio.scales", 10, "×", "mean latency along with the scale, almost"),
+        {"program": "wordcount"},
+    ),
+    Mark(
         *(STORM, "ratio.systems", 4, "×", "mean latency against Spark's, about"),
         {"program": "wordcount", "scale": "4×"},
     ),
@@ -81,6 +85,7 @@ TPF, LPF = "penalty.throughput", "penalty.latency"
 FIG_6 = (
     Mark(SPARK_STREAMING, "penalty.throughput.min", 0.9, "", "TPF, the lowest of all programs"),
     Mark(SPARK_STREAMING, "penalty.throughput.max", 1.17, "", "TPF, the highest of all programs"),
+    Mark(SPARK_STREAMING, "penalty.throughput.above_one", 0.5, "", "share of the programs with a TPF over 1, nearly"),
     Mark(STORM, TPF, 0.66, "", "TPF, mean over the programs, about"),
     Mark(SPARK_STREAMING, LPF, 1, "", "LPF, mean over the programs"),
     Mark(STORM, LPF, 5.3, "", "LPF, mean over most programs, about"),

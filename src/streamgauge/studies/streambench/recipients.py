@@ -13,11 +13,13 @@ from streamgauge.report.text import NONE, number, rounded
 from streamgauge.studies.streambench.exhibits import (
     PER_S,
     bar,
+    has_bar,
     is_saturated,
     latency_table,
     nodes,
-    per_node,
     saturation,
+    speed_cells,
+    throughput_cells,
 )
 from streamgauge.studies.streambench.numbers import ALL_TO_HALF, HALF_TO_ONE, LATENCY, THROUGHPUT
 
@@ -64,7 +66,11 @@ def _by_ability(
 ) -> list[Plot]:
     plots = []
     for engine in context.reproduction.engines:
-        of_engine = [one for one in measured if one.engine == engine and one.value(metric) is not None]
+        of_engine = [
+            one
+            for one in measured
+            if one.engine == engine and (has_bar(one) if metric == THROUGHPUT else one.value(metric) is not None)
+        ]
         series = {}
         for ability, opacity in zip(context.order("ability"), _OPACITIES, strict=True):
             shown = [bar(one, metric, unit) for one in of_engine if one.dimensions["ability"] == ability]
@@ -81,17 +87,15 @@ def _by_ability(
 
 def _throughput_table(results: Sequence[ExperimentResult]) -> Table:
     head = ["program", "ability", "engine", "records/s", "MB/s", "nodes", "records/s per node", "MB/s per node"]
+    head += ["written, records/s", "served, records/s"]
     rows = [
         Row(
             [
                 result.dimensions["program"],
                 result.dimensions["ability"],
                 result.engine,
-                "saturated" if is_saturated(result) else number(result.value(PER_S)),
-                number(result.value(THROUGHPUT), 2),
-                number(nodes(result)),
-                per_node(result, PER_S),
-                per_node(result, THROUGHPUT, 2),
+                *throughput_cells(result),
+                *speed_cells(result),
                 result.verdict,
             ],
             muted=not result.usable,
@@ -99,7 +103,7 @@ def _throughput_table(results: Sequence[ExperimentResult]) -> Table:
         for result in results
     ]
     note = "Ability: the share of the nodes that receive. All input was in the broker before the engine started."
-    return Table("Throughput of each run", [*head, "verdict"], rows, frozenset(range(3, 8)), note)
+    return Table("Throughput of each run", [*head, "verdict"], rows, frozenset(range(3, 10)), note)
 
 
 def _growth_table(context: Context, measured: Sequence[ExperimentResult], metric: str) -> Table:
