@@ -388,6 +388,10 @@ class Workload(ABC):
         """Event time that must pass after the last input of a result until it is final."""
         return 0.0
 
+    def pause_s(self, parameters: Mapping[str, Any]) -> float:
+        """Seconds without a result that follow from the definition, such as until the next window ends."""
+        return 0.0
+
 
 class ReferenceWorkload(Workload):
     """A workload of the kind *one-to-one*, *filter* or *final-per-key*: the correct answer is a table of results."""

@@ -15,11 +15,15 @@ LEAST_GAP_S = 1.5
 class QuietDetector:
     """Follows the output of a run, from the measured interval on, and decides when it has fallen quiet.
 
-    ``least_s`` is the shortest silence that counts as quiet.
+    ``least_s`` is the shortest silence that counts as quiet, ``pause_s`` what the workload itself makes every engine
+    pause: the detector counts only what gaps have beyond it.
     """
 
-    def __init__(self, least_s: float, trigger_s: float = 0.0, *, has_output: bool = True) -> None:
+    def __init__(
+        self, least_s: float, trigger_s: float = 0.0, *, pause_s: float = 0.0, has_output: bool = True
+    ) -> None:
         self._least_s = max(least_s, QUIET_TRIGGERS * trigger_s)
+        self._pause_s = pause_s
         self._has_output = has_output
         self._ends: dict[int, int] = {}
         self._moved_s: dict[int, float] = {}
@@ -34,9 +38,9 @@ class QuietDetector:
 
     @property
     def quiet_s(self) -> float:
-        """Seconds without progress that count as quiet: at least ``least_s``, 3 triggers, 3 times the longest gap
-        between two outputs of a partition, and the longest that records have waited; the first two alone if all
-        results are out."""
+        """Seconds without progress that count as quiet: at least ``least_s``, 3 triggers, 3 times what the longest gap
+        between two outputs of a partition has beyond ``pause_s``, and the longest that records have waited; the first
+        two alone if all results are out."""
         if self.results_are_out:
             return self._least_s
         return max(self._least_s, QUIET_GAPS * self._longest_gap_s, self._longest_wait_s)
@@ -50,7 +54,7 @@ class QuietDetector:
         for partition in moved:
             gap_s = now_s - self._moved_s.get(partition, now_s)
             if judged and gap_s >= LEAST_GAP_S:
-                self._longest_gap_s = max(self._longest_gap_s, gap_s)
+                self._longest_gap_s = max(self._longest_gap_s, gap_s - self._pause_s)
             self._moved_s[partition] = now_s
         self._ends |= moved
         # What has only just been consumed has its results still to come.

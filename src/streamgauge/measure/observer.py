@@ -51,7 +51,8 @@ class Observer:
             and engine.micro_batches(self._scenario.engine_options)
         )
         interval_s = engine.batch_interval_s(self._scenario.engine_options)
-        self._quiet = QuietDetector(self._scenario.quiet_s, interval_s, has_output=bool(plan.outputs))
+        pause_s = 0.0 if self._scenario.script else workload.pause_s(self._scenario.parameters)
+        self._quiet = QuietDetector(self._scenario.quiet_s, interval_s, pause_s=pause_s, has_output=bool(plan.outputs))
         self._sampled_consumed: int | None = None
         self.taken: Mapping[str, Mapping[int, int]] = {}
         """How far the engine has read each partition of each input for good, where that is known."""

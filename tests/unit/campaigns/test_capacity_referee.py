@@ -196,7 +196,7 @@ def test_the_marks_of_commits_are_no_results(engine: str, changes: dict[str, str
 @given(st.floats(8.0, 60.0), st.integers(0, 1000))
 def test_a_batch_that_takes_long_is_not_a_trend(batch_s: float, seed: int) -> None:
     """Its records do wait for more than 10 s in the median, which may be said; a trend may not."""
-    ended = judged(micro_batches(batch_s, seed=seed), referee(rule="slope"))
+    ended = judged(micro_batches(batch_s, seed=seed), referee())
     assert (
         ended.decision is None or ended.decision.action == "enough" or ended.decision.reason.startswith("records wait")
     )

@@ -48,6 +48,14 @@ def test_three_times_the_longest_gap_of_any_partition() -> None:
     assert quiet.quiet_s == 12.0
 
 
+def test_only_what_a_gap_has_beyond_the_pause_of_the_workload_counts() -> None:
+    """Windows that end every 10 s, of an engine that once took 3 s longer."""
+    quiet = QuietDetector(QUIET_S, pause_s=10.0)
+    for second in (0, 10, 20, 33):
+        quiet.see(second, {0: second + 1}, lag=None, done=None, judged=True)
+    assert quiet.quiet_s == 9.0
+
+
 def test_gaps_mean_nothing_once_all_results_are_out() -> None:
     quiet = QuietDetector(QUIET_S, trigger_s=2.0)
     fed(quiet, 30, every_s=10)

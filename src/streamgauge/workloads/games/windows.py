@@ -38,6 +38,9 @@ class Windowed(ReferenceWorkload):
         disorder_ms = parameters["out_of_order_ms"] + parameters["partition_skew_ms"]
         return float(parameters["window_s"] + disorder_ms / 1000)
 
+    def pause_s(self, parameters: Mapping[str, Any]) -> float:
+        return float(parameters["slide_s"])
+
     def decode(self, output: DataFrame, parameters: Mapping[str, Any]) -> DataFrame:
         return with_fields(output, self.fields)
 

@@ -103,6 +103,9 @@ class Tumbling(Summed):
     parameters: ClassVar[type[BaseModel]] = TumblingParameters
     fields: ClassVar[str] = "sensor bigint, window_end_ms bigint, watts bigint, records bigint"
 
+    def pause_s(self, parameters: Mapping[str, Any]) -> float:
+        return float(parameters["window_s"])
+
     def reference(self, inputs: Mapping[str, DataFrame], parameters: Mapping[str, Any]) -> DataFrame:
         window_ms = SECOND_MS * parameters["window_s"]
         parts = _parts(inputs[STREAM], window_ms, {"sensor": _SENSOR.column()})
@@ -117,6 +120,9 @@ class Hopping(Summed):
     key: ClassVar[tuple[str, ...]] = ("sensor", "slot", "window_end_ms")
     parameters: ClassVar[type[BaseModel]] = HoppingParameters
     fields: ClassVar[str] = "sensor bigint, slot bigint, window_end_ms bigint, watts bigint, records bigint"
+
+    def pause_s(self, parameters: Mapping[str, Any]) -> float:
+        return float(parameters["period_ms"] / 1000)
 
     def length_s(self, parameters: Mapping[str, Any]) -> float:
         """A program may know the progress of event time by the beginnings of windows only."""
