@@ -41,6 +41,8 @@ NOTICES: Mapping[str, str] = {
     "{widest_ms:.1f} ms; the limit is {limit:g} % of them",
     "backlog-incomplete": "the backlog was incomplete when the engine was started: {appended} of its {records} records "
     "had been appended; the limit is {limit:g} %",
+    "load-clocks-differ": "the clocks of the load workers differ by at least {apart_ms:.1f} ms; the limit is "
+    "{limit_ms:g} ms",
     "clock-stepped": "the machine's clock was set during the run, by {step_ms:.1f} ms; the limit is {limit_ms:g} ms",
     "not-recorded": "the {streams} were not recorded, so no result could be checked",
     "slices-missing": "the run was evaluated only up to second {until_s:.0f} of {whole_s:.0f}{why}",

@@ -47,6 +47,11 @@ class SearchAxis:
         return self.name == RATE
 
     @property
+    def is_memory(self) -> bool:
+        """Whether the machine's memory limits it."""
+        return self.name.endswith("_mb")
+
+    @property
     def unit(self) -> str:
         return "records/s" if self.is_rate else self.name
 

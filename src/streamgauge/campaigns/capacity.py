@@ -123,7 +123,8 @@ class CapacitySearch:
         """How far the search may go: as asked for, else as far as the value itself goes."""
         least, most = limits_on(self.axis, self.request.scenario)
         if self.axis.whole:
-            highest = max(self.axis.most() or RATE_MAX, guess)
+            memory_mb = description.memory_mb() if self.axis.is_memory else None
+            highest = max(memory_mb or self.axis.most() or RATE_MAX, guess)
             return self.least or least or 1, self.most or min(most or highest, highest)
         return self.least or least or guess / FRACTION_RANGE, self.most or most or guess * FRACTION_RANGE
 
@@ -324,6 +325,8 @@ def _probe(
     directory, summary = run_scenario(request, reporter, evaluator, referee)
     _delete_records(directory)
     verdict, reason, weak = judge(summary, scenario.sustained, referee.given_up, referee.weak)
+    if verdict == "failed" and _had_too_little(search, file, directory):
+        verdict = "not sustained"
     return CapacityProbe(
         value=step.value,
         rate=load.rate_per_s,
@@ -339,6 +342,12 @@ def _probe(
         total_p50=summary.percentile_ms("total", "p50"),
         total_p99=summary.percentile_ms("total", "p99"),
     )
+
+
+def _had_too_little(search: CapacitySearch, file: CapacityFile, run: RunDir) -> bool:
+    """Whether the engine died of what is searched, such as too small a heap: it lives where it has more."""
+    dead = any(ended.group == "engine" for ended in run.outcome().ended)
+    return dead and not search.axis.more_is_harder and any(row.verdict == "sustained" for row in file.probes)
 
 
 def _delete_records(run: RunDir) -> None:

@@ -27,7 +27,7 @@ from streamgauge.model.capacity import NAME as CAPACITY_NAME
 from streamgauge.model.capacity import Capacity
 from streamgauge.model.scale import ENGINE, NAME, RANGE, Regression, Scale, ScalePoint, typed_value
 from streamgauge.notices import Notice, notice
-from streamgauge.processes import directory_lock
+from streamgauge.processes import directory_lock, memory_limit
 from streamgauge.regression import fit
 from streamgauge.report.capacity import write_capacity
 from streamgauge.report.scale import write_scale
@@ -37,6 +37,8 @@ from streamgauge.studies import fields
 from streamgauge.studies.search_axis import number_of, with_changes
 
 DECIMALS = 6
+MEMORY_LIMIT = "instance_memory_mb"
+"""The option of engines whose instances can have a limit."""
 
 
 @dataclass(frozen=True)
@@ -264,8 +266,11 @@ def _rounded(ends: tuple[float, float] | None) -> tuple[float, float] | None:
 def _notes(points: Sequence[ScalePoint], searches: Mapping[float, Capacity], campaign: ScaleSearch) -> Sequence[Notice]:
     """What has to be known beside the numbers."""
     notes = [note for point in points if (note := _note(point, campaign))]
-    replaced = any(probe.rule for search in searches.values() for probe in search.probes)
-    return [*notes, notice("lag-in-steps")] if replaced else notes
+    if any(probe.rule for search in searches.values() for probe in search.probes):
+        notes.append(notice("lag-in-steps"))
+    if campaign.search.request.scenario.engine_options.get(MEMORY_LIMIT) and memory_limit.parent() is None:
+        notes.append(notice("no-memory-limit", role=ENGINE, why=memory_limit.WHY_NOT))
+    return notes
 
 
 def _note(point: ScalePoint, campaign: ScaleSearch) -> Notice | None:

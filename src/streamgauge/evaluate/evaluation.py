@@ -140,7 +140,7 @@ def _evaluate(run: RunDir, facts: Facts, tally: Tally, *, recorded: bool, whole:
         if figures.burst is not None:
             invalid += figures.burst.reasons()
             warnings += figures.burst.warnings()
-        invalid += _clock_reasons(figures)
+        invalid += _clock_reasons(facts, figures)
         warnings += _warnings(run, facts, facts.moments, figures)
         visible_ms = None if visible is None else visible.resolution_ms(facts.moments)
         exactness = resolution.measure(figures.transport_bound, visible_ms)
@@ -325,11 +325,14 @@ def _processing(
     return processing.measure(run, facts, first_ms, last_ms, answered, consumed_ms, waiting_ms)
 
 
-def _clock_reasons(figures: Figures) -> list[Notice]:
-    step_ms = figures.clock_step_ms
-    if step_ms is None or step_ms <= clock.INVALID_STEP_MS:
-        return []
-    return [notice("clock-stepped", step_ms=step_ms, limit_ms=clock.INVALID_STEP_MS)]
+def _clock_reasons(facts: Facts, figures: Figures) -> list[Notice]:
+    limit_ms, step_ms, bound = clock.INVALID_STEP_MS, figures.clock_step_ms, figures.transport_bound
+    if step_ms is not None and step_ms > limit_ms:
+        return [notice("clock-stepped", step_ms=step_ms, limit_ms=limit_ms)]
+    # Load workers on this machine have one clock.
+    if facts.manifest.load.master and bound is not None and bound.apart_ms > limit_ms:
+        return [notice("load-clocks-differ", apart_ms=bound.apart_ms, limit_ms=limit_ms)]
+    return []
 
 
 def _warnings(run: RunDir, facts: Facts, moments: Moments, figures: Figures) -> list[Notice]:

@@ -49,8 +49,17 @@ CONF = {
     # A barrier stage needs all of its cores at once. Spark would wait ten minutes for them.
     "spark.dynamicAllocation.enabled": "false",
     "spark.scheduler.barrier.maxConcurrentTasksCheck.interval": "5s",
-    "spark.scheduler.barrier.maxConcurrentTasksCheck.maxFailures": "4",
+    # The ledgers of long runs are larger than the default of 1 GB.
+    "spark.driver.maxResultSize": "0",
 }
+CORES_AWAITED_S = {"spark": 20, "": 150}
+"""How long the cores may take to be there, by the beginning of the master: elsewhere executors have to start first."""
+
+
+def conf(master: str) -> dict[str, str]:
+    """The settings of the job that the load is."""
+    awaited_s = CORES_AWAITED_S.get(master.partition(":")[0], CORES_AWAITED_S[""])
+    return {**CONF, "spark.scheduler.barrier.maxConcurrentTasksCheck.maxFailures": str(awaited_s // 5)}
 
 
 class Lost(Exception):
@@ -193,7 +202,8 @@ def _reason(text: str) -> str:
         return "streamgauge is not installed in the Python of the executors (spark.pyspark.python)"
     if any("SPARK-24819" in line for line in lines):
         return (
-            "the cluster has no free core (with 512 MB of memory) for each of the load tasks: use a lower --generators"
+            "the cluster has no free core (with 512 MB of memory) for each of the load tasks, or its executors took "
+            "too long to start: use a lower --generators, or look at the cluster"
         )
     told = [line for line in lines if "ExecutorLost" in line or "Error:" in line]
     return (told or lines or ["no reason given"])[0]

@@ -29,7 +29,7 @@ QUEUED_RECORD_BYTES = 400
 """A record in the sending client's queue, which holds ten seconds of load and what a planned pause adds."""
 ON_SPARK = "load"
 """The role of the driver of a load on Spark."""
-DRIVER_HEAP_MB, DRIVER_MB = 512, 900
+DRIVER_HEAP_MB, DRIVER_MB = 1024, 1400
 TASKS_READY_S = 180
 """A cluster has to start executors and a Python process on each."""
 
@@ -97,7 +97,7 @@ def _on_spark(master: str, workers: Sequence[dict[str, Any]], work_dir: Path) ->
     settings, connection = work_dir / "settings.json", work_dir / "connection"
     # The number of executors of one core each: for a standalone cluster, and for YARN and Kubernetes.
     executors = dict.fromkeys(("spark.cores.max", "spark.executor.instances"), str(len(workers)))
-    conf = {**on_spark.CONF, **executors}
+    conf = {**on_spark.conf(master), **executors}
     jvm = spark.jvm_argv(find_java().path, master=master, conf=conf, heap_mb=DRIVER_HEAP_MB, work_dir=work_dir)
     return ProcessSpec(
         role=ON_SPARK,

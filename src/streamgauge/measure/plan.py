@@ -243,8 +243,7 @@ def _unlimited(system: Sequence[ProcessSpec]) -> list[Notice]:
     limited = [spec.role for spec in system if spec.memory_max_mb]
     if not limited or memory_limit.parent() is not None:
         return []
-    why = "this system does not permit control groups to this user"
-    return [notice("no-memory-limit", role=", ".join(limited), why=why)]
+    return [notice("no-memory-limit", role=", ".join(limited), why=memory_limit.WHY_NOT)]
 
 
 def _check_for_queues(scenario: Scenario, dataset: Dataset, starting_s: float) -> None:

@@ -8,6 +8,8 @@ from pathlib import Path
 
 MOUNT = Path("/sys/fs/cgroup")
 OWN = Path("/proc/self/cgroup")
+WHY_NOT = "this system does not permit control groups to this user"
+"""Where ``parent`` is None."""
 
 
 def parent(mount: Path = MOUNT, own: Path = OWN) -> Path | None:

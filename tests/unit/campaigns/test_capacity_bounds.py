@@ -7,8 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from written_runs import probe
+from written_runs import probe, write_run
 
+from run_files import change
 from streamgauge import registry
 from streamgauge.campaigns import capacity
 from streamgauge.campaigns.capacity import CapacitySearch, find_capacity
@@ -19,6 +20,8 @@ from streamgauge.measure.plan import Request
 from streamgauge.measure.reporter import NullReporter
 from streamgauge.model import capacity as capacity_model
 from streamgauge.model.capacity import Capacity
+from streamgauge.model.summary import Summary
+from streamgauge.rundir import RunDir
 from streamgauge.studies import scenario as scenarios
 from streamgauge.studies.search_axis import axis_of
 from streamgauge.transports.kafka import Kafka
@@ -106,3 +109,42 @@ def test_a_search_with_other_bounds_is_refused_and_one_of_an_earlier_version_is_
     early = {name: value for name, value in search.settings().items() if name not in ("from", "to")}
     CapacityFile.open(tmp_path / "early", early)
     assert CapacityFile.open(tmp_path / "early", search.settings()).probes == []
+
+
+def test_a_heap_that_is_too_small_to_live_with_is_not_sustained(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The engine dies below 500 MB. That is an edge, unless it dies with the heap of the scenario, too."""
+    dies_below = 500
+
+    def run(request: Request, *_: object) -> tuple[RunDir, Summary]:
+        dies = heap(request) < dies_below
+        run = write_run(request.out, 10.0, verdict="FAILED" if dies else "VALID", sustained=not dies)
+        ended = {"role": "streams-1", "group": "engine", "exit_code": 137, "log_tail": "OutOfMemoryError"}
+        change(run.outcome_path, ended=[ended] if dies else [])
+        run.recorded_path.mkdir(exist_ok=True)
+        return run, run.summary()
+
+    def heap(request: Request) -> int:
+        value = request.scenario.engine_options["heap_mb"]
+        assert isinstance(value, int)
+        return value
+
+    monkeypatch.setattr(capacity, "run_scenario", run)
+    monkeypatch.setattr(capacity, "kept_evaluator", lambda *_: contextlib.nullcontext())
+    scenario = scenarios.resolve("ospbench/throughput", engine="kafka-streams", changes={"stage": "parse"})
+    search = CapacitySearch(Request(scenario, tmp_path / "found"), 0.1, axis_of("heap", scenario))
+    found = find_capacity(search, NullReporter())
+    assert found.outcome == "found" and found.interval[0] is not None and found.interval[1] is not None
+    assert found.interval[1] < dies_below <= found.interval[0] <= 1.1 * dies_below
+    dies_below = 10_000
+    with pytest.raises(EngineFailed):
+        find_capacity(replace(search, request=replace(search.request, out=tmp_path / "failed")), NullReporter())
+
+
+def test_a_heap_may_grow_to_the_memory_of_the_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(description, "memory_mb", lambda: 8000)
+    monkeypatch.setattr(description, "available_memory_mb", lambda: 4000)
+    scenario = scenarios.resolve("ospbench/throughput", engine="kafka-streams", changes={"stage": "parse"})
+    target = CapacitySearch(Request(scenario, tmp_path), 0.1, axis_of("heap", scenario)).target(1024)
+    assert 3000 <= target.highest < 4000

@@ -22,6 +22,7 @@ from streamgauge.campaigns.search import Answer
 from streamgauge.cli.main import app, main
 from streamgauge.errors import EngineFailed, EnvironmentProblem, UsageError
 from streamgauge.evaluate.metrics.arrival import server_blamed
+from streamgauge.machine import description
 from streamgauge.measure.plan import Request
 from streamgauge.measure.reporter import NullReporter
 from streamgauge.model import capacity as capacity_model
@@ -252,8 +253,9 @@ def test_a_search_goes_on_only_with_the_same_settings(tmp_path: Path) -> None:
     [("heap_mb", "spark", (256, 3072)), ("checkpoint_ms", "flink", (10, 10_000)), ("partitions", "echo", (1, 1000))],
 )
 def test_a_search_stays_within_what_the_engine_takes(
-    tmp_path: Path, over: str, engine: str, ends: tuple[int, int]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, over: str, engine: str, ends: tuple[int, int]
 ) -> None:
+    monkeypatch.setattr(description, "memory_mb", lambda: 3072)
     wanted = capacity_search(tmp_path, over=over, engine=engine)
     target = wanted.target(wanted.start)
     assert (target.lowest, target.highest) == ends

@@ -60,3 +60,14 @@ def test_bound_of_the_brokers_clock() -> None:
 )
 def test_clocks_agree_within_a_millisecond(low_ms: float, high_ms: float, agrees: bool) -> None:
     assert Bound(low_ms, high_ms).agrees is agrees
+
+
+def test_clocks_of_load_workers_that_differ() -> None:
+    """The second worker's clock is 20 ms behind: what it sent at 180 by its clock was stamped at 201."""
+    ms = NS_PER_MS
+    sent = np.array([100, 180]) * ms
+    acked = np.array([102, 182]) * ms
+    ledger = Ledger(np.arange(2), np.ones(2, np.int64), sent, np.arange(2), acked, np.zeros(2, np.int64))
+    bound = clock.transport_bound(ledger, np.array([101, 201]))
+    assert bound is not None and bound.apart_ms == 17.0  # at least 201 − 182, at most 102 − 100
+    assert Bound(-2.0, 3.0).apart_ms == 0.0

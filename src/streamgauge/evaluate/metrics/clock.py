@@ -32,6 +32,11 @@ class Bound:
         return 0.0 if self.agrees else (self.low_ms + self.high_ms) / 2
 
     @property
+    def apart_ms(self) -> float:
+        """By how much the clocks of several load workers differ at least; 0 if one bound fits all."""
+        return max(self.low_ms - self.high_ms, 0.0)
+
+    @property
     def agrees(self) -> bool:
         """Whether the two clocks may be the same within a millisecond."""
         return self.low_ms <= OFFSET_TOLERANCE_MS and self.high_ms >= -OFFSET_TOLERANCE_MS
