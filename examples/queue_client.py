@@ -19,9 +19,11 @@ def emit(event, **fields):
 
 
 def receive(connection, size):
-    data = connection.recv(size, socket.MSG_WAITALL)
-    if len(data) < size:
-        raise ConnectionError("closed")
+    data = b""
+    while len(data) < size:
+        if not (part := connection.recv(size - len(data))):
+            raise ConnectionError("closed")
+        data += part
     return data
 
 

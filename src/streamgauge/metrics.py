@@ -36,7 +36,7 @@ def _metrics() -> dict[str, Metric]:
     metrics = {}
     for figure in ("p50", "p90", "p99", "p999", "max", "mean"):
         metrics[f"latency.{figure}"] = Metric(("latency_ms", "total", figure), _TIME, example="2s")
-        for kind in ("total", "latest", "average"):
+        for kind in ("total", "latest", "average", "processing_time"):
             metrics[f"latency.{kind}.{figure}"] = Metric(("latency_ms", kind, figure), _TIME, example="2s")
     metrics["latency.arrival.mean"] = Metric(("latency_ms", "arrival", "mean"), _TIME, example="2s")
     offered, expected = ("rate_per_s", "offered"), ("results", "expected")

@@ -150,7 +150,7 @@ def test_a_node_uses_what_all_its_processes_use(network: bool, tmp_path: Path) -
         for role, (cpu, mb) in {**CLUSTER, "engine": (9.0, 9.0)}.items()
     ]
     rows = [run(tmp_path, "aggregation-latency-2x-100", nodes=2, samples=samples)]
-    (panel,) = panels(tmp_path, "Fig. 10", rows)
+    panel, _ = panels(tmp_path, "Fig. 10", rows)
     assert (panel.title, panel.verdict) == ("spark · aggregation · 2× · 100 %", "VALID")
     assert plotted([panel])["e-spark-cpu"] == {
         "worker-1": {0.0: 1.5, 1.0: 1.5, 2.0: 3.5, 3.0: 1.5, 4.0: 1.5},
@@ -169,13 +169,14 @@ def test_a_node_uses_what_all_its_processes_use(network: bool, tmp_path: Path) -
 def test_a_sum_that_shrinks_is_not_a_negative_use(tmp_path: Path) -> None:
     cpu_s = [0.0, 1.0, 2.0, 3.0, 0.5, 1.5, 2.5, 3.5]
     samples = [used(float(second), "worker-1", value) for second, value in enumerate(cpu_s)]
-    (panel,) = panels(tmp_path, "Fig. 10", [run(tmp_path, "aggregation-latency-2x-100", samples=samples)])
+    panel, _ = panels(tmp_path, "Fig. 10", [run(tmp_path, "aggregation-latency-2x-100", samples=samples)])
     assert list(plotted([panel])["e-spark-cpu"]["worker-1"].values()) == [1.0, 1.0, None, 1.0, 1.0]
 
 
 def test_an_engine_without_nodes_has_no_panel(tmp_path: Path) -> None:
     samples = [used(float(second), "engine", float(second)) for second in range(8)]
-    assert panels(tmp_path, "Fig. 10", [run(tmp_path, "aggregation-latency-2x-100", nodes=0, samples=samples)]) == []
+    (only,) = panels(tmp_path, "Fig. 10", [run(tmp_path, "aggregation-latency-2x-100", nodes=0, samples=samples)])
+    assert not only.plots
 
 
 def test_a_batch_is_due_at_the_next_multiple_of_the_interval() -> None:

@@ -179,6 +179,17 @@ def test_latencies_are_in_the_papers_statistics_and_in_seconds(tmp_path: Path) -
     ]
 
 
+def test_the_load_is_of_a_bound_where_the_engine_was_not_the_limit(tmp_path: Path) -> None:
+    rows = [
+        search(tmp_path, "join-1x", best=10_000, bound=True),
+        run(tmp_path, "join-latency-1x-100", rate=10_000),
+        search(tmp_path, "join-2x", best=12_000),
+        run(tmp_path, "join-latency-2x-100", rate=12_000),
+    ]
+    table = cells(panels(tmp_path, "Table IV", rows), "Event-time latency, s")
+    assert [(row[0], row[2]) for row in table] == [("1×", "100 % of a bound"), ("2×", "100 %")]
+
+
 def test_too_few_results_leave_percentiles_open(tmp_path: Path) -> None:
     rows = [run(tmp_path, "join-latency-1x-100", latencies={"total": [100.0, 200.0, 600.0]})]
     (row,) = cells(panels(tmp_path, "Table IV", rows), "Event-time latency, s")

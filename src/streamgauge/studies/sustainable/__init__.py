@@ -87,7 +87,9 @@ STUDY = Study(
             throughput.by_cluster,
             experiments=experiments.SKEW,
             marks=numbers.SKEW,
-            note="Aggregation. The paper gives its findings in the text, without the cluster for Flink and Storm.",
+            note="Aggregation. The paper gives its findings in the text, without the cluster for Flink and Storm. Of "
+            "the join with one key, which is not run here, it reports that Flink often becomes unresponsive and "
+            "that Spark has very high latencies.",
         ),
         Exhibit(
             "Fig. 6",
@@ -137,6 +139,7 @@ STUDY = Study(
             "CPU and network of each node",
             behaviour.node_resources,
             experiments=experiments.MAXIMUM[_AGGREGATION][1:2],
+            marks=numbers.NODES,
             note="Aggregation on the cluster of medium size, which has 4 nodes in the paper. Network: received and "
             "sent over TCP, on one machine over the loopback interface; not on macOS.",
             overview=True,

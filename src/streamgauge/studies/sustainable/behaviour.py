@@ -11,7 +11,7 @@ from streamgauge.model.samples import BatchSample
 from streamgauge.report.draw import line, linear, series_look
 from streamgauge.report.exhibit import Context, Panel, Plot, Row, Table, unusable, verdict_words
 from streamgauge.report.published import marks_table
-from streamgauge.report.reproduction import ExperimentResult
+from streamgauge.report.reproduction import ExperimentResult, Reproduction
 from streamgauge.report.source import Source
 from streamgauge.report.text import number, rounded
 from streamgauge.report.timeline import Point, measured_interval, over_seconds, within
@@ -24,6 +24,7 @@ from streamgauge.studies.sustainable.latency import (
     reader,
     timeline,
 )
+from streamgauge.studies.sustainable.throughput import load_is_bound, load_words
 
 BOTH = {EVENT_TIME: "event time", PROCESSING_TIME: "processing time"}
 
@@ -46,11 +47,11 @@ def event_and_processing_time(context: Context) -> list[Panel]:
     """Both latencies of the same results over time."""
     shown = [result for result in context.results if result.has_result]
     plots = latency_plot(context, shown, "both", "Median latency: event time and processing time", BOTH)
-    finding = " ".join(filter(None, (_growth_words(result) for result in shown if result.usable)))
+    finding = " ".join(filter(None, (_growth_words(context.reproduction, result) for result in shown if result.usable)))
     return [*unusable(shown), Panel(finding=finding, plots=plots, tables=_statistics(shown))] if shown else []
 
 
-def _growth_words(result: ExperimentResult) -> str:
+def _growth_words(reproduction: Reproduction, result: ExperimentResult) -> str:
     """Both kinds at the beginning and at the end of the measured interval."""
     interval = measured_interval(result)
     if result.source is None or interval is None:
@@ -62,6 +63,8 @@ def _growth_words(result: ExperimentResult) -> str:
         if len(values) > 1:
             parts.append(f"{words} {' → '.join(rounded(value) for value in quarters(values))} ms")
     state = "" if result.summary is None or result.summary.sustained is not False else ", not sustained"
+    if load_is_bound(reproduction, result):
+        state += ", of a bound of what it sustains"
     return f"{result.title}{state}: {', '.join(parts)} (first → last quarter)." if parts else ""
 
 
@@ -136,7 +139,13 @@ def throughput_over_time(context: Context) -> list[Panel]:
             if taken:
                 mean = sum(taken) / len(taken)
                 spread = math.sqrt(sum((value - mean) ** 2 for value in taken) / len(taken))
-                cells = [load, result.engine, number(mean), number(min(taken)), number(max(taken))]
+                cells = [
+                    load_words(context.reproduction, result),
+                    result.engine,
+                    number(mean),
+                    number(min(taken)),
+                    number(max(taken)),
+                ]
                 cells += [number(100 * spread / mean, 1) if mean else number(None), verdict_words(result)]
                 rows.append(Row(cells, muted=not result.usable))
     head = ["load", "engine", "mean, records/s", "lowest", "highest", "spread, %", "verdict"]
@@ -164,7 +173,7 @@ def node_resources(context: Context) -> list[Panel]:
             ]
             if plots:
                 panels.append(Panel(result.title, result.verdict, result.why, plots=plots))
-    return panels
+    return [*panels, Panel(tables=marks_table(context.exhibit.marks))]
 
 
 def _per_node(

@@ -38,7 +38,9 @@ def broker(context: Context) -> list[Panel]:
     note = (
         "Latencies are at the same rate with both transports, half of what is sustained with queues on the smallest "
         "cluster. Kafka against queue: the ratio of both. A broker does not know when it handed a record to the "
-        "engine, so the processing time is unknown with Kafka. ≥: the engine was not the limit of the search."
+        "engine, so the processing time is unknown with Kafka, and probes are judged by the latency and the backlog "
+        "alone. What is sustained with Kafka is searched for the aggregation only. ≥: the engine was not the limit of "
+        "the search."
     )
     tables = [Table("Kafka against queues", head, rows, frozenset(range(3, 9)), note)] if rows else []
     finding = " ".join(filter(None, findings))

@@ -21,7 +21,7 @@ from streamgauge.report.timeline import (
     since_measured,
 )
 from streamgauge.studies.sustainable.numbers import STATISTICS
-from streamgauge.studies.sustainable.throughput import nodes
+from streamgauge.studies.sustainable.throughput import load_words, nodes
 
 EVENT_TIME, PROCESSING_TIME = "total", "processing_time"
 SINCE = "seconds since the start of the measured interval"
@@ -34,13 +34,15 @@ def statistics(context: Context) -> list[Panel]:
     rows = []
     for result in shown:
         found = latency_statistics(result)
-        cells = [result.dimensions["cluster"], number(nodes(result)), result.dimensions["load"], result.engine]
+        cells = [result.dimensions["cluster"], number(nodes(result))]
+        cells += [load_words(context.reproduction, result), result.engine]
         cells += [number(result.value("rate_per_s.offered")), *(_seconds(found.get(name)) for name in STATISTICS)]
         rows.append(Row([*cells, verdict_words(result)], muted=not result.usable))
     note = (
         "Event-time latency of every result, in seconds: from the event time of the latest record of its window (of a "
         "join: of all records of the window) to its arrival at the collector. Load: of the sustainable throughput on "
-        f"that cluster. {NONE}: too few results."
+        f"that cluster; of a bound where the engine was not the limit of the search, so that it sustains more. "
+        f"{NONE}: too few results."
     )
     first = head.index("rate, records/s")
     numbers = frozenset({1, *range(first, first + 1 + len(STATISTICS))})

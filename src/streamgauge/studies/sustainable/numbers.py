@@ -119,6 +119,9 @@ SKEW = (
     Mark(STORM, CAPACITY, 200_000, "records/s", "sustainable throughput with one key, any cluster"),
 )
 
+# Resource usage statistics.
+NODES = tuple(Mark(system, "cpu.ratio", 1.5, "×", "CPU cycles against Flink's, about") for system in (STORM, SPARK))
+
 # Experiment 5.
 FLUCTUATING = (
     *(Mark(system, "rate.high", 840_000, "records/s", "load, high") for system in (STORM, SPARK, FLINK)),

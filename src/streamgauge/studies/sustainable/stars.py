@@ -22,7 +22,7 @@ from streamgauge.studies.sustainable.experiments import (
     SKEW,
     latency_name,
 )
-from streamgauge.studies.sustainable.throughput import edge_per_s
+from streamgauge.studies.sustainable.throughput import edge_per_s, load_is_bound
 from streamgauge.study import Experiment
 
 STEPS, STEPS_END = ((1.1, 3), (3.0, 2)), 1
@@ -111,7 +111,9 @@ _ALL_MAXIMUM = [one for program in PROGRAMS for one in MAXIMUM[program]]
 def _average_latency(reproduction: Reproduction, engine: str) -> Value | None:
     means = [_latency(result, "mean") for result in _of(reproduction, engine, _ALL_MAXIMUM)]
     known = [mean for mean in means if mean is not None]
-    return Value(sum(known) / len(known)) if known and len(known) == len(means) else None
+    return (
+        Value(sum(known) / len(known), _is_bound(reproduction, engine)) if known and len(known) == len(means) else None
+    )
 
 
 def _bounded_latency(reproduction: Reproduction, engine: str) -> Value | None:
@@ -122,7 +124,12 @@ def _bounded_latency(reproduction: Reproduction, engine: str) -> Value | None:
         if highest is None or not mean:
             return None
         ratios.append(math.inf if math.inf in (highest, mean) else highest / mean)
-    return Value(sum(ratios) / len(ratios)) if ratios else None
+    return Value(sum(ratios) / len(ratios), _is_bound(reproduction, engine)) if ratios else None
+
+
+def _is_bound(reproduction: Reproduction, engine: str) -> bool:
+    """Whether one of the rates at full load is only a bound of what the engine sustains."""
+    return any(load_is_bound(reproduction, result) for result in _of(reproduction, engine, _ALL_MAXIMUM))
 
 
 def _large_windows(reproduction: Reproduction, engine: str) -> Value | None:

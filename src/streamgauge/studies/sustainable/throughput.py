@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from streamgauge.report.bars import Bar, BarSeries, bars
 from streamgauge.report.exhibit import Context, Panel, Plot, Row, Table
 from streamgauge.report.published import marks_table
-from streamgauge.report.reproduction import CAPACITY, ExperimentResult, figure_of
+from streamgauge.report.reproduction import CAPACITY, ExperimentResult, Reproduction, figure_of
 from streamgauge.report.sweep import Search, search_panel
 from streamgauge.report.text import NONE, number, rounded
-from streamgauge.studies.sustainable.experiments import SIZES
+from streamgauge.studies.sustainable.experiments import PROGRAMS, SIZES, capacity_name
 
 PER_S = "records/s"
 
@@ -25,6 +25,20 @@ def nodes(result: ExperimentResult) -> int | None:
 def edge_per_s(result: ExperimentResult) -> float | None:
     """What the engine sustains; None where the search found only a bound of it."""
     return result.value(CAPACITY) if result.capacity is not None and result.capacity.is_edge else None
+
+
+def load_is_bound(reproduction: Reproduction, result: ExperimentResult) -> bool:
+    """Whether the rate of a run is a share of a search in which the engine was not the limit."""
+    program, cluster = (result.dimensions.get(name, "") for name in ("program", "cluster"))
+    name = capacity_name(program or PROGRAMS[0], cluster or SIZES[0])
+    searches = [one for one in reproduction.experiments if (one.name, one.engine) == (name, result.engine)]
+    return any(edge_per_s(one) is None for one in searches)
+
+
+def load_words(reproduction: Reproduction, result: ExperimentResult) -> str:
+    """The share of what is sustained; of a bound where no more is known."""
+    load = result.dimensions["load"]
+    return f"{load} of a bound" if load_is_bound(reproduction, result) else load
 
 
 def rate_words(result: ExperimentResult) -> str:
