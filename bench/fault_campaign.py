@@ -44,6 +44,7 @@ STREAMGAUGE = Path(sys.executable).with_name("streamgauge")
 RATE_PER_S, WARMUP_S, MEASURED_S = 400, 8, 20
 BEFORE_TAIL = RATE_PER_S * (WARMUP_S + MEASURED_S)
 """Records that count; those after them only where a running total shows that one was lost."""
+BROKER = "broker"
 GONE_WITHIN_S = 30.0
 RUN_DEADLINE_S = 600.0
 
@@ -110,23 +111,26 @@ def draw(seed: int, number: int, engines: Sequence[str]) -> Draw:
     chance = random.Random(f"{seed}/{number}")
     engine = chance.choice(engines)
     system = chance.choice([one for one in SYSTEMS if one.engine == engine])
-    roles = chance.sample(list(system.roles), k=min(chance.choice((1, 1, 2)), len(system.roles)))
+    roles = chance.sample([*system.roles, BROKER], k=chance.choice((1, 1, 2)))
     faults = []
     for place, role in enumerate(roles):
         at_s = round(chance.uniform(5, 8) + 6 * place, 2)
+        moment = chance.choice((f"{at_s}s", f"{100 * at_s / MEASURED_S:.1f}%"))
         length_s = round(chance.uniform(0.5, 3), 2)
-        kinds = ["pause", "cut", "kill", *(["restart"] if role in system.restartable else [])]
-        faults.append(
-            {
-                "pause": f"pause {role} for {length_s}s at {at_s}s",
-                "cut": f"cut {role} from broker for {length_s}s at {at_s}s",
-                "kill": f"kill {role} at {at_s}s",
-                "restart": f"kill {role} for {length_s}s at {at_s}s",
-            }[chance.choice(kinds)]
-        )
+        kinds = [
+            f"pause {role} for {length_s}s at {moment}",
+            *(
+                []
+                if role == BROKER
+                else [f"cut {role} from broker for {length_s}s at {moment}", f"kill {role} at {moment}"]
+            ),
+            *([f"kill {role} for {length_s}s at {moment}"] if role in (*system.restartable, BROKER) else []),
+            *([f"pause {role} for {length_s}s at {moment} every 6s"] if len(roles) == 1 else []),
+        ]
+        faults.append(chance.choice(kinds))
     program = chance.choice(("identity", "grep", "wordcount"))
-    # Only a broker of the run's own can be cut off.
-    shared = chance.random() < 0.5 and not any(fault.startswith("cut") for fault in faults)
+    # Only a broker of the run's own can be cut off, paused or killed.
+    shared = chance.random() < 0.5 and not any("broker" in fault for fault in faults)
     return Draw(number, system, program, tuple(faults), shared)
 
 
@@ -182,6 +186,10 @@ def carry_out(drawn: Draw, home: Path, bootstrap: str) -> Finding:
         finding.problems.append("INVALID without a reason")
     if any((out / "recorded").glob("*/*.parquet")):
         finding.problems += miscounted(out, drawn.program, summary["results"])
+    elif finding.verdict == "VALID":
+        finding.problems.append("VALID, although nothing was recorded")
+    else:
+        finding.guarantee += ", nothing recorded"
     return finding
 
 
@@ -227,8 +235,9 @@ def miscounted(out: Path, program: str, results: Mapping[str, int]) -> list[str]
     said = {"missing": results["lost"] + results["unfinished"], "wrong": results["wrong"]}
     if program == "wordcount":
         counted = count_words(out)
-        # A word that was counted twice makes all records wrong that no right count covers: here only whether there are.
-        if counted["wrong"] and said["wrong"]:
+        # A word that was counted twice makes all records wrong that no right count covers: how many are not compared,
+        # and records that also lack another word are not missing but wrong.
+        if counted["wrong"] and said["wrong"] and said["missing"] <= counted["missing"]:
             return []
     else:
         counted = count_records(out)
