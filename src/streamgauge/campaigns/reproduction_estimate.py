@@ -25,10 +25,11 @@ def run_s(scenario: Scenario) -> float:
 def search_s(scenario: Scenario, resolution: float, *, begins_beside: bool = False) -> float:
     """Most probes are undecided after their shortest length; the confirming one has its full length.
 
-    ``begins_beside``: whether it begins where another search ended.
+    ``begins_beside``: whether it begins where another search ended. At which rates it probes is not known: evaluating
+    takes as long here as it does at the scenario's own.
     """
     load = scenario.load
-    around_s = _around_s(scenario) + load.warmup_s + load.tail_s
+    around_s = _around_s(scenario) + load.warmup_s + load.tail_s + load.records / EVALUATED_PER_S
     probe_s = 2 * min(load.measured_s, PROBE_S)
     probes = PROBES_BESIDE_ANOTHER if begins_beside else _probes(resolution)
     return probes * (around_s + probe_s) + around_s + max(load.measured_s, probe_s)
