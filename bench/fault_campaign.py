@@ -117,16 +117,13 @@ def draw(seed: int, number: int, engines: Sequence[str]) -> Draw:
         at_s = round(chance.uniform(5, 8) + 6 * place, 2)
         moment = chance.choice((f"{at_s}s", f"{100 * at_s / MEASURED_S:.1f}%"))
         length_s = round(chance.uniform(0.5, 3), 2)
-        kinds = [
-            f"pause {role} for {length_s}s at {moment}",
-            *(
-                []
-                if role == BROKER
-                else [f"cut {role} from broker for {length_s}s at {moment}", f"kill {role} at {moment}"]
-            ),
-            *([f"kill {role} for {length_s}s at {moment}"] if role in (*system.restartable, BROKER) else []),
-            *([f"pause {role} for {length_s}s at {moment} every 6s"] if len(roles) == 1 else []),
-        ]
+        kinds = [f"pause {role} for {length_s}s at {moment}"]
+        if role != BROKER:
+            kinds += [f"cut {role} from broker for {length_s}s at {moment}", f"kill {role} at {moment}"]
+        if role in (*system.restartable, BROKER):
+            kinds.append(f"kill {role} for {length_s}s at {moment}")
+        if len(roles) == 1:
+            kinds.append(f"pause {role} for {length_s}s at {moment} every 6s")
         faults.append(chance.choice(kinds))
     program = chance.choice(("identity", "grep", "wordcount"))
     # Only a broker of the run's own can be cut off, paused or killed.

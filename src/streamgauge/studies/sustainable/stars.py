@@ -111,9 +111,9 @@ _ALL_MAXIMUM = [one for program in PROGRAMS for one in MAXIMUM[program]]
 def _average_latency(reproduction: Reproduction, engine: str) -> Value | None:
     means = [_latency(result, "mean") for result in _of(reproduction, engine, _ALL_MAXIMUM)]
     known = [mean for mean in means if mean is not None]
-    return (
-        Value(sum(known) / len(known), _is_bound(reproduction, engine)) if known and len(known) == len(means) else None
-    )
+    if not known or len(known) < len(means):
+        return None
+    return Value(sum(known) / len(known), _is_bound(reproduction, engine))
 
 
 def _bounded_latency(reproduction: Reproduction, engine: str) -> Value | None:
