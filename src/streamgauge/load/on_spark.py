@@ -165,7 +165,7 @@ class Relay:
             self.ended[index] = kind
 
     def end(self) -> None:
-        """All tasks have ended and their ledgers are there."""
+        """All tasks have ended, or were asked to."""
         every = self._count == len(self.ended) and all(kind == "done" for kind in self.ended.values())
         emit("done" if every else "stopped", **self._sums(), last_sent_ns=self._largest("last_sent_ns"))
 
@@ -230,9 +230,13 @@ def run(settings: Mapping[str, Any], connection_file: Path, stop: threading.Even
             except queue.Empty:
                 if not job.thread.is_alive():
                     raise Lost(job.problem or "the tasks ended without a word") from None
-        if stop.is_set():
+        stopped_early = len(relay.ended) < len(workers)
+        if stopped_early:
             tasks.stop()
-        job.thread.join(STOP_S if stop.is_set() else LEDGERS_S)
+        else:
+            # The load has ended: how long its ledgers take over the network does not make it late.
+            relay.end()
+        job.thread.join(STOP_S if stopped_early else LEDGERS_S)
         while not tasks.events.empty():
             relay.take(*tasks.events.get())
         if job.problem or job.thread.is_alive():
@@ -245,7 +249,8 @@ def run(settings: Mapping[str, Any], connection_file: Path, stop: threading.Even
         tasks.close()
     for index, content in job.ledgers.items():
         _write(Path(workers[index]["ledger"]), content)
-    relay.end()
+    if stopped_early:
+        relay.end()
 
 
 def _pass_on(commands: queue.SimpleQueue[bytes | None], tasks: Tasks, stop: threading.Event) -> None:

@@ -106,7 +106,7 @@ def _on_spark(master: str, workers: Sequence[dict[str, Any]], work_dir: Path) ->
         env=spark.jvm_env(connection, work_dir, master, measured=False),
         files={settings: json.dumps({"workers": list(workers)}, indent=1) + "\n"},
         ready=Ready("event", "ready", timeout_s=TASKS_READY_S),
-        stop=Stop("terminate", grace_s=40),
+        stop=Stop("terminate", grace_s=on_spark.LEDGERS_S + 30),
     )
 
 

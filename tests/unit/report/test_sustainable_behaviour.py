@@ -150,14 +150,17 @@ def test_a_node_uses_what_all_its_processes_use(network: bool, tmp_path: Path) -
         for role, (cpu, mb) in {**CLUSTER, "engine": (9.0, 9.0)}.items()
     ]
     rows = [run(tmp_path, "aggregation-latency-2x-100", nodes=2, samples=samples)]
-    panel, _ = panels(tmp_path, "Fig. 10", rows)
+    panel, together = panels(tmp_path, "Fig. 10", rows)
     assert (panel.title, panel.verdict) == ("spark · aggregation · 2× · 100 %", "VALID")
     assert plotted([panel])["e-spark-cpu"] == {
         "worker-1": {0.0: 1.5, 1.0: 1.5, 2.0: 3.5, 3.0: 1.5, 4.0: 1.5},
         "worker-2": dict.fromkeys((0.0, 1.0, 2.0, 3.0, 4.0), 0.25),
     }
-    caption = plots([panel])["e-spark-cpu"].caption
-    assert caption.endswith("worker-1: mean 1.90, highest 3.50. worker-2: mean 0.25, highest 0.25.")
+    network_of = {"worker-1": ["6.00", "6.00"], "worker-2": ["1.00", "1.00"]} if network else {}
+    assert cells([together], "Use of each node") == [
+        ["spark", "worker-1", "1.90", "3.50", *network_of.get("worker-1", ["–", "–"]), "VALID"],
+        ["spark", "worker-2", "0.25", "0.25", *network_of.get("worker-2", ["–", "–"]), "VALID"],
+    ]
     assert ("e-spark-network" in plots([panel])) is network
     if network:
         assert plotted([panel])["e-spark-network"] == {

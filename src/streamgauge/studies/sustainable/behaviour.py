@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from statistics import median
 
@@ -13,7 +13,7 @@ from streamgauge.report.exhibit import Context, Panel, Plot, Row, Table, unusabl
 from streamgauge.report.published import marks_table
 from streamgauge.report.reproduction import ExperimentResult, Reproduction
 from streamgauge.report.source import Source
-from streamgauge.report.text import number, rounded
+from streamgauge.report.text import NONE, number, rounded
 from streamgauge.report.timeline import Point, measured_interval, over_seconds, within
 from streamgauge.studies.sustainable.latency import (
     EVENT_TIME,
@@ -163,41 +163,56 @@ def _taken(result: ExperimentResult) -> list[float]:
 
 
 def node_resources(context: Context) -> list[Panel]:
-    """CPU and network of each node over time."""
-    panels = []
+    """CPU and network of each node over time, and their means."""
+    measures = (("cpu", "CPU", "cores", ("cpu_s",)), ("network", "Network", "MB/s", ("received_mb", "sent_mb")))
+    panels, rows = [], []
     for result in context.results:
-        if result.has_result and result.source is not None:
-            plots = [
-                *_per_node(context, result, ("cpu_s",), "cpu", "CPU", "cores"),
-                *_per_node(context, result, ("received_mb", "sent_mb"), "network", "Network", "MB/s"),
-            ]
-            if plots:
-                panels.append(Panel(result.title, result.verdict, result.why, plots=plots))
-    return [*panels, Panel(tables=marks_table(context.exhibit.marks))]
+        if not result.has_result or result.source is None:
+            continue
+        plots = []
+        used = {name: _per_node(result, fields) for name, _, _, fields in measures}
+        for name, title, unit, _ in measures:
+            plots += _node_plot(context, result, used[name], name, title, unit)
+        if plots:
+            panels.append(Panel(result.title, result.verdict, result.why, plots=plots))
+        for role in used["cpu"]:
+            cells = [result.engine, role]
+            for of_nodes in used.values():
+                values = [value for _, value in of_nodes.get(role, []) if value is not None]
+                cells += [number(sum(values) / len(values), 2), number(max(values), 2)] if values else [NONE, NONE]
+            rows.append(Row([*cells, verdict_words(result)], muted=not result.usable))
+    head = ["engine", "node", "CPU, mean, cores", "highest", "network, mean, MB/s", "highest", "verdict"]
+    tables = [Table("Use of each node", head, rows, frozenset({2, 3, 4, 5}))] if rows else []
+    return [*panels, Panel(tables=[*tables, *marks_table(context.exhibit.marks)])]
 
 
-def _per_node(
-    context: Context, result: ExperimentResult, fields: Sequence[str], name: str, title: str, unit: str
-) -> list[Plot]:
+def _per_node(result: ExperimentResult, fields: Sequence[str]) -> dict[str, list[Point]]:
+    """How fast running sums of each node grow in the measured interval, where they are known."""
     source, interval = result.source, measured_interval(result)
     if source is None or interval is None:
-        return []
-    traces, words = [], []
+        return {}
     nodes = [process for process in source.manifest.processes if process.node]
-    for position, node in enumerate(nodes):
-        points = [
+    points = {
+        node.role: [
             (second - interval[0], value)
             for second, value in within(_growth_per_s(source, (node.role, *node.members), fields), *interval)
         ]
-        known = [value for _, value in points if value is not None]
-        if known:
-            x, y = [x for x, _ in points], [y for _, y in points]
-            traces.append(line(node.role, x, y, unit=unit, **series_look(position)))
-            words.append(f"{node.role}: mean {number(sum(known) / len(known), 2)}, highest {number(max(known), 2)}.")
-    if not traces:
+        for node in nodes
+    }
+    return {role: of_node for role, of_node in points.items() if any(value is not None for _, value in of_node)}
+
+
+def _node_plot(
+    context: Context, result: ExperimentResult, of_nodes: Mapping[str, list[Point]], name: str, title: str, unit: str
+) -> list[Plot]:
+    if not of_nodes:
         return []
+    traces = [
+        line(role, [x for x, _ in points], [y for _, y in points], unit=unit, **series_look(position))
+        for position, (role, points) in enumerate(of_nodes.items())
+    ]
     drawn = over_seconds(traces, SINCE, linear(unit))
-    caption = f"{unit} of each node of {result.engine}. {' '.join(words)}"
+    caption = f"{unit} of each node of {result.engine}."
     return [
         Plot(f"{context.id}-{result.engine}-{name}", f"{title} of {result.engine}", drawn, caption, 17.0, wide=False)
     ]
