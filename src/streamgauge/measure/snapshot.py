@@ -63,7 +63,7 @@ class Snapshots:
         self._has_output = bool(plan.outputs) and not engine.traits.is_transactional(scenario.engine_options)
         self._is_folded = registry.workload(scenario.workload).folded
         self._wait = WaitEstimate(max(WAIT_S, QUIET_TRIGGERS * engine.batch_interval_s(scenario.engine_options)))
-        self._offered = 0
+        self._offered = self._output = 0
 
     def begin(self) -> None:
         """Of this run nothing is known yet, and of the one before nothing counts any more."""
@@ -90,10 +90,12 @@ class Snapshots:
             return known
         inputs = self._observer.inputs_of(appended)
         is_counted = self._has_output and not (self._is_folded and progress.consumed is None)
+        # A system that is started again from an older checkpoint reports less; a counter must not go back.
+        self._output = max(self._output, self._observer.outputs_of(appended))
         return replace(
             known,
             appended=inputs,
-            output=self._observer.outputs_of(appended) if is_counted else None,
+            output=self._output if is_counted else None,
             # What the engine reports may be newer than the ends.
             lag=None if progress.consumed is None else max(inputs - progress.consumed, 0),
         )

@@ -75,6 +75,12 @@ def test_each_total_is_that_of_the_last_look(followed: Followed) -> None:
     assert (seen.offered, seen.sent, seen.appended, seen.output, seen.lag) == (100, 101, 100, 60, 30)
 
 
+def test_the_output_of_a_system_that_was_started_again_does_not_shrink(followed: Followed) -> None:
+    followed.begin_load()
+    assert followed.look(1.0, {"flow": 10, "speed": 10, "output": 9}).output == 9
+    assert followed.look(2.0, {"flow": 10, "speed": 10, "output": 4}).output == 9
+
+
 def test_what_is_not_known_is_none(followed: Followed) -> None:
     followed.begin_load()
     seen = followed.look(1.0, APPENDED)
