@@ -42,9 +42,9 @@ def plan(
     """The two processes, to be started in this order and at once: the second waits for the first if need be.
 
     Pure. ``records`` is about how many there will be to evaluate, where that is known. The JVM ends when its standard
-    input closes, the Python process too, or on SIGTERM. ``steady``: the heap has its size from the start, so that the
-    memory does not grow for as long as the process lives. ``before``: a command that runs each of them, such as one
-    that lowers its priority.
+    input closes, the Python process too, or on SIGTERM. ``steady``: the heap has its size from the start, so that it
+    does not grow for as long as the process lives. ``before``: a command that runs each of them, such as one that
+    lowers its priority.
     """
     connection_file, settings = work_dir / "connection", work_dir / "evaluate.json"
     return [
@@ -60,7 +60,11 @@ def plan(
                     jars=jars,
                     heap_mb=heap_mb,
                     work_dir=work_dir,
-                    java_options=[*_java_options(records), *([f"-Xms{heap_mb}m"] if steady else [])],
+                    # Touched at once: pages of a heap that is used bit by bit become resident over many minutes.
+                    java_options=[
+                        *_java_options(records),
+                        *([f"-Xms{heap_mb}m", "-XX:+AlwaysPreTouch"] if steady else []),
+                    ],
                 ),
             ],
             env=spark.jvm_env(connection_file, work_dir, master, measured=False),
