@@ -44,6 +44,7 @@ def measure(shared: Bench) -> Measure:
         program: tuple[str, ...] = (),
         faults: tuple[str, ...] = (),
         attempts: int = ATTEMPTS,
+        own_broker: bool = False,
         **changes: object,
     ) -> tuple[RunDir, Summary]:
         short = {"warmup_s": "1", "measured_s": "4", "rate_per_s": "500"}
@@ -56,7 +57,8 @@ def measure(shared: Bench) -> Measure:
         scenario = replace(scenario, faults=tuple(parse_fault(fault) for fault in faults))
 
         def once(_: int) -> tuple[RunDir, Summary]:
-            request = Request(scenario, shared.out(engine), transport_address=shared.transport_address, program=program)
+            address = None if own_broker else shared.transport_address
+            request = Request(scenario, shared.out(engine), transport_address=address, program=program)
             return run_scenario(request, NullReporter(), shared.evaluator)
 
         return until_valid(once, lambda done: done[1].verdict == "INVALID", attempts)

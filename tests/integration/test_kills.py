@@ -46,6 +46,7 @@ def test_a_cut_between_engine_and_broker_shows_in_outage_and_recovery(measure: M
         name="streambench/latency",
         faults=("cut streams-1 from broker for 5s at 40%",),
         choice="identity",
+        own_broker=True,
         measured_s=30,
     )
     assert summary.verdict == "VALID", summary.reasons
