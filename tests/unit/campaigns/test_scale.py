@@ -22,6 +22,7 @@ from streamgauge.measure.reporter import NullReporter
 from streamgauge.model import scale as files
 from streamgauge.model.capacity import CapacityProbe, SearchOutcome
 from streamgauge.model.scale import ScalePoint
+from streamgauge.processes import memory_limit
 from streamgauge.report.scale import capacity_against_option, headline
 from streamgauge.search_axis import Harder, SearchAxis
 from streamgauge.studies import scenario as scenarios
@@ -77,6 +78,21 @@ def simulate(monkeypatch: pytest.MonkeyPatch) -> Callable[[System], list[tuple[f
 
 def linear(instances: float, value: float) -> str:
     return "sustained" if value <= 1000 * instances + 100 else "not sustained"
+
+
+def test_a_memory_limit_that_could_not_be_applied_is_noted(
+    tmp_path: Path, simulate: Callable[[System], list[tuple[float, float]]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    simulate(linear)
+    asked = campaign(tmp_path / "out")
+    scenario = asked.search.request.scenario
+    options = {**scenario.engine_options, "instance_memory_mb": 900}
+    limited = replace(asked.search.request, scenario=replace(scenario, engine_options=options))
+    asked = replace(asked, search=replace(asked.search, request=limited))
+    monkeypatch.setattr(memory_limit, "parent", lambda: None)
+    assert any("is not limited" in note for note in find_scale(asked, NullReporter()).notes)
+    monkeypatch.setattr(memory_limit, "parent", lambda: tmp_path)
+    assert not any("is not limited" in note for note in find_scale(asked, NullReporter()).notes)
 
 
 def test_one_search_for_each_value_from_what_smaller_ones_showed(

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
 import numpy as np
 import pytest
 from tallies import START_NS, facts
 
+from streamgauge.evaluate.evaluation import _clock_reasons
 from streamgauge.evaluate.metrics import clock
 from streamgauge.evaluate.metrics.clock import Bound
 from streamgauge.evaluate.metrics.generator import Ledger
 from streamgauge.model import NS_PER_MS, NS_PER_S
+from streamgauge.model.manifest import LoadDescription
 from streamgauge.model.samples import ClockSample
 
 
@@ -71,3 +77,15 @@ def test_clocks_of_load_workers_that_differ() -> None:
     bound = clock.transport_bound(ledger, np.array([101, 201]))
     assert bound is not None and bound.apart_ms == 17.0  # at least 201 − 182, at most 102 − 100
     assert Bound(-2.0, 3.0).apart_ms == 0.0
+
+
+@pytest.mark.parametrize(
+    ("master", "low_ms", "invalid"),
+    [("spark://load:7077", 7.1, True), ("", 7.1, False), ("spark://load:7077", 6.9, False)],
+)
+def test_load_workers_elsewhere_need_clocks_that_agree(master: str, low_ms: float, invalid: bool) -> None:
+    """One bound is at least 7.1 ms, another at most 2 ms: more than 5 ms apart."""
+    known, _ = facts()
+    known = replace(known, manifest=known.manifest.with_changes(load=LoadDescription(master=master)))
+    figures: Any = SimpleNamespace(clock_step_ms=0.0, transport_bound=Bound(low_ms, 2.0))
+    assert bool(_clock_reasons(known, figures)) is invalid

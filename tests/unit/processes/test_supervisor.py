@@ -25,6 +25,7 @@ from streamgauge.model import ProcessSpec, Ready
 from streamgauge.processes import proctable, reaping
 from streamgauge.processes.journal import journals
 from streamgauge.processes.ports import free_port, free_ports
+from streamgauge.processes.process import Running
 from streamgauge.processes.supervisor import Supervisor
 
 SERVER = """
@@ -354,6 +355,22 @@ def test_side_by_side_each_waits_for_the_other(supervisor, tmp_path):
     second = python(met.format(home=str(tmp_path), names=("b", "a")), role="second")
     started = supervisor.start_all([replace(first, side_by_side=True), second])
     assert supervisor.processes() == started
+
+
+def test_what_a_process_said_last_is_why_it_failed(supervisor, monkeypatch):
+    """Its words may be read only after its end was seen."""
+    said = threading.Event()
+    take_in = Running._take_in
+    monkeypatch.setattr(Running, "_take_in", lambda self, event: said.wait(DEADLINE_S) and take_in(self, event))
+    await_output = Running.await_remaining_output
+
+    def hear(self):
+        said.set()
+        await_output(self)
+
+    monkeypatch.setattr(Running, "await_remaining_output", hear)
+    with pytest.raises(EngineFailed, match="first failed before it was usable"):
+        supervisor.start(python("say('failed', message='no room')", role="first"))
 
 
 def test_side_by_side_the_failure_of_one_ends_both(supervisor):
