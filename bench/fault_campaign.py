@@ -112,6 +112,9 @@ def draw(seed: int, number: int, engines: Sequence[str]) -> Draw:
     engine = chance.choice(engines)
     system = chance.choice([one for one in SYSTEMS if one.engine == engine])
     roles = chance.sample([*system.roles, BROKER], k=chance.choice((1, 1, 2)))
+    while {role.replace("executor", "worker") for role in roles} in ({"worker-1"}, {"worker-2"}) and len(roles) > 1:
+        # An executor belongs to its Worker: with the Worker killed, a fault on it would be refused.
+        roles = chance.sample([*system.roles, BROKER], k=2)
     faults = []
     for place, role in enumerate(roles):
         at_s = round(chance.uniform(5, 8) + 6 * place, 2)

@@ -15,6 +15,9 @@ JVM_ROLE = "evaluate-jvm"
 ROLE = "evaluate"
 
 FEW_RECORDS = 300_000
+_TRIM_MS = 60_000
+_FEW_ARENAS = {"MALLOC_ARENA_MAX": "2"}
+"""For glibc, which otherwise gives new threads arenas of their own; each keeps what was freed in it."""
 
 CONF = {
     "spark.sql.session.timeZone": "UTC",
@@ -42,9 +45,8 @@ def plan(
     """The two processes, to be started in this order and at once: the second waits for the first if need be.
 
     Pure. ``records`` is about how many there will be to evaluate, where that is known. The JVM ends when its standard
-    input closes, the Python process too, or on SIGTERM. ``steady``: the heap has its size from the start, so that it
-    does not grow for as long as the process lives. ``before``: a command that runs each of them, such as one that
-    lowers its priority.
+    input closes, the Python process too, or on SIGTERM. ``steady``: it lives for hours or days, and its memory must not
+    grow. ``before``: a command that runs each of them, such as one that lowers its priority.
     """
     connection_file, settings = work_dir / "connection", work_dir / "evaluate.json"
     return [
@@ -60,14 +62,10 @@ def plan(
                     jars=jars,
                     heap_mb=heap_mb,
                     work_dir=work_dir,
-                    # Touched at once: pages of a heap that is used bit by bit become resident over many minutes.
-                    java_options=[
-                        *_java_options(records),
-                        *([f"-Xms{heap_mb}m", "-XX:+AlwaysPreTouch"] if steady else []),
-                    ],
+                    java_options=[*_java_options(records), *(_steady_options(heap_mb) if steady else [])],
                 ),
             ],
-            env=spark.jvm_env(connection_file, work_dir, master, measured=False),
+            env=spark.jvm_env(connection_file, work_dir, master, measured=False) | (_FEW_ARENAS if steady else {}),
             # Written with the first process, so that the JVM finds its directory, and none of an earlier JVM is read.
             files={settings: json.dumps({"connection_file": str(connection_file)}), connection_file: ""},
             stop=Stop("stdin"),
@@ -80,6 +78,12 @@ def plan(
             stop=Stop("stdin"),
         ),
     ]
+
+
+def _steady_options(heap_mb: int) -> list[str]:
+    # Touched at once: pages of a heap that is used bit by bit become resident over many minutes. Freed native memory
+    # returns to the system; older JVMs ignore that option.
+    return [f"-Xms{heap_mb}m", "-XX:+AlwaysPreTouch", f"-XX:TrimNativeHeapInterval={_TRIM_MS}"]
 
 
 def _java_options(records: int | None) -> list[str]:

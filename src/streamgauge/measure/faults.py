@@ -253,6 +253,7 @@ def _check_apart(first: Fault, second: Fault, measured_s: float, *, comes_back: 
     if not comes_back or first.at_s(measured_s) + first.for_s >= second.at_s(measured_s):
         raise UsageError(
             f"{_typed(first)} and {_typed(second)} conflict",
+            got=None if first.role == second.role else f"{first.role} and {second.role} belong together",
             expected="one after the other, and none after a kill without `for`: what it killed is not started again",
         )
 

@@ -164,7 +164,7 @@ def test_one_process_of_a_pair_cannot_be_started_again_alone() -> None:
         (["kill executor-1 every 6s"], None),
         (["kill executor-1 at 3s", "kill executor-1 at 4s", "kill worker-1 at 9s"], None),
         (["kill executor-1 at 3s", "pause executor-1 for 1s at 3s"], "conflict"),
-        (["kill worker-1 at 3s", "kill executor-1 at 9s"], "conflict"),
+        (["kill worker-1 at 3s", "kill executor-1 at 9s"], "worker-1 and executor-1 belong together"),
         (["kill worker-1 every 6s"], "cannot be killed twice"),
         (["kill executor-1 for 2s every 6s"], "worker-1 itself starts executor-1 again"),
     ],
