@@ -1,4 +1,4 @@
-"""Directories other than run directories: one cache and one state directory per user."""
+"""Directories other than run directories: cache and state of a user, and where work directories are."""
 
 from __future__ import annotations
 
@@ -20,6 +20,25 @@ def state_dir() -> Path:
     Raises EnvironmentProblem.
     """
     return _user_dir("STREAMGAUGE_STATE", "XDG_STATE_HOME", ".local/state", "Library/Application Support")
+
+
+def temp_dir() -> Path:
+    """Parent of work directories. ``TMPDIR`` overrides it. Raises EnvironmentProblem.
+
+    Where ``TMPDIR`` cannot be used, Python takes another directory without a word: perhaps one on a small disk.
+    """
+    import tempfile  # not needed for --help
+
+    chosen = os.environ.get("TMPDIR")
+    if chosen and not (Path(chosen).is_dir() and os.access(chosen, os.W_OK | os.X_OK)):
+        raise EnvironmentProblem(
+            "the directory for temporary files cannot be used",
+            where=f"TMPDIR={chosen}",
+            got="a directory that cannot be written" if Path(chosen).is_dir() else "no directory",
+            expected="a directory that you can write to",
+            hint="set TMPDIR to another directory, or unset it",
+        )
+    return Path(tempfile.gettempdir())
 
 
 def _user_dir(own: str, xdg: str, linux: str, macos: str) -> Path:

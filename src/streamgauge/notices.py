@@ -105,9 +105,13 @@ NOTICES: Mapping[str, str] = {
     "of its level over the measured interval (95 % interval {low} to {high}, {per_s:+.2f} ms per second)",
     "steady-but-moved": "the median latency {direction} by {percent:.0f} % of its level over the measured interval "
     "(95 % interval {low} to {high}, {per_s:+.2f} ms per second), {why}",
+    "drift-undecided": "whether the run had settled is undecided: the median latency {direction} by {percent:.0f} % of "
+    "its level over the measured interval, but with an uncertainty of {low} to {high} (95 % interval)",
     "drift-too-few-seconds": "drift was not checked: only {seconds} whole seconds of the measured interval have "
     "results, {least} are needed",
     "drift-not-checked": "no overload was found; drift is not checked {why}",
+    "overload-not-judged": "the scenario has no rule for a sustained rate, and its load changes: neither overload nor "
+    "drift is judged",
     "settled-late": "the measured interval settled late: try --warmup {advised_s}s",
     "no-rate-offered": "all input was sent before the engine started: no rate was offered",
     # Capacity: probes and searches
@@ -172,6 +176,8 @@ NOTICES: Mapping[str, str] = {
     "not checked",
     "member-lost": "{role} ended unexpectedly ({times} ×), and the system under test continued: the figures include "
     "the loss",
+    "no-output-before-fault": "there were fewer than two outputs in the measured interval before the first fault: "
+    "outages have nothing to be compared with",
     "partitions-silent": "{silent} of {partitions} output partitions produced no output any more after the fault "
     "{fault!r}",
     "fault-on-idle-node": "{role} had read no input when the fault {fault!r} acted: it may have had nothing to lose",

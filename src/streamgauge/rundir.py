@@ -25,6 +25,7 @@ import contextlib
 import hashlib
 import json
 import os
+import shlex
 import shutil
 from itertools import groupby
 from pathlib import Path
@@ -207,7 +208,8 @@ class RunDir:
         return _read_file(self.outcome_path, Outcome)
 
     def summary(self) -> Summary:
-        return _read_file(self.summary_path, Summary, hint=f"streamgauge evaluate {self.path}, which regenerates it")
+        command = f"streamgauge evaluate {shlex.quote(str(self.path))}"
+        return _read_file(self.summary_path, Summary, hint=f"{command}, which regenerates it")
 
     def write_manifest(self, manifest: Manifest) -> None:
         write_json(self.manifest_path, manifest.as_json())

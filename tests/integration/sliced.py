@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from run_files import write_manifest
+from run_files import change, write_manifest
 from streamgauge.evaluate import evaluate
 from streamgauge.evaluate.slices import facts_of, judge_slice
 from streamgauge.model import NS_PER_MS, NS_PER_S, LoadPlan
@@ -137,6 +137,12 @@ class SlicedRun:
             judge_slice(spark, run, number)
             from_ms = until_ms or 0
         return run, evaluate(spark, run)
+
+    def without_slices(self, path: Path) -> RunDir:
+        """As a run that is interrupted before its first slice is evaluated."""
+        run = self._create(path, slice_s=self.slice_s)
+        change(run.outcome_path, interrupted=True, drain_end_ns=START_NS + NS_PER_S)
+        return run
 
     def _create(self, path: Path, slice_s: int) -> RunDir:
         run = RunDir.create(path)

@@ -14,13 +14,14 @@ from sliced import LOAD, SlicedRun
 from attempts import ATTEMPTS, until_valid
 from streamgauge import registry
 from streamgauge.conformance.suite import Bench
-from streamgauge.evaluate import evaluate
+from streamgauge.evaluate import evaluate, evaluate_without_spark
 from streamgauge.measure.evaluation import evaluate_again
 from streamgauge.measure.plan import Request
 from streamgauge.measure.reporter import NullReporter
 from streamgauge.measure.runner import run_scenario
 from streamgauge.model.samples import DiskSample
 from streamgauge.model.summary import Summary
+from streamgauge.report import write
 from streamgauge.rundir import RunDir
 from streamgauge.studies import scenario as scenarios
 
@@ -146,6 +147,15 @@ def test_a_run_without_its_last_slice_is_invalid_and_keeps_what_was_evaluated(sp
 
 
 @pytest.mark.full
+def test_a_run_that_is_interrupted_before_its_first_slice_has_a_summary_without_figures(tmp_path: Path) -> None:
+    run = SlicedRun.of().without_slices(tmp_path / "run")
+    summary = evaluate_without_spark(run)
+    assert (summary.verdict, summary.interrupted) == ("INVALID", True)
+    assert summary.results["matched"] == 0
+    assert pq.read_table(run.measures("heatmap")).num_rows == 0
+    write(run)
+
+
 def test_nothing_that_was_evaluated_stays(spark: Any, tmp_path: Path) -> None:
     directory, _ = SlicedRun.of().evaluated_in_slices(spark, tmp_path / "run")
     assert not list(directory.path.glob("ledger/*"))

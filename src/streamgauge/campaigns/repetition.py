@@ -32,7 +32,7 @@ from streamgauge.stored import write_json
 DECIMALS = 3
 
 _WORST_FIRST = (Verdict.INVALID.value, Verdict.FAILED.value, Verdict.VALID.value)
-_STATES_WORST_FIRST = ("overloaded", "drifting", "steady", None)
+_STATES_WORST_FIRST = ("overloaded", "drifting", None, "steady")
 
 
 def run_repeated(request: Request, runs: int, reporter: Reporter) -> tuple[Path, Summary]:

@@ -162,7 +162,10 @@ def _attempt(
     directory = _confirming_run(planned, file, out)
     if directory is None:
         directory = _directory(planned, row, out, run)
-        result = runner.carry_out(planned, directory, reporter)
+        try:
+            result = runner.carry_out(planned, directory, reporter)
+        except UsageError as problem:
+            raise problem.about(f"experiment {planned.experiment.name}") from None
     else:
         result = AttemptResult.of_run(RunDir(directory).summary())
     name = str(directory.relative_to(out))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +14,14 @@ from streamgauge import registry
 from streamgauge.campaigns.capacity import CapacitySearch
 from streamgauge.campaigns.reproduction_estimate import run_s, search_s
 from streamgauge.campaigns.reproduction_pace import UNKNOWN, Pace
-from streamgauge.errors import Unsupported, UsageError
+from streamgauge.errors import Unsupported, UsageError, nearest
 from streamgauge.identity import Ignored
 from streamgauge.machine.description import usable_cores
+from streamgauge.measure import slices
 from streamgauge.measure.faults import check_supported
 from streamgauge.measure.faults import parse as parse_fault
 from streamgauge.measure.plan import Request
+from streamgauge.model import LoadPlan, Scenario
 from streamgauge.model.campaign import ExperimentRow
 from streamgauge.notices import NOTHING, Notice, notice
 from streamgauge.redaction import redact_options
@@ -167,8 +171,13 @@ def plan(campaign: ReproductionRequest) -> list[PlannedExperiment]:
     names = [experiment.name for experiment in experiments]
     for pattern in campaign.only:
         if not any(fnmatchcase(name, pattern) for name in names):
-            hint = f"streamgauge reproduce {campaign.study} --dry-run"
-            raise registry.unknown("experiment", pattern, names, hint=hint)
+            parts = [name for name in names if pattern in name]
+            meant = [f"*{pattern}*"] if len(parts) > 1 else parts or nearest(pattern, names)
+            near = f"; did you mean {meant[0]!r}?" if meant else ""
+            raise UsageError(
+                f"unknown experiment: {pattern!r}{near}",
+                hint=f"streamgauge reproduce {campaign.study} --dry-run lists all {len(names)}",
+            )
     engines = dict.fromkeys(campaign.engines)
     needed: set[str] = set()
     for one in reversed(experiments):  # what one needs comes before it
@@ -179,6 +188,20 @@ def plan(campaign: ReproductionRequest) -> list[PlannedExperiment]:
         for experiment in experiments
         for engine in engines
     ]
+
+
+def _check_settings(scenario: Scenario, given: frozenset[str]) -> None:
+    """Whatever its run would refuse of the user's own settings. Raises UsageError."""
+    if scenario.slice_s:
+        slices.check(scenario)
+    if given & scenario.parameters.keys():
+        _check_data(scenario.workload, json.dumps(scenario.parameters, sort_keys=True), scenario.seed, scenario.load)
+
+
+@cache
+def _check_data(workload: str, parameters: str, seed: int, load: LoadPlan) -> None:
+    """Of many experiments with the same data, the file is read once."""
+    registry.dataset(workload, json.loads(parameters), seed, load)
 
 
 def is_chosen(name: str, only: Sequence[str]) -> bool:
@@ -220,6 +243,8 @@ def plan_experiment(
         timed = not experiment.half_time_of or pace.moment_s is not None
         faults = tuple(parse_fault(fault if timed else f"{fault} at 0s") for fault in experiment.faults)
         check_supported(replace(scenario, faults=faults))
+        if chosen:
+            _check_settings(scenario, frozenset(campaign.changes))
         scenario = replace(scenario, faults=faults if timed else ())
     except Unsupported as problem:
         why = notice("engine-refuses", what=problem.what, why=problem.got)

@@ -26,9 +26,8 @@ def calibrate(
 ) -> None:
     """Measure the lowest latency and the highest rate that this machine can show; later runs near either are marked."""
     import secrets
-    import tempfile
-    from pathlib import Path
 
+    from streamgauge import dirs
     from streamgauge.cli.live import LiveView
     from streamgauge.machine import calibration
     from streamgauge.measure.plan import Request
@@ -50,7 +49,7 @@ def calibrate(
 
         def run(asked: Scenario) -> Summary:
             # Fast runs leave gigabytes: none is kept longer than until its figures are known.
-            out = Path(tempfile.gettempdir()) / f"streamgauge-calibrate-{secrets.token_hex(6)}"
+            out = dirs.temp_dir() / f"streamgauge-calibrate-{secrets.token_hex(6)}"
             return run_scenario(Request(asked, out, temporary=True), view)[1]
 
         calibrated = calibration.calibrate(resolved, run, view.phase)

@@ -109,10 +109,9 @@ def _jars() -> Iterator[Finding]:
 
 def _room() -> Iterator[Finding]:
     """Memory, disk and cores, against what the default scenario needs."""
-    import tempfile
     from pathlib import Path
 
-    from streamgauge import defaults
+    from streamgauge import defaults, dirs
     from streamgauge.errors import EnvironmentProblem
     from streamgauge.machine import description as machine
     from streamgauge.measure.plan import Request, draw
@@ -128,7 +127,14 @@ def _room() -> Iterator[Finding]:
     enough = memory >= need_mb
     available = f"{memory:,} MB available of {about.memory_mb:,}"
     yield Finding("memory", enough, available, "" if enough else f"{need_mb:,} MB are needed")
-    for name, where in (("temp", Path(tempfile.gettempdir())), ("here", Path.cwd())):
+    try:
+        temp = dirs.temp_dir()
+    except EnvironmentProblem as problem:
+        yield Finding("disk temp", False, f"{problem.where}: {problem.got}", problem.hint or "")
+        temp = None
+    for name, where in (("temp", temp), ("here", Path.cwd())):
+        if where is None:
+            continue
         free = machine.free_disk_mb(where)
         enough = free >= disk_mb
         value = f"{free:,} MB free in {where}"

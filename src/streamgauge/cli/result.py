@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from streamgauge.model.comparison import Comparison
-    from streamgauge.model.summary import FaultFigures, NodeFigures, SloResult, Summary
+    from streamgauge.model.summary import Durability, FaultFigures, NodeFigures, SloResult, Summary
     from streamgauge.report.expectations import Expectation
     from streamgauge.rundir import RunDir
 
@@ -25,7 +25,7 @@ _RECOVERY = {
     "outage_s": "outage",
     "gap_before_s": "longest gap before",
     "outage_worst_s": "worst partition",
-    "first_output_s": "output after",
+    "first_output_s": "output again after",
     "latency_back_s": "latency back after",
     "backlog_back_s": "backlog back after",
 }
@@ -147,6 +147,8 @@ def print_result(run: RunDir, summary: Summary, *, to_stderr: bool) -> None:
         _text(console, _head("nodes"), _nodes(summary.nodes))
     for fault in summary.faults:
         _text(console, _head("fault"), _fault(fault))
+    if summary.durability is not None:
+        _text(console, _head("durability"), _durability(summary.durability))
     for objective in summary.slo:
         _text(console, _head("slo"), _objective(objective))
     if verdict != "VALID":
@@ -233,13 +235,22 @@ def _nodes(nodes: Sequence[NodeFigures]) -> str:
     )
 
 
+def _durability(found: Durability) -> str:
+    from streamgauge.report.durability import longest_text, percent
+
+    return (
+        f"index {percent(found.index)}, {found.gaps:,} outages of {found.unavailable_s:,.1f} s in all, longest time "
+        f"without a result {longest_text(found.longest_gap_s)}, failed records {found.failed_records:,}"
+    )
+
+
 def _fault(fault: FaultFigures) -> str:
     """One fault: as it was asked for, and how the run took it."""
     if not fault.took_effect:
         return f"{fault.fault}: did not take effect, {fault.why_not}"
     fields = fault.as_json()
     figures = (
-        f"{word} {'–' if fields.get(key) is None else f'{fields[key]:,.2f} s'}" for key, word in _RECOVERY.items()
+        f"{word} {'unknown' if fields.get(key) is None else f'{fields[key]:,.2f} s'}" for key, word in _RECOVERY.items()
     )
     return f"{fault.asked_and_hit}: {', '.join(figures)}{_again(fault)}"
 

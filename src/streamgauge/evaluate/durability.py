@@ -21,10 +21,10 @@ from streamgauge.model.summary import Durability, Growth
 from streamgauge.rundir import RunDir
 
 S_PER_HOUR = 3600
-LEAST_S = 60
-"""Over a shorter time nothing can be said about growth per hour."""
 SETTLING_S = 300
 """In its first minutes, every process grows: heaps fill up before anything is freed."""
+LEAST_S = 60
+"""Over a shorter time after that, nothing can be said about growth per hour."""
 DECIMALS = 3
 
 
@@ -35,6 +35,8 @@ class Outages:
     lengths_s: Sequence[float]
     unavailable_s: float
     interval_s: float
+    longest_s: float
+    """Between two results in the measured interval, whether that is an outage or not; shorter ones are not noted."""
 
     @property
     def index(self) -> float | None:
@@ -62,10 +64,14 @@ def outages(
     if first_ms is not None and last_ms is not None:
         silent.append((last_ms, max(end_ms, last_ms)))
     down_ms = begin_ms if last_ms is None else last_ms
-    counted = [(start, end) for start, end in silent if end - start > 1000 * limit_s or (died and start == down_ms)]
-    inside = [(max(start, interval_ms[0]), min(end, interval_ms[1])) for start, end in counted]
-    lengths_s = [(end - start) / 1000 for start, end in inside if end > start]
-    return Outages(lengths_s, sum(lengths_s), (interval_ms[1] - interval_ms[0]) / 1000)
+    lengths_s, longest_s = [], 0.0
+    for start, end in silent:
+        inside_s = (min(end, interval_ms[1]) - max(start, interval_ms[0])) / 1000
+        if inside_s > 0:
+            longest_s = max(longest_s, inside_s)
+            if end - start > 1000 * limit_s or (died and start == down_ms):
+                lengths_s.append(inside_s)
+    return Outages(lengths_s, sum(lengths_s), (interval_ms[1] - interval_ms[0]) / 1000, longest_s)
 
 
 def measure(run: RunDir, facts: Facts, moments: Moments, whole: Whole, counts: Mapping[str, int]) -> Durability:
@@ -85,14 +91,14 @@ def measure(run: RunDir, facts: Facts, moments: Moments, whole: Whole, counts: M
         died=died,
     )
     failed = counts["lost"] + counts["wrong"] + counts["unfinished"]
-    span_ns = (_settled_ns(moments), moments.observed_end_ns)
+    span_ns = (moments.measured_start_ns + SETTLING_S * NS_PER_S, moments.observed_end_ns)
     samples = resources.within(run.samples(ResourceSample), span_ns)
     growth = {group: trend for group, trend in _growth_by_group(samples, moments).items() if trend is not None}
     return Durability(
         index=None if found.index is None else round(found.index, 6),
         unavailable_s=round(found.unavailable_s, DECIMALS),
         gaps=len(found.lengths_s),
-        longest_gap_s=round(max(found.lengths_s, default=0.0), DECIMALS),
+        longest_gap_s=round(found.longest_s, DECIMALS),
         gap_limit_s=limit_s(facts),
         failed_records=failed,
         failed_rate=round(failed / counts["expected"], 9) if counts["expected"] else None,
@@ -108,13 +114,6 @@ def measure(run: RunDir, facts: Facts, moments: Moments, whole: Whole, counts: M
             if (trend := _trend(points)) is not None
         },
     )
-
-
-def _settled_ns(moments: Moments) -> int:
-    """From when on growth counts. A run too short for that keeps its first minutes."""
-    settled_ns = moments.measured_start_ns + SETTLING_S * NS_PER_S
-    left_ns = moments.observed_end_ns - settled_ns
-    return settled_ns if left_ns >= SETTLING_S * NS_PER_S else moments.measured_start_ns
 
 
 Points = list[tuple[float, float]]

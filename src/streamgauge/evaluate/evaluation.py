@@ -173,7 +173,7 @@ def _evaluate(run: RunDir, facts: Facts, tally: Tally, *, recorded: bool, whole:
         warnings.append(verdict.unfinished_warning(counts))
         if sum(stream.partitions for stream in facts.inputs) > PARTITIONS_MAX:
             warnings.append(notice("many-partitions", most=PARTITIONS_MAX))
-    warnings += recovery.silent_warnings(faults)
+    warnings += [*recovery.baseline_warnings(faults), *recovery.silent_warnings(faults)]
     state, state_reason, finding = run_state.judge(facts, figures, counted)
     if finding.why:
         warnings.append(finding.why)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -78,7 +79,7 @@ def workload_of(run: RunDir, facts: Facts, spark: SparkSession) -> Iterator[Work
             where=problem.where,
             got=problem.got,
             expected=problem.expected,
-            hint=f"fix it; the run is kept: streamgauge evaluate {run.path} "
+            hint=f"fix it; the run is kept: streamgauge evaluate {shlex.quote(str(run.path))} "
             f"{'--reference' if script is None else '--script'} {original.name}",
         ) from problem
 

@@ -15,6 +15,7 @@ JVM_ROLE = "evaluate-jvm"
 ROLE = "evaluate"
 
 FEW_RECORDS = 300_000
+_CODE_MB = 48
 _TRIM_MS = 60_000
 _FEW_ARENAS = {"MALLOC_ARENA_MAX": "2"}
 """For glibc, which otherwise gives new threads arenas of their own; each keeps what was freed in it."""
@@ -81,9 +82,10 @@ def plan(
 
 
 def _steady_options(heap_mb: int) -> list[str]:
-    # Touched at once: pages of a heap that is used bit by bit become resident over many minutes. Freed native memory
-    # returns to the system; older JVMs ignore that option.
-    return [f"-Xms{heap_mb}m", "-XX:+AlwaysPreTouch", f"-XX:TrimNativeHeapInterval={_TRIM_MS}"]
+    # Touched at once: pages of a heap that is used bit by bit become resident over many minutes. So would compiled
+    # code, of which 240 MB would be allowed. Freed native memory returns to the system; older JVMs ignore that option.
+    code = f"-XX:ReservedCodeCacheSize={_CODE_MB}m"
+    return [f"-Xms{heap_mb}m", "-XX:+AlwaysPreTouch", code, f"-XX:TrimNativeHeapInterval={_TRIM_MS}"]
 
 
 def _java_options(records: int | None) -> list[str]:

@@ -34,8 +34,16 @@ def judge(
     finding = sustained.by_backlog(rule, evidence) if only_backlog else sustained.apply(rule, evidence)
     if finding.held is False:
         return "overloaded", finding.why, finding
+    is_constant = facts.plan.shape == "constant"
+    if rule is None:
+        if not is_constant:
+            return None, notice("overload-not-judged"), finding
+        # Nobody asks whether this rate is sustained, but a run that certainly fell behind did not keep up.
+        overload = sustained.slope(evidence)
+        if overload.held is False:
+            return "overloaded", overload.why, finding
     # The latency may follow a load that rises and falls, and a fault changes it for a while; neither is drift.
-    if facts.faults or facts.plan.shape != "constant":
+    if facts.faults or not is_constant:
         why = "in a run with faults" if facts.faults else "under a load that changes"
         return "steady", notice("drift-not-checked", why=why), finding
     judgement = steadiness.judge(figures.medians_measured)

@@ -23,9 +23,9 @@ DRIFT_MS = 2.0
 
 @dataclass(frozen=True)
 class Steadiness:
-    """``sentence`` explains ``state`` with the figures behind it."""
+    """``sentence`` explains ``state`` with the figures behind it. None: it moved by enough, but not for certain."""
 
-    state: Literal["steady", "drifting"]
+    state: Literal["steady", "drifting"] | None
     sentence: Notice
 
 
@@ -39,25 +39,24 @@ def judge(medians: Series) -> Steadiness:
     change_ms, low_ms, high_ms = (per_s * span_s for per_s in (slope.per_s, slope.low, slope.high))
     moved = low_ms > 0 or high_ms < 0
     certain = moved and min(abs(low_ms), abs(high_ms)) > CERTAIN_SHARE * level_ms
-    drifting = certain and abs(change_ms) > max(DRIFT_SHARE * level_ms, DRIFT_MS)
     share = change_ms / level_ms
     figures = {"low": _percent(low_ms / level_ms), "high": _percent(high_ms / level_ms), "per_s": slope.per_s}
+    how_far = {"direction": "rose" if change_ms > 0 else "fell", "percent": 100 * abs(share)}
+    if abs(change_ms) > max(DRIFT_SHARE * level_ms, DRIFT_MS):
+        if certain:
+            return Steadiness("drifting", notice("drifting", **figures, **how_far))
+        return Steadiness(None, notice("drift-undecided", **figures, **how_far))
     if not moved:
         if max(-low_ms, high_ms) > max(DRIFT_SHARE * level_ms, DRIFT_MS):
             return Steadiness("steady", notice("steady-unsure", percent=_percent(share), **figures))
         return Steadiness("steady", notice("steady", percent=_percent(share), **figures))
-    figures |= {"direction": "rose" if change_ms > 0 else "fell", "percent": 100 * abs(share)}
-    if drifting:
-        return Steadiness("drifting", notice("drifting", **figures))
-    return Steadiness("steady", notice("steady-but-moved", why=_why_steady(change_ms, level_ms), **figures))
+    return Steadiness("steady", notice("steady-but-moved", why=_why_steady(change_ms), **figures, **how_far))
 
 
-def _why_steady(change_ms: float, level_ms: float) -> str:
+def _why_steady(change_ms: float) -> str:
     if abs(change_ms) <= DRIFT_MS:
         return f"but by no more than {DRIFT_MS:g} ms, which is too little to call it drift"
-    if abs(change_ms) <= DRIFT_SHARE * level_ms:
-        return f"within the limit of {100 * DRIFT_SHARE:g} %"
-    return f"but a change of less than {100 * CERTAIN_SHARE:g} % cannot be ruled out, so it does not count as drift"
+    return f"within the limit of {100 * DRIFT_SHARE:g} %"
 
 
 def _percent(share: float) -> str:

@@ -173,11 +173,12 @@ def _evaluate_again(run: RunDir, master: str, reporter: Reporter) -> Summary:
         raise UsageError("the run was cut off before its outcome was written", where=run.path, hint="run it again")
     outcome = run.outcome()
     if outcome.ends and not outcome.hopeless and not run.recorded_path.is_dir():
+        report_command = f"streamgauge report {shlex.quote(str(run.path))}"
         raise UsageError(
             "the records of this run were deleted, so it cannot be evaluated again",
             where=run.recorded_path,
             expected="the recorded streams; those of a capacity search's probes are deleted once they are evaluated",
-            hint=f"streamgauge report {run.path}, which needs none, or run it again: `command` in its manifest.json",
+            hint=f"{report_command}, which needs none, or run it again: `command` in its manifest.json",
         )
     is_kept = is_unrecorded(run) and not run.manifest().transport.own
     if not is_kept and not needs_spark(run):
@@ -233,7 +234,7 @@ def keep_reference(run: RunDir, file: Path) -> None:
         raise UsageError(
             "the run was made with neither --script nor --reference",
             where=run.path,
-            hint=f"streamgauge evaluate {run.path}",
+            hint=evaluate_command(run),
         )
     if not inspect(file, only_reference=not has_script).key:
         raise UsageError("the script has no reference", where=file, expected="def reference(inputs) and key = […]")

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import tempfile
-from pathlib import Path
-
-from streamgauge import registry
+from streamgauge import dirs, registry
 from streamgauge.measure import plan as plans
 from streamgauge.measure import slices
 from streamgauge.measure.plan import Request, RunPlan
@@ -22,7 +19,7 @@ def check(request: Request) -> RunPlan:
     check_packages(registry.engine(request.scenario.engine))
     check_free(request.out)
     name = plans.name_of(request)
-    plan = plans.draw(request, name, Path(tempfile.gettempdir()) / name)
+    plan = plans.draw(request, name, dirs.temp_dir() / name)
     if request.scenario.slice_s:
         slices.check(request.scenario)
     plans.check_room(plan)

@@ -11,7 +11,6 @@ import itertools
 import os
 import secrets
 import signal
-import tempfile
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterable
@@ -20,7 +19,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from streamgauge import environment
+from streamgauge import dirs, environment
 from streamgauge.errors import EnvironmentProblem, StreamgaugeError
 from streamgauge.model import ProcessSpec
 from streamgauge.model.outcome import EndedProcess
@@ -70,7 +69,7 @@ class Supervisor:
         self._launching = threading.Lock()
         self._closing = self._closed = False
         self._guardian_lost = False
-        root = (temp_root or Path(tempfile.gettempdir())).resolve()
+        root = (temp_root or dirs.temp_dir()).resolve()
         self.work_dir = root / f"{guardian.WORK_DIR_PREFIX}{self._token[:12]}"
         self._log_dir = log_dir or self.work_dir / "logs"
         path = journal_dir().absolute() / f"{run}.jsonl"

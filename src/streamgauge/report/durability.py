@@ -17,7 +17,7 @@ def durability_rows(source: Source) -> list[tuple[str, str]]:
         ("durability index", percent(found.index)),
         ("unavailable", f"{number(found.unavailable_s, 1)} s"),
         (f"outages: longer than {number(found.gap_limit_s, 1)} s without a result", number(found.gaps)),
-        ("longest outage", f"{number(found.longest_gap_s, 1)} s"),
+        ("longest time without a result", longest_text(found.longest_gap_s)),
         ("failed records: lost, wrong or unfinished", number(found.failed_records)),
         ("failed-record rate", percent(found.failed_rate)),
         ("slices evaluated", f"{number(found.slices)}, up to second {number(found.evaluated_s)} of the run"),
@@ -26,6 +26,11 @@ def durability_rows(source: Source) -> list[tuple[str, str]]:
     rows.append(("heap of the engine after garbage collections", growth_text(found.heap_growth_mb_per_hour)))
     rows += [(f"files: {name}", growth_text(trend)) for name, trend in found.disk_growth_mb_per_hour.items()]
     return rows
+
+
+def longest_text(longest_s: float) -> str:
+    """Gaps of up to a second are not noted."""
+    return f"{number(longest_s, 1)} s" if longest_s else "at most 1 s"
 
 
 def percent(share: float | None) -> str:

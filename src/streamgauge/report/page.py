@@ -88,7 +88,7 @@ def context(source: Source) -> dict[str, Any]:
         "scenario": manifest["scenario"],
         "engine": manifest["engine"],
         "transport": manifest["transport"],
-        "state": {"word": state or "not judged", "meaning": _meaning_of_state(source)},
+        "state": {"word": state or "unknown", "meaning": _meaning_of_state(source)},
         "usable": summary.verdict == "VALID",
         "measured_on": measured_on(source.manifest, source.outcome),
         "reasons": [text.plain(reason) for reason in summary.reasons],

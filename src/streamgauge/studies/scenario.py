@@ -18,7 +18,7 @@ from streamgauge.studies import fields as values_of
 from streamgauge.studies.parsing import parse_text
 from streamgauge.studies.problems import FLAGS, all_problems, typed_option, unknown_choice, unknown_setting
 from streamgauge.studies.problems import describe as describe_problems
-from streamgauge.studies.scenario_file import Case, Profile, ScenarioFile, Strict, describe, names, parse_file
+from streamgauge.studies.scenario_file import Case, Profile, ScenarioFile, Strict, choices, describe, names, parse_file
 
 __all__ = ["PROFILES", "Values", "describe", "names", "parse_file", "profile_values", "resolve"]
 
@@ -245,6 +245,8 @@ def resolve(
 
     def validated(model: type[Model], content: Mapping[str, Any]) -> Model | None:
         def unknown(key: str) -> str:
+            if key in choices():
+                return f"unknown setting: {named(key)}; did you mean {file.choice!r}?"
             return unknown_setting(named(key), key, system.name, known)
 
         try:

@@ -74,10 +74,33 @@ def describe(name: str) -> ScenarioFile:
                 expected=f"one of {', '.join(one for one in names() if one.startswith(f'{name}/'))}",
                 hint=f"streamgauge reproduce {name} runs the whole study",
             )
+        if running := _running(name):
+            (one, choice), *_ = running
+            raise UsageError(
+                f"{name} is a workload, not a scenario",
+                expected=f"a scenario that runs it: {', '.join(one for one, _ in running)}",
+                hint=f"streamgauge run {one} --set {choice}",
+            )
         raise registry.unknown("scenario", name, names(), hint="streamgauge list")
     study, _, scenario = name.partition("/")
     text = (resources.files(registry.study(study)) / f"{scenario}.toml").read_text(encoding="utf-8")
     return parse_file(text, where=f"{name}.toml")
+
+
+def _running(workload: str) -> list[tuple[str, str]]:
+    """The scenarios that run a workload, by its name or by what they call it, each with its setting."""
+    files = [(name, describe(name)) for name in names()]
+    return [
+        (name, f"{file.choice}={chosen}")
+        for name, file in files
+        for chosen, full_name in file.workloads.items()
+        if workload in (chosen, full_name)
+    ]
+
+
+def choices() -> frozenset[str]:
+    """What the scenarios of all studies call their choice of a workload."""
+    return frozenset(describe(name).choice for name in names())
 
 
 def parse_file(text: str, where: str) -> ScenarioFile:

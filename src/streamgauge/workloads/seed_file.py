@@ -15,6 +15,7 @@ LINE_BYTES_MAX = 10_000
 
 _CONTROL = re.compile(rb"[\x00-\x08\x0b-\x1f\x7f]")
 _CONTROL_NAMES = {0x00: "a NUL byte", 0x0D: "a carriage return (CR)"}
+_BOM = b"\xef\xbb\xbf"
 _SHOWN = 60
 
 
@@ -82,14 +83,22 @@ def _content(path: Path) -> bytes:
 
 
 def _check_text(path: str, content: bytes) -> None:
+    if content.startswith(_BOM):
+        raise UsageError(
+            "the seed file begins with a byte order mark, which would become part of its first record",
+            where=place(path, 1),
+            got="EF BB BF",
+            expected="UTF-8 text without it",
+            hint="tail -c +4 FILE > FIXED",
+        )
     control = _CONTROL.search(content)
     if control is not None:
         code = control[0][0]
         raise UsageError(
             "the seed file has a control character",
             where=place(path, _line(content, control.start())),
-            got=f"{_CONTROL_NAMES.get(code, 'byte')} (0x{code:02X})",
-            expected="text whose lines end with LF alone",
+            got=f"{_CONTROL_NAMES.get(code, 'a byte')} (0x{code:02X})",
+            expected="text without control characters other than tabs, whose lines end with LF",
             hint="tr -d '\\r' < FILE > FIXED" if code == ord("\r") else None,
         )
     try:

@@ -144,6 +144,8 @@ def test_the_engines_take_turns(campaign: Callable[..., ReproductionRequest]) ->
         ({"engines": ("ecko",)}, "did you mean 'echo'"),
         ({"engines": ("command",)}, "needs a program"),
         ({"only": ("stages-ingest",)}, "did you mean 'stages-ingest-built-in'"),
+        ({"only": ("stages-injest-built-in",)}, "did you mean 'stages-ingest-built-in'"),
+        ({"only": ("stages",)}, r"did you mean '\*stages\*'"),
         ({"changes": {"stage": "parse"}}, "the study itself sets stage"),
         ({"changes": {"realtime": "true"}}, "the study itself sets realtime"),
         ({"changes": {"measured_s": "soon"}}, "measured_s"),

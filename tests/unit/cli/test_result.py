@@ -52,6 +52,21 @@ def test_latencies_have_the_names_of_the_field(tmp_path: Path, capsys: pytest.Ca
     assert "duplicates 4" in printed and "unfinished" not in printed
 
 
+def test_a_run_in_slices_shows_its_durability(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = {"index": 0.93, "unavailable_s": 7.0, "gaps": 1, "longest_gap_s": 7.0, "gap_limit_s": 5.0}
+    found |= {
+        "failed_records": 1200,
+        "failed_rate": 0.1,
+        "slices": 2,
+        "slices_s": 10,
+        "evaluated_s": 20,
+        "complete": True,
+    }
+    printed = result_of(write_run(tmp_path / "run", 250.0, durability=found), capsys)
+    line = next(line for line in printed.splitlines() if line.startswith("durability"))
+    assert "index 93 %, 1 outages of 7.0 s in all" in line and "without a result 7.0 s, failed records 1,200" in line
+
+
 def test_on_a_terminal_nothing_is_wider_than_it(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from tallies import START_NS, facts
 
@@ -41,6 +39,12 @@ def test_only_the_part_in_the_measured_interval_counts() -> None:
     assert found([], last_ms=104_000).lengths_s == [6.0]
 
 
+def test_the_longest_time_between_results_need_not_be_an_outage() -> None:
+    assert (found([(40_000, 44_900)]).longest_s, found([(40_000, 44_900)]).lengths_s) == (4.9, [])
+    assert found([(6_000, 12_000), (20_000, 21_500)]).longest_s == 2.0
+    assert found([]).longest_s == 0.0
+
+
 def test_a_system_without_any_result_is_never_available() -> None:
     assert found([], last_ms=None).index == 0
 
@@ -67,14 +71,6 @@ def test_growth_is_by_hour() -> None:
     assert trend is not None
     assert trend.per_hour == pytest.approx(60, abs=0.01)
     assert trend.low <= trend.per_hour <= trend.high
-
-
-def test_the_first_minutes_of_a_long_run_do_not_count_as_growth() -> None:
-    _, moments = facts()
-    for measured_s, skipped_s in ((599, 0), (600, 300), (7200, 300)):
-        end_ns = moments.measured_start_ns + measured_s * NS_PER_S
-        one = replace(moments, measured_end_ns=end_ns, load_end_ns=end_ns, drain_end_ns=end_ns)
-        assert durability._settled_ns(one) == one.measured_start_ns + skipped_s * NS_PER_S
 
 
 def test_growth_over_less_than_a_minute_is_not_known() -> None:

@@ -86,8 +86,24 @@ def test_drifting_is_judged_where_the_rate_is_constant(judged: Any) -> None:
 
 
 def test_a_load_that_rises_may_take_the_latency_with_it(judged: Any) -> None:
-    summary = judged(results(lambda second: 100 + 8 * second), shape="ramp")
+    summary = judged(results(lambda second: 100 + 8 * second), shape="ramp", scenario={"sustained": "slope"})
     assert summary.state == "steady"
+
+
+def test_without_a_rule_nobody_judged_a_load_that_changes(judged: Any) -> None:
+    summary = judged(results(lambda second: 100), shape="ramp")
+    assert (summary.state, summary.sustained) == (None, None)
+    assert summary.state_reason == notice("overload-not-judged")
+
+
+@pytest.mark.parametrize(
+    ("rows", "state"),
+    [(results(lambda second: 100), "steady"), (results(lambda second: 100 + 3000 * second), "overloaded")],
+)
+def test_a_run_that_fell_behind_did_not_keep_up_though_nobody_asks(judged: Any, rows: Tally, state: str) -> None:
+    summary = judged(rows)
+    assert (summary.state, summary.sustained) == (state, None)
+    assert not any("overloaded" in text for text in summary.warnings)
 
 
 def test_too_short_for_a_trend(judged: Any) -> None:

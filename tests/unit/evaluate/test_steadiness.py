@@ -37,9 +37,15 @@ def test_noise_is_no_drift() -> None:
 
 
 def test_noise_that_could_hide_a_drift_is_said() -> None:
-    judgement = steadiness.judge(series(100 + np.random.default_rng(2).normal(0, 60, 30)))
+    judgement = steadiness.judge(series(np.linspace(100, 160, 30) + np.random.default_rng(2).normal(0, 60, 30)))
     assert judgement.state == "steady"
     assert "the run was too short to rule it out" in judgement.sentence
+
+
+def test_a_large_change_that_is_not_certain_is_undecided() -> None:
+    judgement = steadiness.judge(series(100 + np.random.default_rng(3).normal(0, 40, 30)))
+    assert judgement.state is None
+    assert judgement.sentence.startswith("whether the run had settled is undecided: the median latency rose by ")
 
 
 def test_less_than_the_stamps_resolve_is_no_drift() -> None:
@@ -82,7 +88,8 @@ def test_state_sentence_and_trend_agree(block: int) -> None:
             assert slope.low <= 0 <= slope.high
         if judgement.state == "steady" and judgement.sentence.startswith("the median latency"):
             assert not slope.low <= 0 <= slope.high
-            level_ms = float(np.median(medians.values))
-            near_ms, change_ms = min(abs(slope.low), abs(slope.high)) * length, abs(slope.per_s) * length
-            assert change_ms <= max(0.25 * level_ms, 2.0) or near_ms <= 0.1 * level_ms
-    assert states == {"steady", "drifting"}
+        level_ms, change_ms = float(np.median(medians.values)), abs(slope.per_s) * length
+        near_ms = 0.0 if slope.low <= 0 <= slope.high else min(abs(slope.low), abs(slope.high)) * length
+        assert (judgement.state == "steady") is (change_ms <= max(0.25 * level_ms, 2.0))
+        assert judgement.state is not None or near_ms <= 0.1 * level_ms
+    assert states == {"steady", "drifting", None}

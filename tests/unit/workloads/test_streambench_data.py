@@ -175,7 +175,8 @@ def test_a_seed_file_is_replayed_unchanged(tmp_path: Path, end: str) -> None:
 BAD_FILES = {
     "no newline at all but NUL": (b"a\0b", "control character", "line 1", "NUL", "LF"),
     "NUL on line 2": (SEARCH.encode() + b"\n\0", "control character", "line 2", "NUL", "LF"),
-    "CR line ends": (SEARCH.encode() + b"\r\n", "control character", "line 1", "carriage return", "LF alone"),
+    "a byte order mark": (b"\xef\xbb\xbf" + SEARCH.encode(), "byte order mark", "line 1", "EF BB BF", "without it"),
+    "CR line ends": (SEARCH.encode() + b"\r\n", "control character", "line 1", "carriage return", "end with LF"),
     "another control character": (SEARCH.encode() + b"\n\x1b", "control character", "line 2", "0x1B", "LF"),
     "Latin-1": (SEARCH.encode() + b"\n" + "é\t\t\t\t".encode("latin-1"), "not UTF-8", "line 2", "0xE9", "UTF-8"),
     "four fields": (b"\n".join([SEARCH.encode(), b"1\t2\t3\t4"]), "number of fields", "line 2", "4: ", "5, each"),

@@ -102,6 +102,9 @@ def test_a_header_is_explained(tmp_path: Path) -> None:
     with pytest.raises(UsageError) as caught:
         Flows(1, write(tmp_path / "mine.csv", ",".join((*FEATURES, "label")), FLOW))
     assert "tail -n +2" in str(caught.value.hint)
+    with pytest.raises(UsageError) as caught:
+        Flows(1, write(tmp_path / "fraction.csv", "9.5" + FLOW[FLOW.index(",") :], FLOW))
+    assert caught.value.hint is None
 
 
 def test_the_workload_is_registered() -> None:

@@ -129,8 +129,8 @@ class SparkOptions(BaseModel):
         if not isinstance(given, Mapping) or given.get("cluster") != "standalone":
             return given
         sizes = {name: given.get(name) or default for name, default in cluster.DEFAULTS.items()}
-        if not all(type(size) is int for size in sizes.values()):
-            return given  # refused later because of its type
+        if not all(type(size) is int and size > 0 for size in sizes.values()):
+            return given  # refused later
         return {**given, **sizes, "cores": sizes["workers"] * sizes["worker_cores"]}
 
     @model_validator(mode="after")
@@ -144,9 +144,10 @@ class SparkOptions(BaseModel):
             )
         needless = [name for name in cluster.DEFAULTS if self.cluster == "local" and getattr(self, name)]
         if needless:
-            raise ValueError(f"{', '.join(needless)}: expected with cluster=standalone only")
+            set_ = ", ".join(f"{name}={getattr(self, name)}" for name in needless)
+            raise ValueError(f"{set_}: expected only with cluster=standalone")
         if self.cluster == "standalone" and self.worker_memory_mb < _EXECUTOR_HEAP_MIN_MB:
-            raise ValueError(f"worker_memory_mb: expected at least {_EXECUTOR_HEAP_MIN_MB}")
+            raise ValueError(f"worker_memory_mb={self.worker_memory_mb}: expected at least {_EXECUTOR_HEAP_MIN_MB}")
         return self
 
 

@@ -178,6 +178,12 @@ def silent_warnings(measured: Sequence[FaultFigures]) -> list[Notice]:
     ]
 
 
+def baseline_warnings(measured: Sequence[FaultFigures]) -> list[Notice]:
+    """Nothing came out before the first fault: an outage after it is no longer than the silence before."""
+    known = [fault for fault in measured if fault.outage_s is not None]
+    return [notice("no-output-before-fault")] if known and known[0].gap_before_s is None else []
+
+
 def failures(measured: Sequence[FaultFigures], unfinished: int) -> list[Notice]:
     """Why a system that neither died nor certainly lost anything did not survive its faults: it stayed silent."""
     # Where nothing was measured (an interrupted run), it is unknown whether there was output.

@@ -29,6 +29,9 @@ def read_table(path: Path, columns: Sequence[str]) -> pa.Table:
         got = f"cannot be read: {str(problem).splitlines()[0]}"
         raise damaged(path, got, f"the columns {', '.join(columns)}") from None
     for name, kind in zip(table.column_names, table.schema.types, strict=True):
+        # What is unknown, such as the latency of a second without results, is a float.
+        if table.column(name).null_count and not pa.types.is_floating(kind):
+            raise damaged(path, f"the column {name} has rows without a value", "a value in each row")
         is_number = pa.types.is_integer(kind) or pa.types.is_floating(kind)
         if not (pa.types.is_string(kind) if name in _TEXT else is_number):
             raise damaged(path, f"the column {name} holds {kind}", "text" if name in _TEXT else "numbers")

@@ -27,6 +27,8 @@ from streamgauge.model.slices import SliceFigures
 from streamgauge.notices import Notice, notice
 from streamgauge.rundir import RunDir
 
+_BUCKETS = ("second", "from_ms", "to_ms", "count")
+
 
 @dataclass(frozen=True)
 class Whole:
@@ -208,13 +210,14 @@ class Whole:
                 ):
                     if second < moments.seconds:
                         column[second] = value
-            spread.append(read_table(path / "heatmap.parquet", ["kind", "second", "from_ms", "to_ms", "count"]))
-        heat = pa.concat_tables(spread) if spread else None
+            spread.append(read_table(path / "heatmap.parquet", ["kind", *_BUCKETS]))
+        no_heat = pa.table({"kind": pa.array([], pa.string()), **{name: pa.array([], pa.int64()) for name in _BUCKETS}})
+        heat = pa.concat_tables(spread) if spread else no_heat
         shown = OverTime(
             latencies={kind: {name: columns[f"{kind}_{name}"] for name in FIGURES} for kind in KINDS},
             p99_window={"total": columns["total_p99_window"], "latest": [None] * moments.seconds},
             window_s=self.facts.scenario.slice_s,
-            heatmap={kind: {} if heat is None else _of_kind(heat, kind) for kind in KINDS},
+            heatmap={kind: _of_kind(heat, kind) for kind in KINDS},
         )
         return shown, {kind: columns[f"{kind}_median"] for kind in KINDS}
 

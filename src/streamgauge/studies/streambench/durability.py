@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from streamgauge.model.summary import Durability
-from streamgauge.report.durability import growth_text, percent
+from streamgauge.report.durability import growth_text, longest_text, percent
 from streamgauge.report.exhibit import Context, Panel, Row, Table, unusable
 from streamgauge.report.published import marks_table
 from streamgauge.report.reproduction import ExperimentResult
@@ -46,13 +46,20 @@ def durability(context: Context) -> list[Panel]:
 
 
 def _table(results: Sequence[ExperimentResult]) -> Table:
-    head = ["records per minute", "engine", "evaluated, s", "durability index", "longest outage, s", "failed records"]
+    head = [
+        "records per minute",
+        "engine",
+        "evaluated, s",
+        "durability index",
+        "longest time without a result",
+        "failed records",
+    ]
     head += ["memory of the engine", "heap of the engine after GC", "verdict"]
     rows = [Row(_cells(result), muted=not result.usable) for result in results]
     note = (
         "A system is unavailable from one result to the next where they are further apart than the quiet time. Failed: "
         "lost, wrong or unfinished records, of those that should have a result. Memory: the trend over the "
-        "measured interval, without its first five minutes if as many remain, with its 95 % interval."
+        "measured interval without its first five minutes, with its 95 % interval."
     )
     return Table("Durability of each run", head, rows, frozenset({2, 3, 4, 5}), note)
 
@@ -64,7 +71,7 @@ def _cells(result: ExperimentResult) -> list[str]:
         result.engine,
         NONE if found is None else _evaluated_text(found, result),
         percent(result.value(INDEX)),
-        NONE if found is None else number(found.longest_gap_s, 1),
+        NONE if found is None else longest_text(found.longest_gap_s),
         percent(result.value(FAILED)),
         NONE if found is None else growth_text(found.growth_mb_per_hour.get("engine")),
         NONE if found is None else growth_text(found.heap_growth_mb_per_hour),

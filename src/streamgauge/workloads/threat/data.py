@@ -122,6 +122,11 @@ def _lines(features: Integers, classes: Integers) -> list[bytes]:
     return "\n".join(map(SEPARATOR.join, zip(*columns, strict=True))).encode().split(b"\n")
 
 
+def _is_header(texts: Sequence[bytes]) -> bool:
+    """A line of names: none of its fields begins like a number."""
+    return not any(text[:1].isdigit() or text[:1] == b"-" for text in texts)
+
+
 def _read(path: str) -> list[bytes]:
     separator = SEPARATOR.encode()
     lines = read_records(path, separator, (*FEATURES, LABEL))
@@ -135,7 +140,7 @@ def _read(path: str) -> list[bytes]:
                     where=place(path, number),
                     got=f"{name}: {shown(text)}",
                     expected=f"an integer from 0 on, of at most {DIGITS_MAX} digits",
-                    hint="remove the header: tail -n +2 FILE > FIXED" if number == 1 else None,
+                    hint="remove the header: tail -n +2 FILE > FIXED" if number == 1 and _is_header(features) else None,
                 )
         if not label:
             raise UsageError(
