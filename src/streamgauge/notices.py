@@ -191,6 +191,7 @@ NOTICES: Mapping[str, str] = {
     "record; what the engine took is the processing latency",
     # Warnings: the machine
     "machine-busy": "the machine was busy: {percent:.0f} % of all cores in the measured interval",
+    "others-busy": "programs that do not belong to this run used {percent:.0f} % of all cores in the measured interval",
     "cpu-stolen": "the hypervisor took {percent:.0f} % of the cores in the measured interval",
     "waited-for-core": "processes waited for a core {percent:.0f} % of the time in the measured interval",
     "near-floor": "the median {kind}, {p50_ms:g} ms, is near the floor of this machine, {floor_ms:g} ms: the "

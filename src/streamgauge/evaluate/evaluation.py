@@ -336,7 +336,8 @@ def _clock_reasons(facts: Facts, figures: Figures) -> list[Notice]:
 
 
 def _warnings(run: RunDir, facts: Facts, moments: Moments, figures: Figures) -> list[Notice]:
-    messages = resources.machine_warnings(resources.within(run.samples(MachineSample), figures.working_ns))
+    machine = resources.within(run.samples(MachineSample), figures.working_ns)
+    messages = resources.machine_warnings(machine, figures.resources, facts.manifest.machine.cores)
     if facts.plan.shape == "preloaded":
         messages.append(notice("includes-wait"))
     elif not facts.plan.scheduled:

@@ -55,6 +55,7 @@ def _context(reproduction: Reproduction, study: Study) -> dict[str, Any]:
         "reproduction": reproduction,
         "counts": ", ".join(f"{count} {verdict}" for verdict, count in counts.items()),
         "unusable": unusable,
+        "warned": sum(1 for result in reproduction.experiments if _warnings(result)),
         "engines": _engines(reproduction),
         "scaled": _scaled(reproduction, study),
         "latency_name": latency_name(study.latency),
@@ -108,12 +109,12 @@ def _machine(machine: MachineDescription) -> str:
 
 
 def _grouped(results: Sequence[ExperimentResult]) -> list[list[ExperimentResult]]:
-    """One by one, but those of an engine that follow each other and were not run for the same reason together."""
+    """One by one, but together those of an engine that follow each other and have no result for the same reason."""
     groups: list[list[ExperimentResult]] = []
     for result in results:
         last = groups[-1][0] if groups else None
-        alike = last is not None and (last.state, last.engine, last.why) == ("not run", result.engine, result.why)
-        if alike and result.state == "not run":
+        alike = last is not None and (last.state, last.engine, last.why) == (result.state, result.engine, result.why)
+        if alike and result.state in ("not run", "pending") and not result.attempts:
             groups[-1].append(result)
         else:
             groups.append([result])
@@ -140,7 +141,12 @@ def _experiment(result: ExperimentResult, kind: str) -> dict[str, Any]:
         "figures": (figures or text.NONE) + unconfirmed,
         "runs": f"p50 of every run: {' / '.join(text.number(value, 1) for value in runs)} ms" if runs else "",
         "style": _style(result),
+        "warnings": _warnings(result),
     }
+
+
+def _warnings(result: ExperimentResult) -> list[str]:
+    return [text.plain(warning) for warning in result.summary.warnings] if result.summary and result.usable else []
 
 
 def _style(result: ExperimentResult) -> str:

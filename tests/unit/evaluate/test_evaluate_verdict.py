@@ -232,9 +232,20 @@ def test_resources_of_groups_and_machine() -> None:
     )
     assert (by_group["engine"]["cpu_mean"], by_group["engine"]["rss_max_mb"]) == (1.0, 110)
     calm = MachineSample(t_ns=1, cpu_busy=0.9, steal=0.05, psi_cpu_some=0.2)
-    assert resources.machine_warnings([calm, MachineSample(t_ns=2)]) == []
+    assert resources.machine_warnings([calm, MachineSample(t_ns=2)], {}, None) == []
     busy = MachineSample(t_ns=1, cpu_busy=0.95, steal=0.06, psi_cpu_some=0.3)
-    assert len(resources.machine_warnings([busy])) == 3
+    assert len(resources.machine_warnings([busy], {}, None)) == 3
+
+
+@pytest.mark.parametrize(("engine", "broker", "warned"), [(1.0, 0.61, False), (1.0, 0.59, True), (1.0, None, False)])
+def test_programs_outside_the_run_are_told_by_what_is_left_of_the_machine(
+    engine: float, broker: float | None, warned: bool
+) -> None:
+    """By hand: 95.5 % of two cores are 1.91, and the limit of 15 % is 0.3 of them."""
+    used = {"engine": {"cpu_mean": engine}, "broker": {"cpu_mean": broker}}
+    busy = MachineSample(t_ns=1, cpu_busy=0.955)
+    texts = resources.machine_warnings([busy], used, 2)
+    assert any(text.startswith("programs that do not belong to this run used 16 %") for text in texts) is warned
 
 
 def test_the_evaluators_processes(tmp_path: Path) -> None:

@@ -120,9 +120,9 @@ def is_gap(title: str, why: str, page: str) -> bool:
     return re.search(rf"{re.escape(title)}(, [^:]*)?: not run\. {re.escape(why)}", words(page)) is not None
 
 
-def test_experiments_that_were_not_run_for_the_same_reason_share_a_row() -> None:
-    def result(name: str, why: str, state: str = "not run", engine: str = "flink") -> Any:
-        return SimpleNamespace(name=name, why=why, state=state, engine=engine)
+def test_experiments_without_a_result_for_the_same_reason_share_a_row() -> None:
+    def result(name: str, why: str, state: str = "not run", engine: str = "flink", attempts: Any = ()) -> Any:
+        return SimpleNamespace(name=name, why=why, state=state, engine=engine, attempts=attempts)
 
     results = [
         result("a", "", "done"),
@@ -134,11 +134,23 @@ def test_experiments_that_were_not_run_for_the_same_reason_share_a_row() -> None
         result("g", "never", engine="spark"),
         result("h", "not started yet", "pending"),
         result("i", "not started yet", "pending"),
+        result("j", "not started yet", "pending", attempts=["1"]),
     ]
     groups = study_page._grouped(results)
     assert [[one.name for one in group] for group in groups] == [
-        *(["a"], ["b"], ["c", "d"], ["e"], ["f", "g"], ["h"], ["i"])
+        *(["a"], ["b"], ["c", "d"], ["e"], ["f", "g"], ["h", "i"], ["j"])
     ]
+
+
+def test_warnings_of_runs_stand_beside_their_results(tmp_path: Path) -> None:
+    busy = "the machine was busy: 99 % of all cores in the measured interval"
+    quiet, warned = row(tmp_path, INGEST), row(tmp_path, PARSE)
+    warned["summary"] = {**warned["summary"], "warnings": [busy, "<b>bold</b>"]}
+    quiet["summary"] = {**quiet["summary"], "warnings": []}
+    write_reproduction(tmp_path, "ospbench", SMALL, [quiet, warned])
+    page = page_of(tmp_path)
+    assert "1 result has warnings" in words(page)
+    assert f"<summary>2 warnings</summary><ul><li>{busy}</li><li>&lt;b&gt;bold&lt;/b&gt;</li></ul>" in page
 
 
 def test_an_overview_leaves_gaps_to_the_exhibits_that_it_rests_on(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from streamgauge.evaluate.facts import Facts, Moments
 from streamgauge.model import NS_PER_MS, NS_PER_S
@@ -13,6 +13,9 @@ from streamgauge.notices import Notice, notice
 BUSY_SHARE = 0.9
 STEAL_SHARE = 0.05
 PRESSURE_SHARE = 0.2
+OTHERS_SHARE = 0.15
+"""Of all cores, by programs that do not belong to the run; 3 to 8 % on a machine that does nothing else, mostly the
+kernel's network."""
 
 
 def within(samples: Sequence[SampleKind], span_ns: tuple[int, int]) -> list[SampleKind]:
@@ -74,14 +77,19 @@ def _highest_sum(values: Iterable[tuple[int, float | None]]) -> float | None:
     return max(held.values(), default=None)
 
 
-def machine_warnings(samples: Sequence[MachineSample]) -> list[Notice]:
-    """Signs of a machine that was too busy for the measurement."""
+def machine_warnings(
+    samples: Sequence[MachineSample], used: Mapping[str, Mapping[str, float | None]], cores: float | None
+) -> list[Notice]:
+    """Signs of a machine that was too busy for the measurement. ``used``: by the run, in groups."""
     messages = []
     busy = _mean(sample.cpu_busy for sample in samples)
     steal = _mean(sample.steal for sample in samples)
     pressure = _mean(sample.psi_cpu_some for sample in samples)
     if busy is not None and busy > BUSY_SHARE:
         messages.append(notice("machine-busy", percent=100 * busy))
+    own = [figures["cpu_mean"] for figures in used.values()]
+    if busy is not None and cores and None not in own and (others := busy - sum(_known(own)) / cores) > OTHERS_SHARE:
+        messages.append(notice("others-busy", percent=100 * others))
     if steal is not None and steal > STEAL_SHARE:
         messages.append(notice("cpu-stolen", percent=100 * steal))
     if pressure is not None and pressure > PRESSURE_SHARE:
