@@ -94,10 +94,34 @@ def _scenario(name: str) -> dict[str, Any]:
             engine: [choice for choice, workload in file.workloads.items() if workload in _runs(engine)]
             for engine in registry.names("engines")
         },
+        "engine_options": _engine_options(name, file.workloads[str(profiles["laptop"][file.choice])]),
         "values": values,
         "parameters": _parameters(file.workloads, profiles),
         "shapes": {shape: sorted(needs) for shape, needs in scenarios.SHAPE_NEEDS.items() if shape not in shapes},
     }
+
+
+def _engine_options(name: str, workload: str) -> dict[str, dict[str, dict[str, Any]]]:
+    """What the scenario sets of each engine's options, with its own choice of a workload, by profile."""
+    from streamgauge import registry
+    from streamgauge.studies import scenario as scenarios
+
+    if registry.workload(workload).users_program:
+        return {}  # it cannot be resolved without the user's data
+    engines = [engine for engine in registry.names("engines") if workload in _runs(engine)]
+    return {
+        engine: {profile: _own_options(name, profile, engine) for profile in scenarios.PROFILES} for engine in engines
+    }
+
+
+def _own_options(name: str, profile: str, engine: str) -> dict[str, Any]:
+    from streamgauge import registry
+    from streamgauge.studies import scenario as scenarios
+
+    defaults = registry.engine(engine).options().model_dump()
+    options = scenarios.resolve(name, profile=profile, engine=engine).engine_options
+    changed = {key: value for key, value in options.items() if value != defaults[key]}
+    return {**{key: value for key, value in changed.items() if key != "conf"}, **changed.get("conf", {})}
 
 
 def _runs(engine: str) -> frozenset[str]:

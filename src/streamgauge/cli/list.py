@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any
 
 import typer
@@ -94,9 +94,20 @@ def _print_scenario(content: Mapping[str, Any]) -> None:
         applies = value["applies_to"]
         only = "" if len(applies) == len(content["choices"]) else f" ({', '.join(applies)})"
         _print_value(value, only)
+    set_ = {engine: options for engine, options in content["engine_options"].items() if any(options.values())}
+    if set_:
+        typer.echo("\noptions of the engines that it sets; `streamgauge plan` shows those with other choices")
+    for engine, options in set_.items():
+        typer.echo(wrapped(f"  {engine:<13} ", ", ".join(_own_options(options["laptop"], options["paper"]))))
     typer.echo("\nother shapes of the load, with --set shape=NAME")
     for shape, needs in content["shapes"].items():
         typer.echo(wrapped(f"  {shape} ", f"needs {', '.join(needs)}"))
+
+
+def _own_options(laptop: Mapping[str, Any], paper: Mapping[str, Any]) -> Iterator[str]:
+    for key in dict.fromkeys([*laptop, *paper]):
+        here, there = (_shown(options[key]) if key in options else "default" for options in (laptop, paper))
+        yield f"{key} = {here}" + ("" if here == there else f" (paper: {there})")
 
 
 def _print_engine(content: Mapping[str, Any]) -> None:

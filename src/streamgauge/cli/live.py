@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
+from dataclasses import replace
+from statistics import fmean
 from types import TracebackType
 from typing import Self
 
@@ -35,6 +38,8 @@ class LiveView:
         self._phase = ""
         self._started = time.monotonic()
         self._last_line = float("-inf")
+        self._ticks: list[Tick] = []
+        """Since the last line."""
 
     def __enter__(self) -> Self:
         if self._console.is_terminal and not terminal.detail.quiet and not terminal.detail.verbose:
@@ -63,9 +68,12 @@ class LiveView:
         self._phase = tick.phase
         if self._live is not None:
             self._live.update(_panel(tick), refresh=True)
-        elif time.monotonic() - self._last_line >= (0.0 if terminal.detail.verbose else LINE_EVERY_S):
+            return
+        self._ticks.append(tick)
+        if time.monotonic() - self._last_line >= (0.0 if terminal.detail.verbose else LINE_EVERY_S):
             self._last_line = time.monotonic()
-            self._print(_line(tick))
+            self._print(_line(_mean_rates(self._ticks)))
+            self._ticks.clear()
 
     def snapshot(self, snapshot: Snapshot) -> None:
         self._publish(snapshot)
@@ -92,13 +100,19 @@ def _generator(tick: Tick) -> str:
     return f"{health}, {tick.errors:,} errors" if tick.errors else health
 
 
+def _mean_rates(ticks: Sequence[Tick]) -> Tick:
+    """The last one, with the mean rates of all: those of a single second jump where an engine works in batches."""
+    sent_per_s, output_per_s = fmean(tick.sent_per_s for tick in ticks), fmean(tick.output_per_s for tick in ticks)
+    return replace(ticks[-1], sent_per_s=sent_per_s, output_per_s=output_per_s)
+
+
 def _line(tick: Tick) -> str:
     if tick.phase in AFTER_LOAD:
         return f"{tick.phase}: output {tick.output_per_s:,.0f}/s, lag {_lag(tick)}"
     if not tick.planned_s:
         return f"{tick.phase}: sent {tick.sent_per_s:,.0f}/s, generator {_generator(tick)}"
     return (
-        f"{tick.phase}: {tick.elapsed_s:.0f} of {tick.planned_s:.0f} s, offered {tick.offered_per_s:,.0f}/s, "
+        f"{tick.elapsed_s:.0f} of {tick.planned_s:.0f} s ({tick.phase}): offered {tick.offered_per_s:,.0f}/s, "
         f"sent {tick.sent_per_s:,.0f}/s, output {tick.output_per_s:,.0f}/s, lag {_lag(tick)}, "
         f"generator {_generator(tick)}"
     )

@@ -83,7 +83,7 @@ def evaluate(
     progress("waiting for Spark")
     session = spark() if callable(spark) else spark
     rows = throughput.rows_recorded(run, facts)
-    progress(f"matching {sum(rows.values())} records")
+    progress(f"matching {sum(rows.values()):,} records")
     with own.workload_of(run, facts, session) as workload:
         table = match(session, run, facts, workload, sum(rows.values()), visible)
     outputs = sum(rows[stream.name] for stream in facts.outputs)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
 import os
+import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -67,9 +70,19 @@ def test_quiet_prints_warnings_but_no_progress(capsys: pytest.CaptureFixture[str
 
 def test_verbose_prints_every_second(capsys: pytest.CaptureFixture[str]) -> None:
     lines = printed(capsys)
-    assert [line.partition(":")[0] for line in lines] == ["starting echo", "measuring", "warning"]
+    assert [line.partition(":")[0] for line in lines] == ["starting echo", "3 of 30 s (measuring)", "warning"]
     terminal.set_detail(quiet=False, verbose=True)
-    assert sum(line.startswith("measuring") for line in printed(capsys)) == 2
+    assert sum("(measuring)" in line for line in printed(capsys)) == 2
+
+
+def test_a_line_has_the_mean_rates_since_the_line_before(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with LiveView() as view:
+        for every_s, output in ((5.0, 100.0), (math.inf, 0.0), (math.inf, 600.0), (0.0, 0.0)):
+            monkeypatch.setattr("streamgauge.cli.live.LINE_EVERY_S", every_s)
+            view.tick(replace(TICK, output_per_s=output))
+    assert re.findall(r"output ([\d,]+)/s", capsys.readouterr().err) == ["100", "200"]
 
 
 def test_plan_prints_whole_commands_only_on_request() -> None:

@@ -57,6 +57,14 @@ def test_a_scenario_shows_only_what_matters_for_it() -> None:
     assert "records" in preloaded and not {"rate_per_s", "warmup_s", "measured_s"} & preloaded
 
 
+def test_a_scenario_shows_what_it_sets_of_an_engine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
+    shown = " ".join(listed("ospbench/throughput").split())
+    assert "spark trigger_ms = 2000 (paper: default), state_store = memory, gc = Parallel (paper: default)," in shown
+    assert "heap_mb = 3072 (paper: 6144)" in shown
+    assert "options of the engines" not in listed("yours/program")
+
+
 def test_a_key_that_differs_between_programs_is_shown_for_each() -> None:
     content = described("streambench/performance")
     fields = {tuple(value["applies_to"]): value["laptop"] for value in content["parameters"] if value["key"] == "field"}
