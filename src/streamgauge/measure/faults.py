@@ -43,29 +43,35 @@ def parse(text: str) -> Fault:
     verb, role, peer, length, moment, every = match.groups() if match else ("", "", None, None, None, None)
     is_complete = (moment or every) and (verb == "kill" or length) and (peer == PEER if verb == "cut" else not peer)
     if verb not in VERBS or not is_complete:
-        quotes = None if len(text.split()) > 1 else "quotes around all of it: --fault 'kill engine at 50%'"
+        quotes = None if len(text.split()) != 1 else "quotes around all of it: --fault 'kill engine at 50%'"
         raise invalid(_typed(text), FORMS, quotes)
     if verb == "cut" and role == NON_RECIPIENT:
         raise UsageError(
             f"invalid {_typed(text)}: a node that reads nothing from the {PEER} cannot be cut off from what it reads",
             expected=f"kill {NON_RECIPIENT} or pause {NON_RECIPIENT}, or the role of a process to cut off",
         )
-    every_s = 0.0 if every is None else read_duration_s(every)
-    for_s = 0.0 if length is None else read_duration_s(length)
+    every_s = 0.0 if every is None else _rounded(read_duration_s(every))
+    for_s = 0.0 if length is None else _rounded(read_duration_s(length))
     percent = _PERCENT.fullmatch(moment or "")
-    at = every_s if moment is None else float(percent[1]) if percent else read_duration_s(moment)
+    at = every_s if moment is None else _rounded(float(percent[1]) if percent else read_duration_s(moment))
     if for_s is None:
         raise invalid(_typed(text), f"{DURATION}, after `for`")
     if every_s is None:
         raise invalid(_typed(text), f"{DURATION}, after `every`")
     if at is None:
         raise invalid(_typed(text), "a moment of the measured interval after `at`, such as 50% or 20s")
-    if verb == "kill" and length is not None and not for_s:
-        raise invalid(_typed(text), "more than 0s after `for`: the time until the process is started again")
+    if length is not None and not for_s:
+        meaning = "the time until the process is started again" if verb == "kill" else f"how long the {verb} lasts"
+        raise invalid(_typed(text), f"more than 0s after `for`, in whole milliseconds: {meaning}")
     if every is not None:
         _check_every(text, for_s, every_s)
     unit: Literal["%", "s"] = "%" if percent else "s"
     return Fault(cast(Literal["kill", "pause", "cut"], verb), role, at, unit, for_s, every_s)
+
+
+def _rounded(value: float | None) -> float | None:
+    """To what the moments of a run are measured in, and a user can read: milliseconds. None for what is infinite."""
+    return None if value is None or math.isinf(value) else round(value, 3)
 
 
 def _check_every(text: str, for_s: float, every_s: float) -> None:

@@ -101,6 +101,9 @@ def test_a_fault_as_text_is_the_same_fault(fault: Fault, verb: Any, longer_s: in
         ("kill engine-1 at -3s", "such as 50% or 20s"),
         ("kill engine-1 at 3s 4s", "such as 50% or 20s"),
         ("kill engine-1 at half", "such as 50% or 20s"),
+        (f"kill engine-1 at {'9' * 400}s", "such as 50% or 20s"),
+        ("pause engine-1 for 0.1ms at 3s", "in whole milliseconds: how long the pause lasts"),
+        ("kill engine-1 for 1s every 1.0001s", "more than the 1s of the fault"),
     ],
 )
 def test_what_is_not_understood(text: str, says: str) -> None:
