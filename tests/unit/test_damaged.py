@@ -326,6 +326,18 @@ def test_a_damaged_file_of_a_slice_is_refused_and_the_summary_kept(name: str, da
     assert run.summary_path.read_bytes() == before
 
 
+@pytest.mark.parametrize("name", ["carried/late", "counted", "seconds"])
+def test_rows_without_a_value_are_refused_where_each_row_has_one(name: str, tmp_path: Path) -> None:
+    words, run = sliced(tmp_path), RunDir(tmp_path / "run")
+    target = run.slice_(1).path / f"{name}.parquet"
+    table = pq.read_table(target)
+    none = pa.nulls(table.num_rows, table.schema.types[0])
+    pq.write_table(table.set_column(0, table.column_names[0], none), target)
+    refused = invoke(words)
+    assert isinstance(refused, UsageError), repr(refused)
+    assert "has rows without a value" in refused.message() and str(target) in refused.message()
+
+
 @pytest.mark.parametrize("damage", WHOLE_FILE)
 def test_a_damaged_calibration_is_reported_as_missing(
     damage: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -210,6 +210,7 @@ def _windows(
 
 def read_late(carried: Path) -> Distribution:
     """By how many microseconds the records so far were late."""
-    table = read_table(carried / "late.parquet", ["late_us", "count"])
+    names = ["late_us", "count"]
+    table = read_table(carried / "late.parquet", names, whole=names)
     values, counts = (np.asarray(table.column(name).to_numpy()) for name in ("late_us", "count"))
     return Distribution.of(values.astype(np.float64), counts.astype(np.int64))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,8 +16,9 @@ _TEXT = ("key", "kind")
 """All other columns are numbers."""
 
 
-def read_table(path: Path, columns: Sequence[str]) -> pa.Table:
-    """These columns of it. Raises UsageError when the file is missing or damaged."""
+def read_table(path: Path, columns: Sequence[str], *, whole: Collection[str] = ()) -> pa.Table:
+    """These columns of it, of which ``whole`` have a value in each row. Raises UsageError when the file is missing or
+    damaged."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -29,8 +30,7 @@ def read_table(path: Path, columns: Sequence[str]) -> pa.Table:
         got = f"cannot be read: {str(problem).splitlines()[0]}"
         raise damaged(path, got, f"the columns {', '.join(columns)}") from None
     for name, kind in zip(table.column_names, table.schema.types, strict=True):
-        # What is unknown, such as the latency of a second without results, is a float.
-        if table.column(name).null_count and not pa.types.is_floating(kind):
+        if name in whole and table.column(name).null_count:
             raise damaged(path, f"the column {name} has rows without a value", "a value in each row")
         is_number = pa.types.is_integer(kind) or pa.types.is_floating(kind)
         if not (pa.types.is_string(kind) if name in _TEXT else is_number):

@@ -131,11 +131,21 @@ class Whole:
 
     def _counted(self, moments: Moments) -> dict[str, Ints]:
         """The columns of all ``counted.parquet``, one element for each second of the run."""
-        names = ("sent", "appended", "appended_rest_ms", "output", "arrived", "arrived_rest_ms", "done", "done_rest_ms")
-        columns = {name: np.zeros(moments.seconds, np.int64) for name in names}
+        counts = (
+            "sent",
+            "appended",
+            "appended_rest_ms",
+            "output",
+            "arrived",
+            "arrived_rest_ms",
+            "done",
+            "done_rest_ms",
+        )
+        columns = {name: np.zeros(moments.seconds, np.int64) for name in counts}
         columns["late_max_ns"] = np.full(moments.seconds, np.iinfo(np.int64).min)
         for one in self.slices:
-            table = read_table(self.run.slice_(one.number).path / "counted.parquet", ["second", *columns])
+            names = ["second", *columns]
+            table = read_table(self.run.slice_(one.number).path / "counted.parquet", names, whole=names)
             second = np.clip(table.column("second").to_numpy(), 0, moments.seconds - 1)
             for name, column in columns.items():
                 how = np.maximum if name == "late_max_ns" else np.add
@@ -203,14 +213,14 @@ class Whole:
         spread = []
         for one in self.slices:
             path = self.run.slice_(one.number).path
-            table = read_table(path / "seconds.parquet", ["second", *columns])
+            table = read_table(path / "seconds.parquet", ["second", *columns], whole=["second"])
             for name, column in columns.items():
                 for second, value in zip(
                     table.column("second").to_pylist(), table.column(name).to_pylist(), strict=True
                 ):
                     if second < moments.seconds:
                         column[second] = value
-            spread.append(read_table(path / "heatmap.parquet", ["kind", *_BUCKETS]))
+            spread.append(read_table(path / "heatmap.parquet", ["kind", *_BUCKETS], whole=["kind", *_BUCKETS]))
         no_heat = pa.table({"kind": pa.array([], pa.string()), **{name: pa.array([], pa.int64()) for name in _BUCKETS}})
         heat = pa.concat_tables(spread) if spread else no_heat
         shown = OverTime(
