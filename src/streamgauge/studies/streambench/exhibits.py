@@ -116,11 +116,14 @@ def _fastest_words(engine: str, results: Sequence[ExperimentResult]) -> str:
     by_speed = sorted((result for result in results if result.usable), key=lambda result: result.value(PER_S) or 0.0)
     if not by_speed:
         return f"{engine}: no VALID run."
-    slowest, fastest = by_speed[0], by_speed[-1]
-    return (
-        f"{engine}: fastest {_named(fastest)} with {rounded(fastest.value(PER_S))} records/s, "
-        f"slowest {_named(slowest)} with {rounded(slowest.value(PER_S))} records/s. The fainter, the fewer records."
-    )
+    if len(by_speed) == 1:
+        return f"{engine}: only {_named_with_rate(by_speed[0])}."
+    fastest, slowest = (_named_with_rate(by_speed[place]) for place in (-1, 0))
+    return f"{engine}: fastest {fastest}, slowest {slowest}. The fainter, the fewer records."
+
+
+def _named_with_rate(result: ExperimentResult) -> str:
+    return f"{_named(result)} with {rounded(result.value(PER_S))} records/s"
 
 
 def _named(result: ExperimentResult) -> str:
