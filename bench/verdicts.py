@@ -1,4 +1,4 @@
-"""How often the rules for a sustained rate, and the state `drifting`, are wrong on seeded series with a known answer.
+"""How often the rules for a sustained rate, and the state of a run, are wrong on seeded series with a known answer.
 
     python bench/verdicts.py [--series 200]
 
@@ -8,8 +8,9 @@ for the two rules with a statistical test (`slope` and `sustainable`) and every 
 healthy series are called overloaded, and at most 1 % of those that fall behind by 2 % or more are called sustained. For
 engines that publish periodically, either rule may leave at most 20 % undecided, at 120 s and with periods of up to 2 s.
 
-A cell is `overloaded / undecided`, in per cent; the rest was called sustained. The last column shows how often the 95 %
-confidence interval of the backlog's slope contains the true slope.
+A cell is `overloaded / undecided`, in per cent; the rest was called sustained. In the column `state` it is `drifting /
+undecided`; the rest was called steady. The last column shows how often the 95 % confidence interval of the backlog's
+slope contains the true slope.
 """
 
 from __future__ import annotations
@@ -190,10 +191,13 @@ def evidence(pair: Pair, share: float) -> Evidence:
     )
 
 
-def judged(kind: Kind, number: int, length_s: int, series: int) -> tuple[dict[str, Counter[bool | None]], int, int]:
-    """The verdicts of each rule, the number of drifting series, and of intervals that contain the true slope."""
+def judged(
+    kind: Kind, number: int, length_s: int, series: int
+) -> tuple[dict[str, Counter[bool | None]], Counter[str | None], int]:
+    """The verdicts of each rule, the states, and the number of intervals that contain the true slope."""
     judgements: dict[str, Counter[bool | None]] = {rule: Counter() for rule in RULES}
-    drifting = holds = 0
+    states: Counter[str | None] = Counter()
+    holds = 0
     for seed in range(series):
         seen = evidence(kind.make(np.random.default_rng([number, length_s, seed]), length_s), kind.behind)
         slope = seen.waiting.slope()
@@ -201,8 +205,8 @@ def judged(kind: Kind, number: int, length_s: int, series: int) -> tuple[dict[st
         holds += slope.low <= kind.behind <= slope.high
         for rule in RULES:
             judgements[rule][sustained.apply(rule, seen).held] += 1
-        drifting += steadiness.judge(seen.medians).state == "drifting"
-    return judgements, drifting, holds
+        states[steadiness.judge(seen.medians).state] += 1
+    return judgements, states, holds
 
 
 def broken_goals(kind: Kind, length_s: int, judgements: dict[str, Counter[bool | None]], series: int) -> list[str]:
@@ -223,16 +227,16 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--series", type=int, default=200, help="of each kind and length")
     series: int = parser.parse_args().series
-    print("| series | measured | " + " | ".join(f"`{rule}`" for rule in RULES) + " | `drifting` | interval |")
+    print("| series | measured | " + " | ".join(f"`{rule}`" for rule in RULES) + " | state | interval |")
     print("|---|---|" + "---|" * (len(RULES) + 2))
     broken = []
     for number, kind in enumerate(KINDS):
         for length_s in LENGTHS_S:
-            judgements, drifting, holds = judged(kind, number, length_s, series)
+            judgements, states, holds = judged(kind, number, length_s, series)
             cells = [
                 f"{judgements[rule][False] / series:.0%} / {judgements[rule][None] / series:.0%}" for rule in RULES
             ]
-            cells.append(f"{drifting / series:.0%}")
+            cells.append(f"{states['drifting'] / series:.0%} / {states[None] / series:.0%}")
             cells.append("–" if kind.make is with_step else f"{holds / series:.0%}")
             print(f"| {kind.name} | {length_s} s | " + " | ".join(cells) + " |", flush=True)
             broken += broken_goals(kind, length_s, judgements, series)
