@@ -191,7 +191,7 @@ def plan(campaign: ReproductionRequest) -> list[PlannedExperiment]:
 
 
 def _check_settings(scenario: Scenario, given: frozenset[str]) -> None:
-    """Whatever its run would refuse of the user's own settings. Raises UsageError."""
+    """Refuse now what the run itself would refuse, perhaps hours later. Raises UsageError."""
     if scenario.slice_s:
         slices.check(scenario)
     if given & scenario.parameters.keys():

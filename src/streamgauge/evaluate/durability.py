@@ -36,7 +36,7 @@ class Outages:
     unavailable_s: float
     interval_s: float
     longest_s: float
-    """Between two results in the measured interval, whether that is an outage or not; shorter ones are not noted."""
+    """The longest time between two results in the measured interval, whether it is an outage or not; 0: a second at most."""
 
     @property
     def index(self) -> float | None:

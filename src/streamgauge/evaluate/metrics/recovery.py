@@ -179,7 +179,7 @@ def silent_warnings(measured: Sequence[FaultFigures]) -> list[Notice]:
 
 
 def baseline_warnings(measured: Sequence[FaultFigures]) -> list[Notice]:
-    """Nothing came out before the first fault: an outage after it is no longer than the silence before."""
+    """Where hardly anything came out before the first fault, the silence after it may have another reason."""
     known = [fault for fault in measured if fault.outage_s is not None]
     return [notice("no-output-before-fault")] if known and known[0].gap_before_s is None else []
 
