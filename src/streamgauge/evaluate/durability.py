@@ -36,7 +36,7 @@ class Outages:
     unavailable_s: float
     interval_s: float
     longest_s: float
-    """The longest time between two results in the measured interval, whether it is an outage or not; 0: a second at most."""
+    """Between two results in the measured interval, at most, whether that is an outage or not; 0: up to a second."""
 
     @property
     def index(self) -> float | None:
