@@ -258,6 +258,14 @@ def test_the_evaluators_processes(tmp_path: Path) -> None:
     assert "-XX:TieredStopAtLevel=1" in small.argv
 
 
+def test_an_evaluator_that_lives_for_days_does_not_grow(tmp_path: Path) -> None:
+    """Each of these was seen to grow for half an hour: the heap's pages, compiled code, what malloc keeps."""
+    for steady in (True, False):
+        jvm, _ = process.plan(Path("java"), tmp_path, (), "local[1]", 1024, steady=steady)
+        bounded = {"-Xms1024m", "-XX:+AlwaysPreTouch", "-XX:ReservedCodeCacheSize=48m"} <= {*jvm.argv}
+        assert (bounded, "MALLOC_ARENA_MAX" in jvm.env) == (steady, steady)
+
+
 def test_jars_go_to_executors_only_where_there_are_any(tmp_path: Path) -> None:
     jars = [Path("a.jar")]
     local = jvm_argv(Path("java"), master="local[2]", conf={}, jars=jars, heap_mb=64, work_dir=tmp_path)
