@@ -89,7 +89,8 @@ def _steady_options(heap_mb: int) -> list[str]:
 
 
 def _java_options(records: int | None) -> list[str]:
-    options = ["-XX:+UseParallelGC"]
+    # Without memory, Spark loses the thread that takes the results of tasks, and waits for ever.
+    options = ["-XX:+UseParallelGC", "-XX:+ExitOnOutOfMemoryError"]
     if records is not None and records < FEW_RECORDS:
         # The optimizing compiler pays only when there is much to do; without it a first evaluation takes 40 % less.
         options += JIT_OPTIONS["quick"]

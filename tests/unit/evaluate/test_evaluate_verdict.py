@@ -254,6 +254,7 @@ def test_the_evaluators_processes(tmp_path: Path) -> None:
     assert (jvm.role, python.role) == ("evaluate-jvm", "evaluate")
     assert "-Xmx512m" in jvm.argv
     assert "-XX:TieredStopAtLevel=1" not in jvm.argv
+    assert "-XX:+ExitOnOutOfMemoryError" in jvm.argv, "it would hang"
     small = process.plan(Path("java"), tmp_path, (), "local[2]", 512, records=1000)[0]
     assert "-XX:TieredStopAtLevel=1" in small.argv
 

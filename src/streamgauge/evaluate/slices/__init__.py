@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,6 +30,7 @@ from streamgauge.evaluate.slices.digest import Windows
 from streamgauge.evaluate.slices.sending import Sending, Stamped, by_second, until
 from streamgauge.evaluate.slices.tables import read_table
 from streamgauge.evaluate.tally import Tally
+from streamgauge.jvm.spark import file_url, literal_path
 from streamgauge.model import NS_PER_MS
 from streamgauge.model.outcome import Outcome
 from streamgauge.model.slices import SliceBounds, SliceFigures
@@ -39,6 +41,8 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
 Progress = Callable[[str], None]
+_PASSED_ON = "passed-on"
+"""Directory of a slice for the rows that go from Spark to Python and back."""
 _BETWEEN = "\x1f"
 """Between the columns of a key; no text of a workload has this character."""
 
@@ -156,17 +160,45 @@ def _judged(
     output = read_outputs(spark, slice_, facts, workload.codec)
     before = Carried.none() if number == 1 else Carried.read(run.slice_(number - 1).carried_path)
     given, found = _contributions_and_results(inputs, output, workload, facts)
-    judged = judge(given, found, before, last=last)
+    judged = judge(_collected(given, slice_), _collected(found, slice_), before, last=last)
     slice_.carried_path.mkdir(exist_ok=True)
     judged.carried.write(slice_.carried_path)
-    table = digest.as_counted(match.count(spark.createDataFrame(judged.records), moments).toArrow())
+    with _passed_on(judged.records, slice_) as files:
+        table = digest.as_counted(match.count(spark.read.parquet(literal_path(files)), moments).toArrow())
     numbers = {name: getattr(judged, name) for name in ("repeated", "lost_later", "wrong_later", "open_records")}
     return table, numbers
 
 
+def _collected(frame: DataFrame, slice_: RunDir) -> pa.Table:
+    """All rows, by way of files: Spark's own ``toArrow`` has them in the heap twice, and a slice may hold millions."""
+    import pyarrow.parquet as pq
+
+    files = slice_.path / _PASSED_ON
+    try:
+        frame.write.mode("overwrite").parquet(file_url(files))
+        return pq.read_table(files)
+    finally:
+        shutil.rmtree(files, ignore_errors=True)
+
+
+@contextmanager
+def _passed_on(table: pa.Table, slice_: RunDir) -> Iterator[Path]:
+    """The other way: the directory of files from which Spark reads them."""
+    import pyarrow.parquet as pq
+
+    files = slice_.path / _PASSED_ON
+    shutil.rmtree(files, ignore_errors=True)  # of an evaluator that was killed
+    files.mkdir()
+    try:
+        pq.write_table(table, files / "part.parquet")
+        yield files
+    finally:
+        shutil.rmtree(files, ignore_errors=True)
+
+
 def _contributions_and_results(
     inputs: Mapping[str, DataFrame], output: DataFrame, workload: RunningWorkload, facts: Facts
-) -> tuple[pa.Table, pa.Table]:
+) -> tuple[DataFrame, DataFrame]:
     """As ``judge`` takes them: with the key as one text, null where a part of it is."""
     from pyspark.sql import functions as f
 
@@ -177,9 +209,7 @@ def _contributions_and_results(
         parts = [part for name in workload.key for part in (f.col(prefix + name).cast("string"), f.lit(_BETWEEN))]
         return f.concat(*parts[:-1]).alias("key")
 
-    return new.select(text(""), *INPUT_STAMPS).toArrow(), results.select(
-        text("found_"), "n", "emitted_ms", "place"
-    ).toArrow()
+    return new.select(text(""), *INPUT_STAMPS), results.select(text("found_"), "n", "emitted_ms", "place")
 
 
 def _tally(table: pa.Table, merged: pa.Table, facts: Facts, *, last: bool) -> Tally:
