@@ -17,8 +17,9 @@ ROLE = "evaluate"
 FEW_RECORDS = 300_000
 _CODE_MB = 48
 _TRIM_MS = 60_000
-_FEW_ARENAS = {"MALLOC_ARENA_MAX": "2"}
-"""For glibc, which otherwise gives new threads arenas of their own; each keeps what was freed in it."""
+_STEADY_MALLOC = {"MALLOC_ARENA_MAX": "2", "MALLOC_MMAP_THRESHOLD_": "1000000"}
+"""For glibc, which otherwise gives new threads arenas of their own, and takes larger and larger arrays from them: they
+keep what was freed in them."""
 
 CONF = {
     "spark.sql.session.timeZone": "UTC",
@@ -66,7 +67,7 @@ def plan(
                     java_options=[*_java_options(records), *(_steady_options(heap_mb) if steady else [])],
                 ),
             ],
-            env=spark.jvm_env(connection_file, work_dir, master, measured=False) | (_FEW_ARENAS if steady else {}),
+            env=spark.jvm_env(connection_file, work_dir, master, measured=False) | (_STEADY_MALLOC if steady else {}),
             # Written with the first process, so that the JVM finds its directory, and none of an earlier JVM is read.
             files={settings: json.dumps({"connection_file": str(connection_file)}), connection_file: ""},
             stop=Stop("stdin"),
@@ -75,6 +76,7 @@ def plan(
             role=ROLE,
             group="evaluate",
             argv=[*before, sys.executable, "-P", "-m", "streamgauge.evaluate", str(settings)],
+            env=_STEADY_MALLOC if steady else {},
             ready=Ready("event", "ready"),
             stop=Stop("stdin"),
         ),
