@@ -85,9 +85,9 @@ def test_roles_without_a_cluster_are_the_old_ones() -> None:
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"workers": 2}, "workers: expected with cluster=standalone only"),
-        ({"worker_cores": 2, "worker_memory_mb": 900}, "worker_cores, worker_memory_mb: expected with"),
-        ({"cluster": "standalone", "worker_memory_mb": 100}, "worker_memory_mb: expected at least 450"),
+        ({"workers": 2}, "workers=2: expected only with cluster=standalone"),
+        ({"worker_cores": 2, "worker_memory_mb": 900}, "worker_cores=2, worker_memory_mb=900: expected only"),
+        ({"cluster": "standalone", "worker_memory_mb": 100}, "worker_memory_mb=100: expected at least 450"),
         ({"cluster": "standalone", "workers": "2"}, "valid integer"),
         ({"cluster": "yarn"}, "'local' or 'standalone'"),
     ],

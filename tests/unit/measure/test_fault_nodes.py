@@ -52,7 +52,7 @@ def refusal(*texts: str, preloaded: bool = True) -> str:
     [
         ("kill worker-1 at 50%", "how long preloaded input takes is not known beforehand"),
         ("pause worker-1 for 1s at 3s every 5s", "expected: a fault without `every`"),
-        ("pause worker-1 for 0s at 3s", "the pause has no length"),
+        ("pause worker-1 for 0s at 3s", "how long the pause lasts"),
         ("kill load at 3s", "load has ended by then"),
         ("kill worker-3 at 3s", "one of broker, master, worker-1, worker-2"),
     ],
