@@ -199,8 +199,6 @@ def _check_preloaded(fault: Fault) -> None:
             f"invalid {_typed(fault)}: how often it would fit is not known beforehand, with preloaded input",
             expected="a fault without `every`, or several of them",
         )
-    if fault.verb != "kill" and not fault.for_s:
-        raise UsageError(f"invalid {_typed(fault)}: the {fault.verb} has no length", expected="more than 0s")
 
 
 def _check_verb(fault: Fault, groups: Mapping[str, str], *, own_transport: bool) -> None:
