@@ -227,7 +227,7 @@ def _bounded(figures: Mapping[str, Any], name: str) -> str:
 
 def _nodes(nodes: Sequence[NodeFigures]) -> str:
     """Which of them read the input, and how much each received from the transport."""
-    words = {True: "reads", False: "does not read", None: "may read or not"}
+    words = {True: "reads", False: "does not read", None: "may or may not read"}
     return ", ".join(
         f"{node.role} {words[node.reads]}"
         + ("" if node.from_transport_mb is None else f" ({node.from_transport_mb:,.1f} MB)")

@@ -25,6 +25,7 @@ from streamgauge.evaluate.metrics.recovery import Recovery, Seen, longest_gap_af
 from streamgauge.model import NS_PER_MS, NS_PER_S
 from streamgauge.model.outcome import Outcome
 from streamgauge.model.summary import FaultFigures
+from streamgauge.notices import notice
 from streamgauge.rundir import RunDir
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "format-1"
@@ -455,3 +456,10 @@ def test_a_system_that_stays_silent_has_failed() -> None:
     assert recovery.failures([silent(latency=None)], 70) == [], "nothing was recorded: that is told otherwise"
     assert recovery.failures([silent(latency=None, acted_s=None)] * 2, 70) == [], "an interrupted run has no moments"
     assert recovery.failures([], 70) == []
+
+
+@pytest.mark.parametrize(("gap_before_s", "warned"), [(None, True), (0.4, False)])
+def test_a_fault_before_any_output_has_nothing_to_be_compared_with(gap_before_s: float | None, warned: bool) -> None:
+    measured: Any = [SimpleNamespace(outage_s=3.0, gap_before_s=gap_before_s)]
+    assert recovery.baseline_warnings(measured) == ([notice("no-output-before-fault")] if warned else [])
+    assert recovery.baseline_warnings([]) == []
