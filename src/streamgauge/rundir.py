@@ -31,7 +31,7 @@ from itertools import groupby
 from pathlib import Path
 
 from streamgauge import defaults, stored
-from streamgauge.errors import UsageError
+from streamgauge.errors import UsageError, nearest
 from streamgauge.model import Script, campaign, capacity, scale
 from streamgauge.model import manifest as manifests
 from streamgauge.model.manifest import FORMAT, Manifest
@@ -143,10 +143,11 @@ class RunDir:
         run = cls(path)
         if not run.manifest_path.is_file():
             several = next((words for name, words in CAMPAIGNS.items() if (path / name).is_file()), None)
+            similar = _similar(path)
             raise UsageError(
-                "not a run directory",
+                "not a run directory" + (f"; did you mean {similar}?" if similar else ""),
                 where=path,
-                got=several or ("no manifest.json" if path.is_dir() else "no such directory"),
+                got=several or _what_is_at(path),
                 expected="a directory that `streamgauge run` wrote",
                 hint=_next_step(path) if several else f"streamgauge run {defaults.SCENARIO}",
             )
@@ -269,6 +270,22 @@ def _next_step(campaign: Path) -> str:
     """What to do with the directory of several runs."""
     page = campaign / "report.html"
     return f"see {page}" if page.is_file() else "the command that wrote it, with the same --out, to resume it"
+
+
+def _what_is_at(path: Path) -> str:
+    return "no manifest.json" if path.is_dir() else "a file" if path.is_file() else "no such directory"
+
+
+def _similar(path: Path) -> Path | None:
+    """A run directory that may have been meant: the one that holds this file, or one with a similar name beside it."""
+    if path.is_file():
+        return path.parent if RunDir(path.parent).manifest_path.is_file() else None
+    beside = path.parent
+    if path.exists() or not beside.is_dir():
+        return None
+    names = [one.name for one in beside.iterdir() if RunDir(one).manifest_path.is_file()]
+    near = nearest(path.name, names)
+    return beside / near[0] if near else None
 
 
 def _read_file(

@@ -63,6 +63,21 @@ def test_a_directory_of_several_runs_is_named(tmp_path: Path, file: str, says: s
         RunDir.open(tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("typed", "got"), [("runs/first-rum", "no such directory"), ("runs/first-run/summary.json", "a file")]
+)
+def test_a_run_directory_that_was_meant_is_named(tmp_path: Path, typed: str, got: str) -> None:
+    meant = tmp_path / "runs" / "first-run"
+    meant.mkdir(parents=True)
+    for file in ("manifest.json", "summary.json"):
+        (meant / file).write_text("{}")
+    (tmp_path / "runs" / "first-rum-of-all").mkdir()
+    with pytest.raises(UsageError) as refused:
+        RunDir.open(tmp_path / typed)
+    assert refused.value.what == f"not a run directory; did you mean {meant}?"
+    assert refused.value.got == got
+
+
 def test_round_trip(tmp_path: Path) -> None:
     run = RunDir.create(tmp_path / "run")
     manifest = RunDir(GOLDEN).manifest()

@@ -81,6 +81,7 @@ def _findings() -> Iterator[Finding]:
     yield from _jars()
     yield from _room()
     yield Finding("port", True, f"127.0.0.1:{free_port()} is free")
+    yield _other_runs()
     yield _calibration()
     for name in registry.names("engines"):
         problems = lacks(registry.engine(name))
@@ -142,6 +143,15 @@ def _room() -> Iterator[Finding]:
     busy = machine.is_busy(about)
     hint = "busy: stop other programs before you measure" if busy else ""
     yield Finding("cores", not busy, f"{about.cores}, load average {about.load_at_start}", hint, needed=False)
+
+
+def _other_runs() -> Finding:
+    from streamgauge.processes.leftovers import survey
+
+    others = survey()
+    states = {one.state for one in others}
+    hint = "streamgauge clean" if "dead" in states else "wait until they have ended" if states else ""
+    return Finding("other runs", not others, "; ".join(one.text for one in others) or "none", hint, needed=False)
 
 
 def _calibration() -> Finding:

@@ -46,6 +46,7 @@ def history(
     from rich.console import Console
 
     from streamgauge.errors import UsageError
+    from streamgauge.processes.directory_lock import is_held
     from streamgauge.report.history import find, write
 
     if not root.is_dir():
@@ -54,7 +55,7 @@ def history(
             expected="the directory that holds your runs",
             hint=f"--in DIR, or measure something first: streamgauge run {defaults.SCENARIO}",
         )
-    entries, notes = find(root, scenario)
+    entries, notes = find(root, scenario, is_held)
     for note in notes:
         typer.echo(note, err=True)
     if not entries:

@@ -267,7 +267,7 @@ def build(
         from streamgauge.evaluate import slo as slos
 
         for condition in slo:
-            slos.parse(condition)
+            slos.check(condition)
     transport_address = with_config(transport_address, client_config)
     if transport_address is not None:
         _check_transport(transport_address, gathered)

@@ -17,9 +17,13 @@ ROLE = "evaluate"
 FEW_RECORDS = 300_000
 _CODE_MB = 48
 _TRIM_MS = 60_000
-_STEADY_MALLOC = {"MALLOC_ARENA_MAX": "2", "MALLOC_MMAP_THRESHOLD_": "1000000"}
+_STEADY_MALLOC = {
+    "MALLOC_ARENA_MAX": "2",
+    "MALLOC_MMAP_THRESHOLD_": "1000000",
+    "ARROW_DEFAULT_MEMORY_POOL": "system",
+}
 """For glibc, which otherwise gives new threads arenas of their own, and takes larger and larger arrays from them: they
-keep what was freed in them."""
+keep what was freed in them. So does Arrow's own allocator."""
 
 CONF = {
     "spark.sql.session.timeZone": "UTC",
@@ -91,8 +95,7 @@ def _steady_options(heap_mb: int) -> list[str]:
 
 
 def _java_options(records: int | None) -> list[str]:
-    # Without memory, Spark loses the thread that takes the results of tasks, and waits for ever.
-    options = ["-XX:+UseParallelGC", "-XX:+ExitOnOutOfMemoryError"]
+    options = ["-XX:+UseParallelGC"]
     if records is not None and records < FEW_RECORDS:
         # The optimizing compiler pays only when there is much to do; without it a first evaluation takes 40 % less.
         options += JIT_OPTIONS["quick"]

@@ -68,6 +68,25 @@ def parse(text: str) -> Slo:
     return Slo(text.strip(), name, sign, float(limit), unit)
 
 
+def check(text: str) -> None:
+    """Raises UsageError for an objective that is not understood, or that no run can meet."""
+    if bound := _out_of_reach(slo := parse(text)):
+        raise invalid(f"--slo {text!r}", f"an objective that a run can meet: {slo.metric} {bound}")
+
+
+def _out_of_reach(slo: Slo) -> str | None:
+    metric, limit = METRICS[slo.metric], slo.limit
+    if metric.lowest is not None and (
+        limit < metric.lowest and slo.operator in (*_BELOW, "==") or limit == metric.lowest and slo.operator == "<"
+    ):
+        return f"is never below {metric.lowest:g}"
+    if metric.highest is not None and (
+        limit > metric.highest and slo.operator in (">", ">=", "==") or limit == metric.highest and slo.operator == ">"
+    ):
+        return f"is never above {metric.highest:g}"
+    return None
+
+
 def judge(slo: Slo, summary: Mapping[str, Any]) -> SloResult:
     """What the summary says of it, value and limit in the unit of the objective.
 

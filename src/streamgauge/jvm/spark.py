@@ -137,6 +137,8 @@ def jvm_argv(
         f"-Dlog4j2.configurationFile={LOG_SETTINGS}",
         "-Djdk.reflect.useDirectMethodHandle=false",
         "-Dio.netty.tryReflectionSetAccessible=true",
+        # Without memory, Spark loses threads such as the one that takes the results of tasks, and waits for ever.
+        "-XX:+ExitOnOutOfMemoryError",
         *java_options,
         "-cp",
         os.pathsep.join(class_path),

@@ -20,12 +20,11 @@ from streamgauge.errors import EnvironmentProblem, UsageError
 @contextmanager
 def hold(directory: Path) -> Iterator[None]:
     """Raises UsageError if another command holds the lock, EnvironmentProblem if the directory cannot be locked."""
-    resolved = directory.resolve()
-    path = dirs.state_dir() / "locks" / f"{hashlib.sha256(os.fsencode(resolved)).hexdigest()[:32]}.lock"
+    path = _file(directory)
     try:
         handle = _acquire(path, directory)
         os.truncate(handle, 0)
-        os.pwrite(handle, f"{os.getpid()} {resolved}\n".encode(errors="surrogateescape"), 0)
+        os.pwrite(handle, f"{os.getpid()} {directory.resolve()}\n".encode(errors="surrogateescape"), 0)
     except OSError as problem:
         raise EnvironmentProblem(
             "cannot lock the directory", where=problem.filename or path, got=problem.strerror
@@ -36,6 +35,21 @@ def hold(directory: Path) -> Iterator[None]:
         # While the lock is still held: a process that has opened the file notices in `_acquire` that it is gone.
         path.unlink(missing_ok=True)
         os.close(handle)
+
+
+def is_held(directory: Path) -> bool:
+    """Whether a command is writing to the directory now."""
+    try:
+        handle = os.open(_file(directory), os.O_RDWR)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(handle)
+    return False
 
 
 def remove_stale() -> None:
@@ -49,6 +63,11 @@ def remove_stale() -> None:
                     path.unlink()
             finally:
                 os.close(handle)
+
+
+def _file(directory: Path) -> Path:
+    name = hashlib.sha256(os.fsencode(directory.resolve())).hexdigest()[:32]
+    return dirs.state_dir() / "locks" / f"{name}.lock"
 
 
 def _acquire(path: Path, directory: Path) -> int:

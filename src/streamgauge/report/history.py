@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -71,17 +71,21 @@ class Entry:
         return f"{self.engine} · {self.stage} · {rate}"
 
 
-def find(root: Path, scenario: str | None = None) -> tuple[list[Entry], list[str]]:
+def find(
+    root: Path, scenario: str | None = None, is_active: Callable[[Path], bool] = lambda directory: False
+) -> tuple[list[Entry], list[str]]:
     """The runs below ``root``, oldest first, and a note for each directory that could not be read.
 
-    Probes of a capacity search are left out: they are meant to be short and to fail.
+    Probes of a capacity search are left out: they are meant to be short and to fail. ``is_active``: whether a command
+    is writing to this directory.
     """
     entries, notes = [], []
     for directory in _run_directories(root):
         try:
             entry = _read(directory)
         except (UsageError, OSError) as problem:
-            notes.append(f"{directory}: skipped, {_why(problem)}")
+            why = "the run has not ended yet" if is_active(directory) else _why(problem)
+            notes.append(f"{directory}: skipped, {why}")
             continue
         if scenario is None or entry.scenario == scenario:
             entries.append(entry)
@@ -159,6 +163,7 @@ def _lines(entries: Sequence[Entry]) -> dict[str, list[Entry]]:
 
 def _run_directories(root: Path) -> Iterator[Path]:
     for place, folders, files in os.walk(root):
+        folders.sort()
         if "manifest.json" in files or CAPACITY_NAME in files:
             folders.clear()
         if "manifest.json" in files:
@@ -192,6 +197,8 @@ def _outcome(run: RunDir) -> Outcome:
 def _why(problem: UsageError | OSError) -> str:
     if isinstance(problem, OSError):
         return problem.strerror or str(problem)
+    if problem.got is None and isinstance(problem.where, Path):
+        return f"{problem.what}: {problem.where.name}"
     return f"{problem.what}: {problem.got}" if problem.got else problem.what
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -13,6 +14,9 @@ from streamgauge.cli.layout import wrapped
 from streamgauge.cli.main import app
 from streamgauge.engines.echo import Echo
 from streamgauge.jars import Artifact
+from streamgauge.processes import proctable
+from streamgauge.processes.journal import Journal, journal_dir
+from streamgauge.processes.proctable import Identity
 
 
 @pytest.fixture
@@ -82,3 +86,15 @@ def test_lines_are_wrapped_between_words(monkeypatch: pytest.MonkeyPatch) -> Non
     assert wrapped("  head: ", "short") == "  head: short"
     second = wrapped("  head: ", command, 4).splitlines()[1]
     assert len(second) - len(second.lstrip()) == 6
+
+
+def test_doctor_reports_what_a_killed_run_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("STREAMGAUGE_STATE", str(tmp_path))
+    assert below(output_lines("doctor", 80, monkeypatch), "ok       other runs") == "ok other runs none"
+    nobody = Identity(1, -1.0)
+    journal_dir().mkdir(parents=True)
+    with monkeypatch.context() as elsewhere:
+        elsewhere.setattr(proctable, "identity", lambda pid: nobody)
+        Journal(journal_dir() / "killed.jsonl", "killed", nobody).close()
+    left = below(output_lines("doctor", 80, monkeypatch), "–        other runs")
+    assert left == "– other runs killed was killed → streamgauge clean"

@@ -173,3 +173,29 @@ def test_the_report_shows_objectives(judged_run: RunDir) -> None:
         ["latency.p99 &lt; 2s", "2.004000", "2", "s", "no"],
         ["latency.p999 &lt; 3s", "–", "3", "s", "no"],
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("latency.p99 < 0s", "latency.p99 is never below 0"),
+        ("latency.p99 <= -1s", "latency.p99 is never below 0"),
+        ("results.lost == -1", "results.lost is never below 0"),
+        ("results.duplicates < 0%", "results.duplicates is never below 0"),
+        ("durability.index > 1", "durability.index is never above 1"),
+        ("durability.index >= 1.001", "durability.index is never above 1"),
+    ],
+)
+def test_an_objective_that_no_run_can_meet_is_refused(text: str, why: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        slo.check(text)
+    assert str(refused.value) == f"invalid --slo {text!r}: expected an objective that a run can meet: {why}"
+    slo.parse(text)  # an earlier run may have it
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["latency.p99 <= 0s", "latency.p99 > -1s", "backlog.slope < -1%", "results.duplicates < 200%", "rate.output != -1"],
+)
+def test_an_objective_that_a_run_can_meet_is_accepted(text: str) -> None:
+    slo.check(text)

@@ -56,8 +56,10 @@ def test_a_directory_in_use_is_refused_until_its_holder_is_killed(tmp_path, stat
             pass
         directory_lock.remove_stale()
         assert len(list((state / "locks").iterdir())) == 1
+        assert [directory_lock.is_held(one) for one in (target, tmp_path / "another")] == [True, False]
         holder.kill()
         holder.wait()
+        assert not directory_lock.is_held(target)
         with directory_lock.hold(target):
             assert not target.exists()
     assert list((state / "locks").iterdir()) == []

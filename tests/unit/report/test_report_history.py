@@ -162,6 +162,16 @@ def test_nothing_to_list(runs: Path, tmp_path: Path, arguments: list[str], says:
     assert not (tmp_path / "page.html").exists()
 
 
+def test_an_active_run_is_not_called_damaged(tmp_path: Path) -> None:
+    for name in ("active", "damaged"):
+        synthetic_run.write_valid(tmp_path / name).summary_path.unlink()
+    _, notes = find(tmp_path, is_active=lambda directory: directory.name == "active")
+    assert notes == [
+        f"{tmp_path / 'active'}: skipped, the run has not ended yet",
+        f"{tmp_path / 'damaged'}: skipped, a file is missing in the run directory: summary.json",
+    ]
+
+
 def test_a_run_that_was_interrupted_has_no_verdict(tmp_path: Path) -> None:
     write_run(tmp_path / "stopped", None, verdict="INVALID", interrupted=True)
     ((entry,), _) = find(tmp_path)
