@@ -44,9 +44,7 @@ def _metrics() -> dict[str, Metric]:
     metrics["latency.arrival.mean"] = Metric(("latency_ms", "arrival", "mean"), _TIME, example="2s")
     offered, expected = ("rate_per_s", "offered"), ("results", "expected")
     slope = ("backlog", "slope_per_s")
-    metrics["backlog.slope"] = Metric(
-        slope, _RATE, offered, "1%", percent=("backlog", "slope_percent"), lowest=None
-    )
+    metrics["backlog.slope"] = Metric(slope, _RATE, offered, "1%", percent=("backlog", "slope_percent"), lowest=None)
     metrics["backlog.end"] = Metric(("backlog", "end"), _PLAIN, example="1000")
     for count in (
         "expected",
@@ -65,9 +63,7 @@ def _metrics() -> dict[str, Metric]:
     metrics["processing.records_per_s"] = Metric(("processing", "records_per_s"), _RATE, example="100000/s")
     metrics["processing.mb_per_s"] = Metric(("processing", "mb_per_s"), {"MB/s": 1.0, "": 1.0}, example="10MB/s")
     metrics["durability.index"] = Metric(("durability", "index"), _PLAIN, example="0.999", highest=1.0)
-    metrics["durability.failed_rate"] = Metric(
-        ("durability", "failed_rate"), _PLAIN, example="0.001", highest=1.0
-    )
+    metrics["durability.failed_rate"] = Metric(("durability", "failed_rate"), _PLAIN, example="0.001", highest=1.0)
     metrics["durability.longest_gap"] = Metric(("durability", "longest_gap_s"), {"s": 1.0}, example="10s")
     for late in ("late_p50", "late_p99", "late_max"):
         metrics[f"generator.{late}"] = Metric(("generator", f"{late}_ms"), _TIME, example="20ms")

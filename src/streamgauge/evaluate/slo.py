@@ -24,7 +24,7 @@ OPERATORS: Mapping[str, Callable[[float, float], bool]] = {
     "==": operator.eq,
     "!=": operator.ne,
 }
-_BELOW = ("<", "<=")
+_BELOW, _ABOVE = ("<", "<="), (">", ">=")
 EXAMPLES = "latency.p99 < 2s, backlog.slope < 1%, results.lost == 0"
 DECIMALS = 6
 
@@ -75,14 +75,12 @@ def check(text: str) -> None:
 
 
 def _out_of_reach(slo: Slo) -> str | None:
-    metric, limit = METRICS[slo.metric], slo.limit
-    if metric.lowest is not None and (
-        limit < metric.lowest and slo.operator in (*_BELOW, "==") or limit == metric.lowest and slo.operator == "<"
-    ):
+    """Why no figure can meet the objective, or None."""
+    metric = METRICS[slo.metric]
+    low, high = ({"==": bound}.get(slo.operator, slo.operator) for bound in ("<=", ">="))
+    if metric.lowest is not None and low in _BELOW and not OPERATORS[low](metric.lowest, slo.limit):
         return f"is never below {metric.lowest:g}"
-    if metric.highest is not None and (
-        limit > metric.highest and slo.operator in (">", ">=", "==") or limit == metric.highest and slo.operator == ">"
-    ):
+    if metric.highest is not None and high in _ABOVE and not OPERATORS[high](metric.highest, slo.limit):
         return f"is never above {metric.highest:g}"
     return None
 

@@ -13,6 +13,7 @@ from streamgauge.errors import EnvironmentProblem
 from streamgauge.model import Stream
 from streamgauge.transports import kafka
 from streamgauge.transports.kafka import Kafka
+from streamgauge.transports.kafka.clients import Clients
 
 
 def test_a_client_that_never_answers_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -95,3 +96,19 @@ def test_the_end_stands_for_a_moment_after_all_records(monkeypatch: pytest.Monke
     monkeypatch.setattr(transport._clients, "reader", lambda _: SimpleNamespace(offsets_for_times=by_time))
     assert transport.offsets_at([Stream("flow", "t", 2, "input")], 1000) == {"flow": {0: 55, 1: 80}}
     assert asked == ["ends", "times"]
+
+
+def test_a_client_that_another_thread_replaces_is_still_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two threads made one at the same time; while that of the other was being destroyed, a third replaced both."""
+    clients = Clients({"bootstrap": "127.0.0.1:1"}, own=True)
+
+    class Other:
+        def __del__(self) -> None:
+            clients.replace_admin()
+
+    def make(*given: object, **more: object) -> object:
+        monkeypatch.setattr(clients, "_admin", Other())
+        return object()
+
+    monkeypatch.setattr("confluent_kafka.admin.AdminClient", make)
+    assert clients.admin() is not None

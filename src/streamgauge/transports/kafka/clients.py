@@ -35,9 +35,11 @@ class Clients:
     def admin(self) -> AdminClient:
         from confluent_kafka.admin import AdminClient
 
-        if self._admin is None:
-            self._admin = AdminClient(self.settings, logger=_silent())
-        return self._admin
+        # Read once: another thread may replace it in between.
+        admin = self._admin
+        if admin is None:
+            admin = self._admin = AdminClient(self.settings, logger=_silent())
+        return admin
 
     def replace_admin(self) -> None:
         """The next question goes to a new admin client, which knows nothing of the broker yet."""
