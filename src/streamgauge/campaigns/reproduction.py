@@ -16,6 +16,7 @@ from typing import Protocol
 
 from streamgauge import report
 from streamgauge.campaigns.repetition import median_run, summarize
+from streamgauge.campaigns.reproduction_estimate import Progress
 from streamgauge.campaigns.reproduction_file import ReproductionFile
 from streamgauge.campaigns.reproduction_pace import find_pace
 from streamgauge.campaigns.reproduction_plan import PlannedExperiment, ReproductionRequest, plan, plan_experiment
@@ -33,7 +34,8 @@ from streamgauge.rundir import RunDir
 class CampaignReporter(Reporter, Protocol):
     """Shows the progress of a campaign."""
 
-    def begin(self, title: str) -> None: ...
+    def begin(self, title: str, left_s: float) -> None:
+        """Of an experiment; it and those after it take about ``left_s``."""
 
     def end(self, row: ExperimentRow) -> None: ...
 
@@ -69,6 +71,7 @@ def _reproduce(
         if campaign.retry:
             _retry(file, runnable)
         _save(file, campaign)
+        progress = Progress()
         for number, named in enumerate(runnable, start=1):
             row = file.row(named.experiment.name, named.engine)
             planned = named
@@ -77,8 +80,11 @@ def _reproduce(
                 _save(file, campaign)
             title = f"{number} of {len(runnable)}: {planned.experiment.name} on {planned.engine}"
             while row.state == "pending":
-                reporter.begin(title + _turn(planned, row))
+                left_s = sum(_left_s(one, file) for one in runnable[number - 1 :])
+                reporter.begin(title + _turn(planned, row), progress.corrected_s(left_s))
+                before_s = file.content.seconds
                 row = _attempt(planned, row, file, campaign.out, reporter, doing)
+                progress.add(planned.estimate_s / planned.runs, file.content.seconds - before_s)
                 _save(file, campaign)
             reporter.end(row)
     return file.content
@@ -130,6 +136,14 @@ def done_before(campaign: ReproductionRequest) -> dict[str, str]:
     file = _open(campaign)
     done = [row for row in file.rows if row.state == "done" and not (campaign.retry and _stayed_invalid(row))]
     return {f"{row.name}-{row.engine}": str(row.verdict) for row in done}
+
+
+def _left_s(planned: PlannedExperiment, file: ReproductionFile) -> float:
+    """The estimate for the runs of an experiment that are still to be made."""
+    row = file.row(planned.experiment.name, planned.engine)
+    if row.state != "pending":
+        return 0.0
+    return planned.estimate_s * (planned.runs - _next_run(row) + 1) / planned.runs
 
 
 def _turn(planned: PlannedExperiment, row: ExperimentRow) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from streamgauge import registry
 from streamgauge.campaigns.referee import PROBE_S
 from streamgauge.model import Scenario
@@ -15,6 +17,24 @@ PROBES = {0.1: 8, 0.25: 5}
 """Of a usual search, by its resolution."""
 PROBES_BESIDE_ANOTHER = 3
 """Of one that begins where another search ended."""
+TELLING_S = 120.0
+"""So much has to be done before the estimates are corrected by how long it took."""
+
+
+@dataclass
+class Progress:
+    """How long the runs of a reproduction took so far, and how long they were estimated to take."""
+
+    estimated_s: float = 0.0
+    took_s: float = 0.0
+
+    def add(self, estimated_s: float, took_s: float) -> None:
+        self.estimated_s += estimated_s
+        self.took_s += took_s
+
+    def corrected_s(self, estimated_s: float) -> float:
+        """About how long runs take that are estimated at so much."""
+        return estimated_s if self.estimated_s < TELLING_S else estimated_s * self.took_s / self.estimated_s
 
 
 def run_s(scenario: Scenario) -> float:

@@ -136,7 +136,8 @@ def reproduce(
     class View(LiveView):
         """The live view of each run, and lines that stay: which experiment it is, and how it ended."""
 
-        def begin(self, title: str) -> None:
+        def begin(self, title: str, left_s: float) -> None:
+            title += f"; about {duration(left_s)} left" if left_s else ""
             self.phase(title)
             if self._live is not None:
                 self.say(title)

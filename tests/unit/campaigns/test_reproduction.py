@@ -16,6 +16,7 @@ from streamgauge.campaigns import reproduction_runner
 from streamgauge.campaigns.capacity import CapacitySearch
 from streamgauge.campaigns.capacity_file import CapacityFile
 from streamgauge.campaigns.reproduction import AttemptResult, LocalRunner, done_before, exit_code, reproduce
+from streamgauge.campaigns.reproduction_estimate import Progress
 from streamgauge.campaigns.reproduction_plan import PlannedExperiment, ReproductionRequest, plan
 from streamgauge.campaigns.search import Answer
 from streamgauge.errors import EngineFailed, Interrupted, UsageError
@@ -35,11 +36,13 @@ RUNNABLE = ["stages-ingest-built-in", "stages-parse-built-in"]
 class Onlooker(NullReporter):
     def __init__(self) -> None:
         self.begun: list[str] = []
+        self.left_s: list[float] = []
         self.warned: list[str] = []
         self.ended: list[str] = []
 
-    def begin(self, title: str) -> None:
+    def begin(self, title: str, left_s: float) -> None:
         self.begun.append(title)
+        self.left_s.append(left_s)
 
     def end(self, row: ExperimentRow) -> None:
         self.ended.append(row.name)
@@ -183,6 +186,22 @@ def test_everything_once_and_written_down_after_each(
         ["done", "pending"],
     ]
     assert pages == ["unfinished", "unfinished", "finished"]
+
+
+def test_says_about_how_long_is_left(campaign: Callable[..., ReproductionRequest]) -> None:
+    first_s, second_s = (one.estimate_s for one in plan(campaign()) if one.experiment.name in RUNNABLE)
+    onlooker = Onlooker()
+    reproduce(campaign(), onlooker, Script("INVALID"))
+    assert first_s < 60, "so that the estimates are not corrected yet"
+    assert onlooker.left_s == pytest.approx([first_s + second_s, first_s + second_s, second_s])
+
+
+def test_what_is_left_follows_from_how_long_runs_took() -> None:
+    progress = Progress()
+    progress.add(estimated_s=100, took_s=50)
+    assert progress.corrected_s(600) == 600, "too early to tell"
+    progress.add(estimated_s=100, took_s=70)
+    assert progress.corrected_s(600) == 360
 
 
 def test_interrupted_it_goes_on_where_it_stopped(campaign: Callable[..., ReproductionRequest]) -> None:

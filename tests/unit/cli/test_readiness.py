@@ -19,6 +19,12 @@ from streamgauge.processes.journal import Journal, journal_dir
 from streamgauge.processes.proctable import Identity
 
 
+@pytest.fixture(autouse=True)
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No other run is active."""
+    monkeypatch.setenv("STREAMGAUGE_STATE", str(tmp_path / "state"))
+
+
 @pytest.fixture
 def unready(monkeypatch: pytest.MonkeyPatch) -> None:
     """Echo needs a package and jars that are not there."""
@@ -88,8 +94,7 @@ def test_lines_are_wrapped_between_words(monkeypatch: pytest.MonkeyPatch) -> Non
     assert len(second) - len(second.lstrip()) == 6
 
 
-def test_doctor_reports_what_a_killed_run_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("STREAMGAUGE_STATE", str(tmp_path))
+def test_doctor_reports_what_a_killed_run_left(monkeypatch: pytest.MonkeyPatch) -> None:
     assert below(output_lines("doctor", 80, monkeypatch), "ok       other runs") == "ok other runs none"
     nobody = Identity(1, -1.0)
     journal_dir().mkdir(parents=True)
