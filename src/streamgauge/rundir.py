@@ -22,6 +22,7 @@ Format history
 from __future__ import annotations
 
 import contextlib
+import difflib
 import hashlib
 import json
 import os
@@ -31,7 +32,7 @@ from itertools import groupby
 from pathlib import Path
 
 from streamgauge import defaults, stored
-from streamgauge.errors import UsageError, nearest
+from streamgauge.errors import UsageError
 from streamgauge.model import Script, campaign, capacity, scale
 from streamgauge.model import manifest as manifests
 from streamgauge.model.manifest import FORMAT, Manifest
@@ -284,7 +285,7 @@ def _similar(path: Path) -> Path | None:
     if path.exists() or not beside.is_dir():
         return None
     names = [one.name for one in beside.iterdir() if RunDir(one).manifest_path.is_file()]
-    near = nearest(path.name, names)
+    near = difflib.get_close_matches(path.name, names, n=1, cutoff=0.75)
     return beside / near[0] if near else None
 
 

@@ -30,9 +30,9 @@ from streamgauge.evaluate.record import check_recorded
 from streamgauge.evaluate.recorded import is_recorded
 from streamgauge.evaluate.slices.whole import Whole, slice_reasons
 from streamgauge.evaluate.summary import Figures, rounded, summarize, write_measures
-from streamgauge.evaluate.tally import PARTITIONS_MAX, Tally, answered_inputs, results, wrong_after_fault
+from streamgauge.evaluate.tally import PARTITIONS_MAX, Tally, results, wrong_after_fault
 from streamgauge.evaluate.visible import Visible
-from streamgauge.model import NS_PER_MS, TRANSPORT_GROUP, ResultKind
+from streamgauge.model import TRANSPORT_GROUP, ResultKind
 from streamgauge.model.latency import LATENCY_NAMES
 from streamgauge.model.samples import ClockSample, MachineSample, PositionsSample, ResourceSample
 from streamgauge.model.summary import Summary
@@ -313,16 +313,7 @@ def _processing(
     if not recorded:
         return None
     first_ms, last_ms = (_by_own_clock(moment, figures, visible) for moment in figures.stamps.first_and_last_ms)
-    appended = int(figures.stamps.appended_per_second.sum())
-    samples = run.samples(PositionsSample)
-    consumed_ms, waiting_ms = (
-        None if moment_ns is None else moment_ns / NS_PER_MS
-        for moment_ns in (consumed.consumed_all_ns(samples, appended), consumed.waiting_ns(samples, appended))
-    )
-    if facts.workload.kind is not ResultKind.FILTER:
-        waiting_ms = None
-    answered = answered_inputs(figures.tally)
-    return processing.measure(run, facts, first_ms, last_ms, answered, consumed_ms, waiting_ms)
+    return processing.measure(run, facts, processing.Seen.of(run, facts, figures, first_ms, last_ms))
 
 
 def _clock_reasons(facts: Facts, figures: Figures) -> list[Notice]:

@@ -204,6 +204,13 @@ def answered_inputs(tally: Tally) -> int:
     return int(tally.new_inputs[np.isin(tally.fate, (MATCHED, WRONG))].sum())
 
 
+def answered_until_ms(tally: Tally) -> int | None:
+    """When the last input with a result was appended; None where results are missing or wrong, or there are none."""
+    if not len(tally.fate) or (tally.fate != MATCHED).any():
+        return None
+    return int((tally.answered_max_ms - tally.latest_ms).max())
+
+
 def results(tally: Tally) -> dict[str, int]:
     """The counts of the summary: reference rows by fate, and ``reverted`` of them; the others count output rows."""
     expected = tally.expected

@@ -48,6 +48,7 @@ class LagMeter:
         self._wanted = wanted
         self._clock = clock
         self._seen: list[tuple[float, Look]] = []
+        self._consumed_since: tuple[int | None, int] = (None, 0)
         self._changed = threading.Lock()
         self._over = threading.Event()
         self._thread: threading.Thread | None = None
@@ -68,6 +69,14 @@ class LagMeter:
         if look is not None:
             with self._changed:
                 self._seen.append((self._clock(), look))
+                if look[-1] != self._consumed_since[0]:
+                    self._consumed_since = look[-1], time.time_ns()
+
+    def consumed_since_ns(self, consumed: int | None) -> int | None:
+        """When so many records were first seen to be consumed; None where the last look did not see so many."""
+        with self._changed:
+            seen, since_ns = self._consumed_since
+        return since_ns if consumed is not None and seen == consumed else None
 
     def take(self) -> Lags:
         """Over the time since it was last asked. The last look begins the next stretch."""

@@ -40,7 +40,9 @@ class Observer:
         workload = registry.workload(self._scenario.workload)
         self._kind, self._folded = workload.kind, workload.folded
         unvalidated = self._scenario.script is not None and not self._scenario.script.key
-        by_position = unvalidated or self._kind in (ResultKind.FILTER, ResultKind.NONE)
+        # With preloaded input, when all was consumed may be the end of the run.
+        preloaded = self._scenario.load.shape == "preloaded"
+        by_position = unvalidated or preloaded or self._kind in (ResultKind.FILTER, ResultKind.NONE)
         self._lag = LagMeter(self._look_at_lag, wanted=with_lag or by_position)
         self._one_to_one = is_one_to_one(self._scenario)
         # A restarted engine may publish results again that were out before.
@@ -128,7 +130,10 @@ class Observer:
         )
         self.lags = self._lag.take()
         if self.lags.by_consumed is not None:
-            sample = sample.with_changes(lag=round(self.lags.by_consumed.mean, 1))
+            sample = sample.with_changes(
+                lag=round(self.lags.by_consumed.mean, 1),
+                consumed_since_ns=self._lag.consumed_since_ns(self._sampled_consumed),
+            )
         self.taken = self._taken_for_good(positions)
         if due:
             self._run.append_samples(sample, *progress.take_batches())

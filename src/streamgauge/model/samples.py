@@ -62,6 +62,8 @@ class PositionsSample(Sample):
     appended: Mapping[str, Count]
     """Records of each stream."""
     consumed: Count | None
+    consumed_since_ns: Moment | None = None
+    """When so many were first seen to be consumed, where the run looks more often than it samples."""
     sent: Count | None = None
     lag: Number | None = None
     """Records waiting for the engine, on average since the previous sample."""

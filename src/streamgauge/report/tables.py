@@ -83,7 +83,7 @@ def headlines(source: Source) -> list[Headline]:
             Headline(
                 "throughput",
                 [
-                    Value("", rounded(processing.get("records_per_s")), "records/s"),
+                    Value("", bounded(processing, "records_per_s", rounded), "records/s"),
                     Value("", number(processing.get("mb_per_s"), 1), "MB/s"),
                 ],
                 f"{rounded(processing.get('records'))} records written before the engine started, in "
@@ -178,7 +178,7 @@ def rate_rows(source: Source) -> list[tuple[str, str]]:
     """Of a preloaded run, how fast its input was processed."""
     if processing := source.summary.processing:
         return [
-            ("throughput", _with_unit(processing.get("records_per_s"), "records/s", 1)),
+            ("throughput", f"{bounded(processing, 'records_per_s', partial(number, digits=1))} records/s"),
             ("", _with_unit(processing.get("mb_per_s"), "MB/s", 2)),
             ("records", number(processing.get("records"))),
             ("processed in", _with_unit(processing.get("seconds"), "s", 1)),

@@ -64,8 +64,8 @@ UNVALIDATED = "load, clock and transport can be trusted; the answers were not ch
 
 def throughput_words(summary: Summary) -> str:
     """Of a run with preloaded input, whose latencies are mostly waiting; empty for others."""
-    per_s = summary.processing.get("records_per_s")
-    return "" if per_s is None else f"{number(per_s)} records/s"
+    processing = summary.processing
+    return f"{bounded(processing, 'records_per_s', number)} records/s" if processing.get("records_per_s") else ""
 
 
 def number(value: Any, digits: int = 0) -> str:
@@ -78,9 +78,11 @@ def number(value: Any, digits: int = 0) -> str:
 
 
 def bounded(figures: Mapping[str, Any], name: str, form: Callable[[Any], str]) -> str:
-    """A figure, or at least how much it is, where results that never came leave it unknown."""
-    bound = figures.get(f"{name}_at_least")
-    return form(figures.get(name)) if bound is None else f"≥ {form(bound)}"
+    """A figure, or its bounds where it is known only within them."""
+    figure, at_least, at_most = (figures.get(name + end) for end in ("", "_at_least", "_at_most"))
+    if at_least is not None:
+        return f"≥ {form(at_least)}"
+    return form(figure) if at_most is None else f"{form(figure)} to {form(at_most)}"
 
 
 def rounded(value: Any) -> str:

@@ -132,11 +132,11 @@ def test_a_job_that_fails_during_startup_is_not_waited_for(usable: Answers) -> N
 
 
 class NoPause(threading.Event):
-    """Set after the given number of polls, without waiting between them."""
+    """Set after the given number of looks at the job, without waiting between them."""
 
-    def __init__(self, looks: int) -> None:
+    def __init__(self, looks_at_job: int) -> None:
         super().__init__()
-        self._looks = looks
+        self._looks = 4 * looks_at_job
 
     def wait(self, timeout: float | None = None) -> bool:
         self._looks -= 1
@@ -190,7 +190,8 @@ def test_reports_the_records_read_from_all_partitions(usable: Answers, capsys: p
         [{"id": name, "value": str(offset)} for offset, name in enumerate(names, 9)],
     )
     usable.say("/jobs/j/vertices/v/metrics", ALL_HELD[:3], ALL_HELD)
-    watch(Cluster(usable.address), JOB, NoPause(5))
+    # Two looks at the job until all partitions are assigned; three looks at what was read follow each.
+    watch(Cluster(usable.address), JOB, NoPause(2))
     events = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [event["consumed"] for event in events] == [0, 10 + 11 + 12 + 13]
     assert {event["event"] for event in events} == {"progress"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,7 +13,7 @@ from tallies import row, tally
 from streamgauge.evaluate import verdict
 from streamgauge.evaluate.facts import Moments
 from streamgauge.evaluate.metrics import consumed, processing, resources, throughput
-from streamgauge.evaluate.tally import answered_inputs
+from streamgauge.evaluate.tally import Tally, answered_inputs, answered_until_ms
 from streamgauge.model import NS_PER_MS, NS_PER_S
 from streamgauge.model.outcome import Outcome
 from streamgauge.model.samples import PositionsSample
@@ -83,26 +84,38 @@ def test_when_everything_was_consumed() -> None:
     positions = [position(1, 10, None), position(2, 10, 9), position(3, 10, 10), position(4, 10, 10)]
     assert consumed.consumed_all_ns(positions, 10) == START_NS + 3 * NS_PER_S
     assert consumed.consumed_all_ns(positions, 11) is None
-    assert consumed.waiting_ns(positions, 10) == START_NS + 2 * NS_PER_S
-    assert consumed.waiting_ns(positions[2:], 10) is None
+    # A run that looks more often notes when it first saw so many: by the sample after, if that came in between.
+    positions[3] = positions[3].with_changes(consumed_since_ns=START_NS + 5 * NS_PER_S // 2)
+    assert consumed.consumed_all_ns(positions, 10) == START_NS + 5 * NS_PER_S // 2
 
 
-def test_how_fast_what_was_there_was_processed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(processing, "input_size", lambda run, facts: (1000, 60_000))
-    outcome = Outcome.blank().with_changes(engine_start_ns=START_NS, engine_ready_ns=START_NS + 5 * NS_PER_S)
-    facts: Any = SimpleNamespace(outcome=outcome, plan=SimpleNamespace(shape="preloaded"))
-    start_ms = START_NS // NS_PER_MS
-    run: Any = None
-    figures = processing.measure(run, facts, start_ms + 6000, start_ms + 15_000, 1000, start_ms + 16_000)
+START_MS = START_NS / NS_PER_MS
+
+
+def seen(
+    first_s: float | None, last_s: float | None, answered: int, consumed_s: float | None = None
+) -> processing.Seen:
+    moments_ms = (None if at is None else START_MS + 1000 * at for at in (first_s, last_s, consumed_s))
+    first_ms, last_ms, consumed_ms = moments_ms
+    return processing.Seen(first_ms, last_ms, answered, None, consumed_ms)
+
+
+def preloaded(ready_s: int = 5, **more: Any) -> Any:
+    outcome = Outcome.blank().with_changes(engine_start_ns=START_NS, engine_ready_ns=START_NS + ready_s * NS_PER_S)
+    return SimpleNamespace(outcome=outcome.with_changes(**more), plan=SimpleNamespace(shape="preloaded"))
+
+
+@pytest.fixture
+def thousand(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Records of 60 bytes, one appended each millisecond: those of the first seconds until some moment."""
+    monkeypatch.setattr(processing, "input_size", lambda run, facts, until_ms: (1000, 60_000, until_ms or 0))
+
+
+@pytest.mark.usefixtures("thousand")
+def test_how_fast_what_was_there_was_processed() -> None:
+    run, facts = Run(), preloaded()
+    figures = processing.measure(run, facts, seen(6, 15, 1000, 16))  # type: ignore[arg-type]
     assert figures is not None
-    of_source = {
-        "load_start_ns": START_NS - 8 * NS_PER_S,
-        "load_end_ns": START_NS - 4 * NS_PER_S,
-        "served_per_s": 900.0,
-    }
-    seen: Any = SimpleNamespace(outcome=outcome.with_changes(**of_source), plan=facts.plan)
-    beside = processing.measure(run, seen, start_ms + 6000, start_ms + 15_000, 1000, None)
-    assert beside is not None and (beside.generated_per_s, beside.served_per_s) == (250.0, 900.0)
     assert figures.figures() == {
         "records": 1000,
         "bytes": 60_000,
@@ -113,15 +126,22 @@ def test_how_fast_what_was_there_was_processed(monkeypatch: pytest.MonkeyPatch) 
         "generated_per_s": None,
         "served_per_s": None,
     }
+    of_source = {
+        "load_start_ns": START_NS - 8 * NS_PER_S,
+        "load_end_ns": START_NS - 4 * NS_PER_S,
+        "served_per_s": 900.0,
+    }
+    beside = processing.measure(run, preloaded(**of_source), seen(6, 15, 1000))  # type: ignore[arg-type]
+    assert beside is not None and (beside.generated_per_s, beside.served_per_s) == (250.0, 900.0)
     # A result before it said that it was ready: it had begun by then.
-    early = processing.measure(run, facts, start_ms + 3000, start_ms + 13_000, 1000, None)
+    early = processing.measure(run, facts, seen(3, 13, 1000))  # type: ignore[arg-type]
     assert early is not None and early.seconds == 10.0
-    unfinished = processing.measure(run, facts, None, None, 0, None)
+    unfinished = processing.measure(run, facts, seen(None, None, 0))  # type: ignore[arg-type]
     assert unfinished is not None and unfinished.figures()["records_per_s"] is None
-    outcome.engine_ready_ns = None
-    assert processing.measure(run, facts, None, None, 0, None) is None
+    facts.outcome.engine_ready_ns = None
+    assert processing.measure(run, facts, seen(None, None, 0)) is None  # type: ignore[arg-type]
     facts.plan.shape = "constant"
-    assert processing.measure(run, facts, None, None, 0, None) is None
+    assert processing.measure(run, facts, seen(None, None, 0)) is None  # type: ignore[arg-type]
 
 
 def test_a_record_is_answered_when_it_has_a_result() -> None:
@@ -130,51 +150,54 @@ def test_a_record_is_answered_when_it_has_a_result() -> None:
     assert answered_inputs(tally(*(row(fate=fate, inputs=count) for fate, count in fates.items()))) == 7
 
 
+@pytest.mark.usefixtures("thousand")
 @pytest.mark.parametrize(
-    ("answered", "consumed_s", "seconds", "warning"),
+    ("answered", "consumed_s", "seconds", "at_most", "warning"),
     [
-        (1000, 30, 10.0, None),
-        (999, 30, 25.0, "until all were consumed"),  # the last records had no result
-        (999, 14, 10.0, "until all were consumed"),
-        (999, None, None, "not known"),
+        (1000, 30, 10.0, None, None),
+        (999, 30, 25.0, 100.0, "between the last result and when all were known to be consumed"),
+        (999, 14, 10.0, 100.0, "between the last result"),
+        (999, None, None, None, "not known"),
     ],
 )
 def test_records_without_a_result_are_processed_after_the_last_one(
-    monkeypatch: pytest.MonkeyPatch, answered: int, consumed_s: int | None, seconds: float | None, warning: str | None
+    answered: int, consumed_s: int | None, seconds: float | None, at_most: float | None, warning: str | None
 ) -> None:
-    monkeypatch.setattr(processing, "input_size", lambda run, facts: (1000, 60_000))
-    outcome = Outcome.blank().with_changes(engine_start_ns=START_NS, engine_ready_ns=START_NS + 5 * NS_PER_S)
-    facts: Any = SimpleNamespace(outcome=outcome, plan=SimpleNamespace(shape="preloaded"))
-    start_ms, run = START_NS // NS_PER_MS, None
-    consumed_ms = None if consumed_s is None else start_ms + 1000 * consumed_s
-    figures = processing.measure(run, facts, start_ms + 6000, start_ms + 15_000, answered, consumed_ms)  # type: ignore[arg-type]
+    figures = processing.measure(Run(), preloaded(), seen(6, 15, answered, consumed_s))  # type: ignore[arg-type]
     assert figures is not None and figures.seconds == seconds
+    assert figures.figures().get("records_per_s_at_most") == at_most
     assert [warning in text for text in figures.warnings("broker")] == ([True] if warning else [])
 
 
+@pytest.mark.usefixtures("thousand")
 @pytest.mark.parametrize(
-    ("last_s", "consumed_s", "seconds", "sampled"),
+    ("kept_s", "consumed_s", "seconds", "per_s"),
     [
-        # Input was seen to wait at 15 s, and none at 16 s. Read is from 6 s on.
-        (15.4, 16, 9.4, False),
-        # The last record that it keeps came early: when the rest was read is known by the samples alone.
-        (14.9, 16, 10.0, True),
-        (15.4, None, None, True),
+        (1.0, 18, 10.0, 100.0),  # its last result is that of the last record
+        (0.995, None, 10.0, 99.5),  # the last five were dropped: they are left out
+        (0.5, 18, 13.0, 1000 / 13),  # half of the input came after the last record that it kept
     ],
 )
-def test_the_last_result_of_a_filter_is_its_end_between_two_samples(
-    monkeypatch: pytest.MonkeyPatch, last_s: float, consumed_s: int | None, seconds: float | None, sampled: bool
+def test_a_filter_is_done_with_its_last_result(
+    kept_s: float, consumed_s: int | None, seconds: float, per_s: float
 ) -> None:
-    monkeypatch.setattr(processing, "input_size", lambda run, facts: (1000, 60_000))
-    outcome = Outcome.blank().with_changes(engine_start_ns=START_NS, engine_ready_ns=START_NS + 6 * NS_PER_S)
-    facts: Any = SimpleNamespace(outcome=outcome, plan=SimpleNamespace(shape="preloaded"))
-    start_ms, run = START_NS / NS_PER_MS, None
-    consumed_ms = None if consumed_s is None else start_ms + 1000 * consumed_s
-    last_ms, waiting_ms = start_ms + 1000 * last_s, start_ms + 15_000
-    figures = processing.measure(run, facts, start_ms + 6500, last_ms, 250, consumed_ms, waiting_ms)  # type: ignore[arg-type]
-    assert figures is not None
-    assert figures.seconds == (None if seconds is None else pytest.approx(seconds))
-    assert bool(figures.warnings("broker")) is sampled
+    """Not when the engine reports that all is consumed: Flink did so 2.6 s later."""
+    found = processing.Seen(START_MS + 6500, START_MS + 15_000, 250, round(1000 * kept_s), None)
+    if consumed_s is not None:
+        found = replace(found, consumed_ms=START_MS + 1000 * consumed_s)
+    figures = processing.measure(Run(), preloaded(), found)  # type: ignore[arg-type]
+    assert figures is not None and figures.seconds == pytest.approx(seconds)
+    assert figures.per_s == pytest.approx(per_s)
+    assert bool(figures.warnings("broker")) is (kept_s == 0.5)
+
+
+def test_until_when_a_filter_kept_records() -> None:
+    """By hand: answered at 900 and 950 ms, 200 and 300 ms after the append."""
+    rows = [row(answered_ms=900, latest=200), row(answered_ms=950, latest=300)]
+    assert answered_until_ms(tally(*rows)) == 700
+    for fate in ("wrong", "lost", "unfinished"):
+        assert answered_until_ms(tally(*rows, row(fate=fate))) is None, "the missing one may be later"
+    assert answered_until_ms(Tally.empty()) is None
 
 
 @pytest.mark.parametrize(("served", "warns"), [(None, False), (130.0, False), (110.0, True)])

@@ -40,6 +40,13 @@ def test_a_look_without_an_answer_is_left_out() -> None:
     assert meter.take() == Lags(by_output=Lag(20.0, 20.0))
 
 
+def test_when_so_many_were_first_seen_to_be_consumed(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = iter((1, 2, 3))
+    monkeypatch.setattr("time.time_ns", lambda: next(clock))
+    meter = metered([(0.1 * place, (100, 0, consumed)) for place, consumed in enumerate((50, 90, 90, 100, 100))])
+    assert [meter.consumed_since_ns(consumed) for consumed in (100, 90, None)] == [3, None, None]
+
+
 def test_one_look_says_nothing_of_a_stretch() -> None:
     assert metered([(0.0, (100, 90, None))]).take() == Lags()
 

@@ -142,3 +142,25 @@ def test_ratios_between_programs_stand_beside_the_papers(tmp_path: Path) -> None
 
 def test_what_is_pending_is_one_line(page: str) -> None:
     assert page.count("not started yet</p>") == 2
+
+
+def test_the_caption_names_what_the_figure_shows_at_one_scale(tmp_path: Path) -> None:
+    """In MB/s, as its bars: the records of statistics are larger, so it is not the slowest."""
+    figures = {
+        "performance-identity-10x": preloaded(300_000),
+        "performance-grep-10x": preloaded(1_000_000),
+        "performance-statistics-10x": {"processing": {**preloaded(250_000)["processing"], "mb_per_s": 75.0}},
+        "performance-sample-1x": preloaded(10_000),
+    }
+    rows = [chosen(tmp_path, name, "spark", figure) for name, figure in figures.items()]
+    (plot,) = (plot for panel in panels(tmp_path, "Fig. 2", rows) for plot in panel.plots)
+    assert plot.caption == (
+        "spark, 10×: fastest statistics with 75 MB/s, slowest identity with 18 MB/s. The fainter, the fewer records."
+    )
+
+
+def test_a_throughput_that_is_known_within_bounds_is_a_range(tmp_path: Path) -> None:
+    bounds = preloaded(100_000)["processing"] | {"records_per_s_at_most": 150_000}
+    rows = [chosen(tmp_path, "performance-distinctcount-1x", "flink", {"processing": bounds})]
+    ((*_, cell),) = [line[:5] for line in cells(panels(tmp_path, "Fig. 2", rows), "Throughput of each run")]
+    assert cell == "100,000 to 150,000"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import http.client
+import itertools
 import json
 import re
 import sys
@@ -18,7 +19,10 @@ from urllib.parse import quote
 from streamgauge.protocol import Offsets, emit, emit_progress, stop_on_sigterm
 
 _START_LOOK_S = 0.1
-_LOOK_S = 1.0
+_LOOK_S = 0.25
+"""Between two looks at what was read. Flink answers with what it fetched for the look before."""
+_LOOKS_AT_JOB = 4
+"""Every so many of them also at the state of the job."""
 _ANSWER_S = 5.0
 _MOST_CHARS = 1000
 _METRICS_AT_ONCE = 20
@@ -161,7 +165,13 @@ def watch(cluster: Cluster, job: Mapping[str, Any], asked_to_stop: threading.Eve
     """
     known, interrupted = 0, False
     readers: Readers = {}
-    while not asked_to_stop.wait(_LOOK_S):
+    for look in itertools.count():
+        if asked_to_stop.wait(_LOOK_S):
+            return
+        if look % _LOOKS_AT_JOB:
+            if readers and len(readers) >= _partitions(job):
+                _report(cluster, readers)
+            continue
         try:
             flink_job = cluster.job()
             failure = cluster.last_exception(flink_job.id) if flink_job else None
@@ -179,11 +189,16 @@ def watch(cluster: Cluster, job: Mapping[str, Any], asked_to_stop: threading.Eve
             readers = {}  # partitions may have moved to other tasks
         elif flink_job.all_run:
             interrupted = False
-            with contextlib.suppress(OSError, http.client.HTTPException):
-                if len(readers) < _partitions(job):
+            if len(readers) < _partitions(job):
+                with contextlib.suppress(OSError, http.client.HTTPException):
                     readers = cluster.readers(flink_job.id)
-                elif readers and (offsets := cluster.offsets(readers)) is not None:
-                    emit_progress(offsets)
+
+
+def _report(cluster: Cluster, readers: Readers) -> None:
+    """How far the partitions were read; nothing where Flink does not answer, such as while it is paused."""
+    with contextlib.suppress(OSError, http.client.HTTPException):
+        if (offsets := cluster.offsets(readers)) is not None:
+            emit_progress(offsets)
 
 
 def run(address: str, job: Mapping[str, Any]) -> int:

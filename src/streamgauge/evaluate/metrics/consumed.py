@@ -96,17 +96,8 @@ def last_consumed(samples: Sequence[PositionsSample]) -> int | None:
 
 def consumed_all_ns(samples: Sequence[PositionsSample], records: int) -> int | None:
     """When that many records were first known to be consumed; None where they never were."""
-    return next(
-        (sample.t_ns for sample in samples if sample.consumed is not None and sample.consumed >= records),
-        None,
-    )
-
-
-def waiting_ns(samples: Sequence[PositionsSample], records: int) -> int | None:
-    """When fewer than that many records were last known to be consumed; None where that was never seen."""
-    return next(
-        (sample.t_ns for sample in reversed(samples) if sample.consumed is not None and sample.consumed < records), None
-    )
+    complete = [sample for sample in samples if sample.consumed is not None and sample.consumed >= records]
+    return min((sample.consumed_since_ns or sample.t_ns for sample in complete), default=None)
 
 
 def silent_s(samples: Sequence[PositionsSample]) -> float | None:

@@ -9,7 +9,7 @@ from streamgauge.report.bars import Bar, BarSeries, bars
 from streamgauge.report.exhibit import Context, Panel, Plot, Row, Table, unusable, verdict_words
 from streamgauge.report.published import marks_table
 from streamgauge.report.reproduction import ExperimentResult
-from streamgauge.report.text import NONE, number, rounded
+from streamgauge.report.text import NONE, bounded, number, rounded
 from streamgauge.studies.streambench.numbers import FIG_2_RATIOS, FIG_3_RATIOS, LATENCY, THROUGHPUT
 from streamgauge.studies.streambench.ratios import ratios_table
 
@@ -27,7 +27,7 @@ def throughput(context: Context) -> list[Panel]:
             f"{context.id}-{engine}",
             f"Throughput of {engine}",
             bars(context, _by_scale(context, of_engine), (), "MB/s", "MB/s"),
-            _fastest_words(engine, of_engine),
+            _fastest_words(context, engine, of_engine),
         )
         for engine in context.reproduction.engines
         if (of_engine := [one for one in measured if one.engine == engine and has_bar(one)])
@@ -81,7 +81,7 @@ def throughput_cells(result: ExperimentResult) -> list[str]:
     if is_saturated(result):
         return ["saturated", NONE, number(nodes(result)), NONE, NONE]
     return [
-        number(result.value(PER_S)),
+        "" if result.summary is None else bounded(result.summary.processing, "records_per_s", number),
         number(result.value(THROUGHPUT), 2),
         number(nodes(result)),
         per_node(result, PER_S),
@@ -112,22 +112,23 @@ def bar(result: ExperimentResult, metric: str, unit: str) -> Bar:
     return Bar(result.dimensions["program"], value, f"{rounded(value)} {unit}", result.usable)
 
 
-def _fastest_words(engine: str, results: Sequence[ExperimentResult]) -> str:
-    by_speed = sorted((result for result in results if result.usable), key=lambda result: result.value(PER_S) or 0.0)
-    if not by_speed:
+def _fastest_words(context: Context, engine: str, results: Sequence[ExperimentResult]) -> str:
+    usable = [result for result in results if result.usable]
+    if not usable:
         return f"{engine}: no VALID run."
-    if len(by_speed) == 1:
-        return f"{engine}: only {_named_with_rate(by_speed[0])}."
-    fastest, slowest = (_named_with_rate(by_speed[place]) for place in (-1, 0))
-    return f"{engine}: fastest {fastest}, slowest {slowest}. The fainter, the fewer records."
+    largest = max((result.dimensions["scale"] for result in usable), key=context.order("scale").index)
+    alike = [result for result in usable if result.dimensions["scale"] == largest]
+    slowest, fastest = (pick(alike, key=lambda result: result.value(THROUGHPUT) or 0.0) for pick in (min, max))
+    if slowest is fastest:
+        return f"{engine}, {largest}: only {_named_with_rate(fastest)}."
+    return (
+        f"{engine}, {largest}: fastest {_named_with_rate(fastest)}, slowest {_named_with_rate(slowest)}. The fainter, "
+        "the fewer records."
+    )
 
 
 def _named_with_rate(result: ExperimentResult) -> str:
-    return f"{_named(result)} with {rounded(result.value(PER_S))} records/s"
-
-
-def _named(result: ExperimentResult) -> str:
-    return " ".join(result.dimensions.values())
+    return f"{result.dimensions['program']} with {rounded(result.value(THROUGHPUT))} MB/s"
 
 
 def nodes(result: ExperimentResult) -> int | None:
@@ -167,7 +168,8 @@ def _throughput_table(results: Sequence[ExperimentResult]) -> Table:
     note = (
         "All input was in the broker before the engine started. Written: how fast the generator filled the broker. "
         "Served: how fast a plain reader got the input out of it after the run; where that is hardly more than the "
-        "engine took, the broker may be the limit."
+        "engine took, the broker may be the limit. A range of records/s: not every record has a result, so the end is "
+        "between the last result and when all were known to be consumed; MB/s and ratios are by its lower bound."
     )
     return Table("Throughput of each run", head, rows, frozenset(range(3, 12)), note)
 
