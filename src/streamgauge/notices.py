@@ -96,6 +96,7 @@ NOTICES: Mapping[str, str] = {
     "backlog-only": "of the rule {rule}, only the slope of the backlog was checked: the latency is not known",
     "point-estimate": "undecided; by the point estimate the backlog grew by {growth} of the offered rate, "
     "limit {limit}",
+    "catching-up": "not sustained, but it was still catching up with its start: {findings}",
     # State
     "drifting": "the median latency {direction} by {percent:.0f} % of its level over the measured interval (95 % "
     "interval {low} to {high}, {per_s:+.2f} ms per second): the run had not settled",

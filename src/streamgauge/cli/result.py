@@ -122,20 +122,20 @@ def print_result(run: RunDir, summary: Summary, *, to_stderr: bool) -> None:
         _sustained(summary),
         soft_wrap=not console.is_terminal,
     )
-    if summary.state_reason:
-        _text(console, "  ", summary.state_reason)
     for reason in summary.reasons:
         _text(console, "  because ", reason)
+    if summary.state_reason:
+        _text(console, "  ", summary.state_reason)
     for warning in (text for text in summary.warnings if text != summary.state_reason):
         _text(console, "  warning: ", warning)
     _print_ended(console, run)
+    if summary.processing:
+        _text(console, _head("throughput"), _throughput(summary))
     console.print(_latencies(summary))
     _text(console, _head("results"), _results(summary.results, checked=summary.validated is not False))
-    if summary.processing:
-        _text(console, _head("throughput"), _figures(summary.processing))
-    else:
+    if not summary.processing:
         _text(console, _head("rate"), _figures(summary.rate_per_s.as_json(), "/s"))
-    if summary.generator is not None:
+    if summary.generator is not None and not summary.processing:
         limits = ("late_p99_limit_ms", "late_max_limit_ms")
         generator = {key: value for key, value in summary.generator.as_json().items() if key not in limits}
         _text(console, _head("generator"), _figures(generator))
@@ -277,6 +277,21 @@ def _objective(objective: SloResult) -> str:
     outcome = "held" if objective.passed else "missed"
     run = "" if objective.run is None else f"run {objective.run}: "
     return f"{run}{objective.slo}: {outcome}, value {value}, limit {limit}"
+
+
+def _throughput(summary: Summary) -> str:
+    """Of input that was there before the engine: how fast it was processed, and what may have limited that."""
+    from streamgauge.report.text import throughput_words
+
+    found = summary.processing
+    records, mb_per_s, seconds, startup_s, generated, served = (
+        _number(found.get(name))
+        for name in ("records", "mb_per_s", "seconds", "startup_s", "generated_per_s", "served_per_s")
+    )
+    return (
+        f"{throughput_words(summary) or 'unknown'}, {mb_per_s} MB/s: {records} records in {seconds} s, after a "
+        f"start-up of {startup_s} s; written at {generated}/s, served to a plain reader at {served}/s"
+    )
 
 
 def _results(results: Mapping[str, Any], *, checked: bool) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from streamgauge.evaluate import steadiness, sustained
@@ -32,9 +34,13 @@ def judge(
     rule, evidence = facts.scenario.sustained, _evidence(facts, facts.moments, figures, step_records)
     only_backlog = no_latency and evidence.median_ms is None
     finding = sustained.by_backlog(rule, evidence) if only_backlog else sustained.apply(rule, evidence)
-    if finding.held is False:
-        return "overloaded", finding.why, finding
     is_constant = facts.plan.shape == "constant"
+    if finding.held is False:
+        settling = steadiness.judge(figures.medians_measured)
+        if is_constant and not facts.faults and settling.state == "drifting" and _catches_up(figures):
+            found = finding.why.removeprefix(notice("overloaded", findings=""))
+            return "drifting", settling.sentence, replace(finding, why=notice("catching-up", findings=found))
+        return "overloaded", finding.why, finding
     if rule is None:
         if not is_constant:
             return None, notice("overload-not-judged"), finding
@@ -48,6 +54,12 @@ def judge(
         return "steady", notice("drift-not-checked", why=why), finding
     judgement = steadiness.judge(figures.medians_measured)
     return judgement.state, judgement.sentence, finding
+
+
+def _catches_up(figures: Figures) -> bool:
+    """Whether latency and backlog fall, as after a slow start: it is not the offered rate that is too high."""
+    falling = (series.slope() for series in (figures.medians_measured, figures.waiting_measured))
+    return all(trend is not None and trend.per_s < 0 for trend in falling)
 
 
 def drift_warnings(facts: Facts, figures: Figures | None, sentence: Notice | None) -> list[Notice]:

@@ -154,7 +154,10 @@ class FaultInjector:
         received = self._received()
         readers = reading(received)
         if readers is None:
-            return NON_RECIPIENT, "no node had read anything, so that none could be told from the others"
+            return (
+                NON_RECIPIENT,
+                "no node had read anything yet, so that none could be told from the others: use a later moment",
+            )
         for role in received:
             if role not in readers and self._why_not(role) is None:
                 return role, None

@@ -64,6 +64,9 @@ def _head(source: Source) -> Head:
     word = f"{verdict} · unvalidated: no reference" if unvalidated else verdict
     if summary.guarantee is not None:
         meaning = f"{text.plain(summary.guarantee)}; {meaning}"
+    if verdict == "VALID" and summary.warnings:
+        count = len(summary.warnings)
+        meaning += "; there is a warning" if count == 1 else f"; there are {count} warnings"
     engine, scenario = manifest.engine, manifest.scenario
     return Head(
         kind=f"report {summary.run or manifest.run}",

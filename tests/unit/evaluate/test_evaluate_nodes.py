@@ -158,3 +158,6 @@ def test_a_fault_on_a_node_that_had_read_nothing(fault: str, role: str, warned: 
     ]
     assert [text.partition(":")[0] for text in nodes.idle_warnings(known, samples)] == warned
     assert nodes.idle_warnings(known, []) == [], "not known"
+    nothing = [sample(5, role, 0.0, 0.0) for role in ("executor-1", "executor-2")]
+    of_a_node = role.startswith("worker") and role in fault.split()
+    assert len(nodes.idle_warnings(known, nothing)) == of_a_node, "no node had read anything"

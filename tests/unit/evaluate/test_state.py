@@ -9,11 +9,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from tallies import row, tally
 
 from run_files import change, content, write_manifest
-from streamgauge.evaluate import evaluation
+from streamgauge.evaluate import evaluation, sustained
 from streamgauge.evaluate.facts import Facts
 from streamgauge.evaluate.metrics import resources
 from streamgauge.evaluate.tally import Tally
@@ -71,6 +72,24 @@ def test_steady(judged: Any) -> None:
     summary = judged(results(lambda second: 100), scenario={"sustained": "sustainable"})
     assert (summary.state, summary.sustained) == ("steady", True)
     assert summary.trend == Trend(total_ms_per_s=0.0, total_ci=(0.0, 0.0))
+
+
+def test_a_run_that_is_catching_up_with_its_start_is_drifting(judged: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not sustained by its rule, which limits the median, but it is not the rate that is too high."""
+    monkeypatch.setattr(sustained, "MEDIAN_LIMIT_MS", 1000.0)
+    falling = results(lambda second: 3000 - 400 * second)
+    waited = [row(phase="warmup", second=1, appended=1, answered=second, inputs=100) for second in SECONDS]
+    both = {name: np.concatenate([getattr(one, name) for one in (falling, tally(*waited))]) for name in row()}
+    summary = judged(dataclasses.replace(falling, **both), scenario={"sustained": "slope"})
+    assert (summary.state, summary.sustained) == ("drifting", False)
+    assert summary.state_reason is not None and "the median latency fell by" in summary.state_reason
+    why = "not sustained, but it was still catching up with its start: the median latency is"
+    assert [text.endswith("; the limit is 1 s") for text in summary.warnings if text.startswith(why)] == [True]
+
+
+def test_a_high_latency_that_stays_is_overload(judged: Any) -> None:
+    summary = judged(results(lambda second: 30_000), scenario={"sustained": "slope"})
+    assert (summary.state, summary.sustained) == ("overloaded", False)
 
 
 def test_overloaded(judged: Any) -> None:

@@ -41,10 +41,9 @@ def idle_warnings(facts: Facts, samples: Sequence[ResourceSample]) -> list[Notic
         # `kill non-recipient` asks for such a node.
         if record.role not in roles or record.role not in record.fault.split() or record.acted_ns is None:
             continue
-        readers = _readers(
-            {node.role: _growth(node, "from_transport_mb", samples, (0, record.acted_ns)) for node in nodes}
-        )
-        if readers is not None and record.role not in readers:
+        received = {node.role: _growth(node, "from_transport_mb", samples, (0, record.acted_ns)) for node in nodes}
+        # Also where no node had read anything: then it is not known who would have.
+        if None not in received.values() and record.role not in (_readers(received) or ()):
             warnings.append(notice("fault-on-idle-node", role=record.role, fault=record.fault))
     return warnings
 
