@@ -16,7 +16,7 @@ from streamgauge.campaigns import reproduction_runner
 from streamgauge.campaigns.capacity import CapacitySearch
 from streamgauge.campaigns.capacity_file import CapacityFile
 from streamgauge.campaigns.reproduction import AttemptResult, LocalRunner, done_before, exit_code, reproduce
-from streamgauge.campaigns.reproduction_estimate import Progress
+from streamgauge.campaigns.reproduction_estimate import TELLING_S, Progress
 from streamgauge.campaigns.reproduction_plan import PlannedExperiment, ReproductionRequest, plan
 from streamgauge.campaigns.search import Answer
 from streamgauge.errors import EngineFailed, Interrupted, UsageError
@@ -189,10 +189,11 @@ def test_everything_once_and_written_down_after_each(
 
 
 def test_says_about_how_long_is_left(campaign: Callable[..., ReproductionRequest]) -> None:
-    first_s, second_s = (one.estimate_s for one in plan(campaign()) if one.experiment.name in RUNNABLE)
+    asked = campaign(changes={"warmup_s": "0", "measured_s": "5"})
+    first_s, second_s = (one.estimate_s for one in plan(asked) if one.experiment.name in RUNNABLE)
     onlooker = Onlooker()
-    reproduce(campaign(), onlooker, Script("INVALID"))
-    assert first_s < 60, "so that the estimates are not corrected yet"
+    reproduce(asked, onlooker, Script("INVALID"))
+    assert 2 * first_s < TELLING_S, "so that the estimates are not corrected yet"
     assert onlooker.left_s == pytest.approx([first_s + second_s, first_s + second_s, second_s])
 
 
