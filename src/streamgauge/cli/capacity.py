@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from streamgauge.cli.layout import echo_json
 from streamgauge.cli.metrics import MetricsPort, metrics_on
-from streamgauge.cli.request import takes_request
+from streamgauge.cli.request import IN_A_SEARCH, takes_request
 from streamgauge.cli.usage import number_of_runs
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ Smallest = Annotated[
 ]
 
 
-@takes_request
+@partial(takes_request, other=IN_A_SEARCH)
 def capacity(
     request: Request,
     rule: Rule = None,

@@ -61,18 +61,48 @@ Profile = Annotated[
 ]
 SCENARIO_HELP = "The scenario, as STUDY/NAME, or a TOML file of your own; `streamgauge list` shows all."
 ENGINE_HELP = f"The system under test: {', '.join(choices.names('engines'))}."
+Faults = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--fault",
+        metavar="FAULT",
+        help="Disturb a process while measuring: 'kill ROLE at 50%', 'kill ROLE for 10s at 20s' (and start it "
+        "again), 'pause ROLE for 5s at 20s' or 'cut ROLE from broker for 5s at 20s'; with 'every 20s' after it to "
+        "repeat it. `streamgauge plan` shows the roles; instead of one, `non-recipient` is a node that does not "
+        "read the input. Repeatable.",
+    ),
+]
+Out = Annotated[
+    Path | None,
+    typer.Option(metavar="DIR", help="Run directory to write, new or empty.", show_default="runs/NAME"),
+]
+IN_A_SEARCH: Mapping[str, Any] = {
+    "faults": Annotated[list[str] | None, typer.Option("--fault", hidden=True)],
+    "out": Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="Directory to write. Pass the same --out to resume.", show_default="runs/NAME"
+        ),
+    ],
+}
+"""Options that are not the same for ``capacity`` and ``scale``: a search refuses faults, and can be resumed."""
 OldScript = Annotated[Path | None, typer.Option("--job", hidden=True)]
 """What ``--script`` was called before; see ``under_either_name``."""
 OldMaster = Annotated[str | None, typer.Option("--master", hidden=True)]
 """What ``--evaluator-master`` was called before."""
 
 
-def takes_request(command: Callable[..., None], make: Callable[..., Any] | None = None) -> Callable[..., None]:
+def takes_request(
+    command: Callable[..., None],
+    make: Callable[..., Any] | None = None,
+    other: Mapping[str, Any] | None = None,
+) -> Callable[..., None]:
     """A command whose first parameter is built from the options of ``build``; it may add its own.
 
-    ``make`` takes those options in place of ``build``.
+    ``make`` takes those options in place of ``build``; ``other`` has the annotations of those that differ, by name.
     """
-    shared = _parameters(build)
+    other = other or {}
+    shared = [one.replace(annotation=other.get(one.name, one.annotation)) for one in _parameters(build)]
     # Behind options with defaults, one without needs to be a keyword.
     own = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in _parameters(command)[1:]]
     hidden = [
@@ -150,24 +180,11 @@ def build(
             "list metrics` shows what can be compared. Repeatable.",
         ),
     ] = None,
-    faults: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--fault",
-            metavar="FAULT",
-            help="Disturb a process while measuring: 'kill ROLE at 50%', 'kill ROLE for 10s at 20s' (and start it "
-            "again), 'pause ROLE for 5s at 20s' or 'cut ROLE from broker for 5s at 20s'; with 'every 20s' after it to "
-            "repeat it. `streamgauge plan` shows the roles; instead of one, `non-recipient` is a node that does not "
-            "read the input. Repeatable.",
-        ),
-    ] = None,
+    faults: Faults = None,
     seed: Annotated[
         str | None, typer.Option(metavar="N", help="Seed of the data and of everything else that is random.")
     ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="Run directory to write, new or empty.", show_default="runs/NAME"),
-    ] = None,
+    out: Out = None,
     profile: Profile = choices.PROFILES[0],
     master: EvaluatorMaster = None,
     load_master: LoadMaster = None,

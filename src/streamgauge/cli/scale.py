@@ -11,7 +11,7 @@ import typer
 from streamgauge.cli.capacity import From, Over, Resolution, Rule, Smallest, To, search_of
 from streamgauge.cli.layout import echo_json
 from streamgauge.cli.metrics import MetricsPort, metrics_on
-from streamgauge.cli.request import build, takes_request
+from streamgauge.cli.request import IN_A_SEARCH, build, takes_request
 
 if TYPE_CHECKING:
     from streamgauge.measure.plan import Request
@@ -25,7 +25,7 @@ def _with_settings(**given: Any) -> tuple[Request, Mapping[str, str]]:
     return build(**given), {one.key: one.typed for one in map(parse_setting, given["settings"] or ())}
 
 
-@partial(takes_request, make=_with_settings)
+@partial(takes_request, make=_with_settings, other=IN_A_SEARCH)
 def scale(
     asked: tuple[Request, Mapping[str, str]],
     against: Annotated[

@@ -62,6 +62,15 @@ def test_every_option_of_a_command_is_in_the_reference(name: str) -> None:
             assert all(f"`{option}" in section or f" {option}" in section for option in shown), parameter.name
 
 
+@pytest.mark.parametrize("name", ["streamgauge capacity", "streamgauge scale"])
+def test_a_search_offers_no_faults_and_to_resume(name: str) -> None:
+    options = {option: parameter for parameter in COMMANDS[name].params for option in parameter.opts}
+    assert options["--fault"].hidden
+    assert "resume" in options["--out"].help
+    section = (ROOT / "docs" / "reference" / "cli.md").read_text(encoding="utf-8").partition(f"\n## {name}\n")[2]
+    assert "--fault" not in section.partition("\n## ")[0]
+
+
 def literals(tree: ast.AST) -> dict[str, str]:
     """Constants of a module by name."""
     return {
