@@ -128,6 +128,12 @@ def invalid(typed: str, expected: str, hint: str | None = None) -> UsageError:
     return UsageError(f"invalid {typed}: expected {expected}", hint=hint)
 
 
+def one_of(names: Iterable[str]) -> str:
+    """What a message expects: *one of a, b*, or the only one."""
+    listed = [*names]
+    return f"one of {', '.join(listed)}" if len(listed) != 1 else listed[0]
+
+
 def nearest(name: str, known: Iterable[str], most: int = 1) -> list[str]:
     """Known names that are similar to this one, best first; if there are none, those that contain it."""
     by_lower, name = {one.lower(): one for one in known}, name.lower()

@@ -9,7 +9,7 @@ from types import ModuleType
 from typing import Any
 
 from streamgauge.contracts import Dataset, Engine, Transport, Workload
-from streamgauge.errors import StreamgaugeError, UsageError, nearest
+from streamgauge.errors import StreamgaugeError, UsageError, nearest, one_of
 from streamgauge.model import LoadPlan
 from streamgauge.study import Study
 
@@ -148,4 +148,4 @@ def unknown(what: str, name: str, known: Iterable[str], hint: str | None = None)
     known = sorted({*known})
     near = nearest(name, known)
     meant = f"; did you mean {near[0]!r}?" if near else ""
-    return UsageError(f"unknown {what}: {name!r}{meant}", expected=f"one of {', '.join(known)}", hint=hint)
+    return UsageError(f"unknown {what}: {name!r}{meant}", expected=one_of(known), hint=hint)

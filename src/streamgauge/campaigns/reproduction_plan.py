@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from functools import cache
@@ -14,7 +14,7 @@ from streamgauge import registry
 from streamgauge.campaigns.capacity import CapacitySearch
 from streamgauge.campaigns.reproduction_estimate import run_s, search_s
 from streamgauge.campaigns.reproduction_pace import UNKNOWN, Pace
-from streamgauge.errors import Unsupported, UsageError, nearest
+from streamgauge.errors import Unsupported, UsageError, nearest, one_of
 from streamgauge.identity import Ignored
 from streamgauge.machine.description import usable_cores
 from streamgauge.measure import slices
@@ -158,25 +158,26 @@ def plan(campaign: ReproductionRequest) -> list[PlannedExperiment]:
         raise UsageError(
             f"{options} cannot be used: the study itself sets {', '.join(sorted(fixed))}",
             expected="values that the study leaves open",
-            hint=f"streamgauge run {campaign.study}/… takes any value",
+            hint=f"streamgauge run {_scenario_with(campaign, fixed)}, which takes any value",
         )
     experiments = campaign.described().experiments
     if not experiments:
         complete = [name for name in registry.names("studies") if registry.study(name).STUDY.experiments]
         raise UsageError(
             f"{campaign.study} has no tables or figures to reproduce yet",
-            expected=f"one of {', '.join(complete)}",
-            hint=f"streamgauge run {campaign.study}/…: its scenarios can be run one by one; see streamgauge list",
+            expected=one_of(complete),
+            hint=f"streamgauge list {campaign.study} to see its scenarios, which can be run one by one",
         )
     names = [experiment.name for experiment in experiments]
     for pattern in campaign.only:
         if not any(fnmatchcase(name, pattern) for name in names):
             parts = [name for name in names if pattern in name]
-            meant = [f"*{pattern}*"] if len(parts) > 1 else parts or nearest(pattern, names)
+            several = f"{pattern}-*" if all(name.startswith(f"{pattern}-") for name in parts) else f"*{pattern}*"
+            meant = [several] if len(parts) > 1 else parts or nearest(pattern, names)
             near = f"; did you mean {meant[0]!r}?" if meant else ""
             raise UsageError(
                 f"unknown experiment: {pattern!r}{near}",
-                hint=f"streamgauge reproduce {campaign.study} --dry-run lists all {len(names)}",
+                hint=f"streamgauge reproduce {campaign.study} --dry-run to list all {len(names)}",
             )
     engines = dict.fromkeys(campaign.engines)
     needed: set[str] = set()
@@ -188,6 +189,12 @@ def plan(campaign: ReproductionRequest) -> list[PlannedExperiment]:
         for experiment in experiments
         for engine in engines
     ]
+
+
+def _scenario_with(campaign: ReproductionRequest, keys: Collection[str]) -> str:
+    """That of the first experiment that sets one of these itself, else of the first."""
+    experiments = campaign.described().experiments
+    return next((one for one in experiments if not {*keys}.isdisjoint(one.sets)), experiments[0]).scenario
 
 
 def _check_settings(scenario: Scenario, given: frozenset[str]) -> None:
@@ -217,7 +224,7 @@ def plan_experiment(
     if system.traits.needs_program:
         raise UsageError(
             f"--engine {engine} cannot reproduce a study: it needs a program from the command line",
-            hint=f"streamgauge run {campaign.study}/… --engine {engine} -- PROGRAM",
+            hint=f"streamgauge run {experiment.scenario} --engine {engine} -- PROGRAM",
         )
     engines, experiment = experiment.engines, pace.set_in(experiment.on(engine))
     settings = experiment.settings_in(campaign.profile)

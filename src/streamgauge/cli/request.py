@@ -316,7 +316,7 @@ def _rate_per_s(text: str) -> int:
 
     rate, exact = parsing.parse_rate_per_s(text), parsing.read_rate_per_s(text)
     if exact is not None and rate != exact:
-        typer.echo(f"note: --rate {text} is {exact:.4g}/s; using {rate}/s", err=True)
+        typer.echo(f"note: --rate {text} is {exact:,.2f}/s; using {rate:,}/s", err=True)
     return rate
 
 

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic.fields import FieldInfo
 
+from streamgauge.errors import one_of
 from streamgauge.studies import parsing
 
 _DAY_S = 86_400
@@ -84,7 +85,7 @@ def expected(key: str, field: FieldInfo) -> str:
     """The valid values, with their range, for a message."""
     kind = _kind(field.annotation)
     if get_origin(kind) is Literal:
-        return f"one of {', '.join(choices(field))}"
+        return one_of(choices(field))
     if kind is bool:
         return "true or false"
     if kind is str:

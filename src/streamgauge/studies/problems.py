@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from typing import Any
 
 from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 
 from streamgauge import registry
-from streamgauge.errors import UsageError, nearest
+from streamgauge.errors import UsageError, nearest, one_of
 from streamgauge.studies import fields as values
 from streamgauge.studies.parsing import typed_setting
 
@@ -57,7 +57,7 @@ def unknown_choice(typed: str, name: str, known: Iterable[str], hint: str | None
     """The error for an option that takes only some words."""
     near = nearest(name, known)
     meant = f"; did you mean {near[0]!r}?" if near else ""
-    return UsageError(f"invalid {typed}{meant}", expected=f"one of {', '.join(known)}", hint=hint)
+    return UsageError(f"invalid {typed}{meant}", expected=one_of(known), hint=hint)
 
 
 def unknown_setting(typed: str, key: str, engine: str, known: Iterable[str]) -> str:
@@ -70,6 +70,16 @@ def unknown_setting(typed: str, key: str, engine: str, known: Iterable[str]) -> 
     if having:
         return f"unknown setting: {typed}; {key} is an option of {' and '.join(having)}, not of {engine}"
     return f"unknown setting: {typed}"
+
+
+def unused_values(shape: str, unused: Iterable[str], given: Container[str]) -> str:
+    """The message for values that a shape would ignore. A 0 for one that the user has ``given`` would conflict."""
+    names = {key: FLAGS.get(key, key) for key in unused}
+    own = [name for key, name in names.items() if key in given]
+    others = [f"--set {key}={'[]' if key == 'steps_per_s' else 0}" for key in names if key not in given]
+    advice = [f"leave out {', '.join(own)}"] if own else []
+    advice += [f"add {' '.join(others)}"] if others else []
+    return f"shape {shape} does not use {', '.join(names.values())}; {', and '.join(advice)}"
 
 
 def typed_option(key: str, typed: Mapping[str, str], changes: Mapping[str, str], values: Mapping[str, Any]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, Literal, Self, TypeVar
 
-from pydantic import BaseModel, Field, ValidationError, model_validator
+from pydantic import BaseModel, Field, ValidationError, ValidationInfo, model_validator
 from pydantic.fields import FieldInfo
 
 from streamgauge import registry
@@ -16,7 +16,7 @@ from streamgauge.model import QUEUE_BOUND_S, QUIET_S, LoadPlan, Scenario, Script
 from streamgauge.shapes import Arrivals, ShapeName
 from streamgauge.studies import fields as values_of
 from streamgauge.studies.parsing import parse_text
-from streamgauge.studies.problems import FLAGS, all_problems, typed_option, unknown_choice, unknown_setting
+from streamgauge.studies.problems import all_problems, typed_option, unknown_choice, unknown_setting, unused_values
 from streamgauge.studies.problems import describe as describe_problems
 from streamgauge.studies.scenario_file import Case, Profile, ScenarioFile, Strict, choices, describe, names, parse_file
 
@@ -114,8 +114,8 @@ class Values(Strict):
     )
 
     @model_validator(mode="after")
-    def _shape_has_its_values(self) -> Self:
-        """Each shape needs some values and would silently ignore the others."""
+    def _shape_has_its_values(self, info: ValidationInfo) -> Self:
+        """Each shape needs some values and would silently ignore the others. The context has what the user set."""
         set_ = {key for key in SHAPE_VALUES if getattr(self, key)}
         needed = SHAPE_NEEDS.get(self.shape, set())
         if self.shape == "preloaded":
@@ -127,9 +127,7 @@ class Values(Strict):
             missing = " ".join(f"--set {key}=…" for key in sorted(needed - set_))
             raise ValueError(f"shape {self.shape} needs {missing}")
         if unused := sorted(set_ - needed):
-            without = " ".join(f"--set {key}={'[]' if key == 'steps_per_s' else 0}" for key in unused)
-            names = ", ".join(FLAGS.get(key, key) for key in unused)
-            raise ValueError(f"shape {self.shape} does not use {names}; leave it out, or add {without}")
+            raise ValueError(unused_values(self.shape, unused, info.context or ()))
         if self.shape == "periodic-burst" and self.burst_s >= self.burst_every_s:
             raise ValueError("burst_s must be shorter than burst_every_s")
         lasts_s = self.warmup_s + self.measured_s
@@ -250,7 +248,7 @@ def resolve(
             return unknown_setting(named(key), key, system.name, known)
 
         try:
-            return model.model_validate(content)
+            return model.model_validate(content, context=given)
         except ValidationError as problem:
             problems.extend(describe_problems(problem, fields, named, unknown))
             return None

@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from streamgauge import registry
-from streamgauge.errors import UsageError
+from streamgauge.errors import UsageError, one_of
 from streamgauge.studies.problems import mistakes
 
 
@@ -71,8 +71,8 @@ def describe(name: str) -> ScenarioFile:
         if name in registry.names("studies"):
             raise UsageError(
                 f"{name} is a study, not a scenario",
-                expected=f"one of {', '.join(one for one in names() if one.startswith(f'{name}/'))}",
-                hint=f"streamgauge reproduce {name} runs the whole study",
+                expected=one_of(one for one in names() if one.startswith(f"{name}/")),
+                hint=f"streamgauge reproduce {name} to run the whole study",
             )
         if running := _running(name):
             (one, choice), *_ = running

@@ -148,11 +148,13 @@ def test_the_engines_take_turns(campaign: Callable[..., ReproductionRequest]) ->
         ({"engines": ("command",)}, "needs a program"),
         ({"only": ("stages-ingest",)}, "did you mean 'stages-ingest-built-in'"),
         ({"only": ("stages-injest-built-in",)}, "did you mean 'stages-ingest-built-in'"),
-        ({"only": ("stages",)}, r"did you mean '\*stages\*'"),
+        ({"only": ("built-in",)}, r"did you mean '\*built-in\*'"),
+        ({"only": ("stages",)}, r"did you mean 'stages-\*'"),
         ({"changes": {"stage": "parse"}}, "the study itself sets stage"),
         ({"changes": {"realtime": "true"}}, "the study itself sets realtime"),
         ({"changes": {"measured_s": "soon"}}, "measured_s"),
         ({"profile": "desktop"}, "invalid --profile desktop"),
+        ({"study": "sustainable", "changes": {"to_per_s": "5"}}, "try: streamgauge run sustainable/fluctuating, which"),
     ],
 )
 def test_ways_to_ask_wrongly(changes: dict[str, Any], says: str, campaign: Callable[..., ReproductionRequest]) -> None:

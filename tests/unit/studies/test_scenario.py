@@ -104,7 +104,7 @@ def test_a_parameter_belongs_to_the_workloads_that_have_it() -> None:
             {"shape": "periodic-burst", "burst_records": "5"},
             "shape periodic-burst needs --set burst_every_s=… --set burst_s=…",
         ),
-        ({"burst_s": "1"}, "shape constant does not use burst_s; leave it out, or add --set burst_s=0"),
+        ({"burst_s": "1"}, "shape constant does not use burst_s; leave out burst_s"),
         (
             {"shape": "periodic-burst", "burst_records": "5", "burst_s": "2", "burst_every_s": "1"},
             "burst_s must be shorter than burst_every_s",
@@ -122,7 +122,11 @@ def test_a_parameter_belongs_to_the_workloads_that_have_it() -> None:
         ({"shape": "unlimited", "rising_warmup": "true"}, "shape unlimited does not support rising_warmup"),
         ({"shape": "saw"}, "invalid --set shape=saw: expected one of constant, steps"),
         ({"shape": "preloaded"}, "shape preloaded needs --set records=…"),
-        ({"shape": "preloaded", "records": "5"}, "shape preloaded does not use --for, --rate, --warmup"),
+        (
+            {"shape": "preloaded", "records": "5", "rate_per_s": "7"},
+            "shape preloaded does not use --for, --rate, --warmup; leave out --rate, and add --set measured_s=0 "
+            "--set warmup_s=0",
+        ),
     ],
 )
 def test_a_shape_requires_its_values_and_refuses_others(changes: dict[str, str], message: str) -> None:

@@ -18,7 +18,7 @@ from streamgauge.contracts import Engine
 from streamgauge.engines.job_file import job_file
 from streamgauge.engines.pyspark import environments
 from streamgauge.engines.settings import gather_conf
-from streamgauge.errors import UsageError
+from streamgauge.errors import UsageError, one_of
 from streamgauge.jvm.java import find_java
 from streamgauge.jvm.kafka_clients import BOOTSTRAP, java_settings_for
 from streamgauge.jvm.spark import is_local
@@ -194,7 +194,7 @@ def _topics(job: Job) -> dict[str, str]:
     if unknown := [stream for stream in named if stream not in job.inputs]:
         raise UsageError(
             f"--map names the stream {unknown[0]}, which --data does not",
-            expected=f"one of {', '.join(job.inputs)}",
+            expected=one_of(job.inputs),
         )
     return {named.get(stream, stream): address for stream, address in job.inputs.items()}
 
