@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,9 @@ OPTIONS = (
     *("engine", "profile", "runs", "script"),
 )
 """Settings that have an option of the command line."""
+UNSET: Sequence[Any] = (None, "", [])
+OR_NONE = ("rule",)
+"""Options that take *none* as a value, which is not the same as to leave them out."""
 
 
 def here() -> dict[str, Any]:
@@ -27,11 +30,12 @@ def check_same(path: Path, before: Mapping[str, Any], now: Mapping[str, Any], wo
     """Raises UsageError naming the first setting with which the ``work`` there was not begun."""
     for key, begun, value in _differences(before, now):
         name = f"--{key.replace('_', '-')}" if key in OPTIONS else key
+        without = begun in UNSET and key not in OR_NONE
         raise UsageError(
-            f"the {work} there was begun with another {name}",
+            f"the {work} there was begun {'without' if without else 'with another'} {name}",
             where=path,
-            got="none" if value is None else value,
-            expected="none" if begun is None else begun,
+            got="none" if value in UNSET else value,
+            expected=None if without else "none" if begun in UNSET else begun,
             hint="another --out, or the same settings as before",
         )
 

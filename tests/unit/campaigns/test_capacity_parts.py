@@ -240,12 +240,22 @@ def test_a_search_goes_on_only_with_the_same_settings(tmp_path: Path) -> None:
         CapacityFile.open(tmp_path, capacity_search(tmp_path, resolution=0.05).settings())
     with pytest.raises(UsageError, match=r"another options\.delay_ms\n(.|\n)*got: 5.0\n  expected: 0.0\n"):
         CapacityFile.open(tmp_path, capacity_search(tmp_path, delay_ms="5.0").settings())
-    elsewhere = {"load_master": "spark://host:7077", "streamgauge": "0.1", "machine.cores": 96}
-    for name, value in elsewhere.items():
-        with pytest.raises(
-            UsageError, match=f"begun with another {'--load-master' if name == 'load_master' else name}"
-        ):
-            CapacityFile.open(tmp_path, {**settings, name: value})
+    elsewhere = {
+        "without --load-master": {"load_master": "spark://host:7077"},
+        "with another streamgauge": {"streamgauge": "0.1"},
+        "with another machine.cores": {"machine.cores": 96},
+    }
+    for begun_how, other in elsewhere.items():
+        with pytest.raises(UsageError, match=f"begun {begun_how}\n"):
+            CapacityFile.open(tmp_path, {**settings, **other})
+
+
+def test_no_rule_is_a_rule_of_its_own(tmp_path: Path) -> None:
+    """``--rule none`` is not the same as no ``--rule``."""
+    settings = capacity_search(tmp_path).settings()
+    CapacityFile.open(tmp_path, {**settings, "rule": None}).set_guess(1000)
+    with pytest.raises(UsageError, match=r"begun with another --rule\n(.|\n)*got: slope\n  expected: none\n"):
+        CapacityFile.open(tmp_path, {**settings, "rule": "slope"})
 
 
 @pytest.mark.parametrize(

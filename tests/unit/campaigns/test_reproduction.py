@@ -362,22 +362,22 @@ def test_an_engine_may_be_added(campaign: Callable[..., ReproductionRequest]) ->
 
 
 @pytest.mark.parametrize(
-    ("changes", "key"),
+    ("changes", "begun"),
     [
-        ({"changes": {"measured_s": "5.0"}}, "measured_s"),
-        ({"profile": "paper"}, "--profile"),
-        ({"study": "ospbench"}, "study"),
-        ({"bootstrap": "127.0.0.1:9092"}, "--bootstrap"),
+        ({"changes": {"measured_s": "5.0"}}, "without measured_s"),
+        ({"profile": "paper"}, "with another --profile"),
+        ({"study": "ospbench"}, "with another study"),
+        ({"bootstrap": "127.0.0.1:9092"}, "without --bootstrap"),
     ],
 )
 def test_other_settings_are_refused_by_name(
-    changes: dict[str, Any], key: str, campaign: Callable[..., ReproductionRequest]
+    changes: dict[str, Any], begun: str, campaign: Callable[..., ReproductionRequest]
 ) -> None:
     reproduce(campaign(), Onlooker(), Script("FAILED"))
     before = (campaign().out / NAME).read_bytes()
-    with pytest.raises(UsageError, match=f"another {key}"):
+    with pytest.raises(UsageError, match=f"begun {begun}"):
         reproduce(campaign(**changes), Onlooker(), Script())
-    with pytest.raises(UsageError, match=f"another {key}"):
+    with pytest.raises(UsageError, match=f"begun {begun}"):
         done_before(campaign(**changes))
     assert (campaign().out / NAME).read_bytes() == before
 

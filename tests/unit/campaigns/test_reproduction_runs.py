@@ -122,8 +122,16 @@ def test_interrupted_it_goes_on_with_the_run_that_was_cut_off(campaign: Callable
     content = reproduce(campaign(), Onlooker(), runner)
     assert runner.done == [f"runs/{INGEST}-echo/{run}" for run in (2, 3)]
     assert rows(content)[INGEST]["summary"]["latency_ms"]["total"]["p50"] == 20.0
-    with pytest.raises(UsageError, match="another --runs"):
+    with pytest.raises(UsageError, match=r"another --runs\n(.|\n)*got: 5\n  expected: 3\n"):
         reproduce(campaign(runs=5), Onlooker(), Written())
+
+
+def test_what_was_begun_without_an_option_is_refused_with_it(campaign: Callable[..., ReproductionRequest]) -> None:
+    with pytest.raises(Interrupted):
+        reproduce(campaign(runs=None), Onlooker(), Written("Ctrl-C"))
+    with pytest.raises(UsageError, match="begun without --runs") as problem:
+        reproduce(campaign(runs=2), Onlooker(), Written())
+    assert "got: 2\n  try:" in problem.value.message()
 
 
 def test_a_file_of_an_earlier_version_is_gone_on_with(campaign: Callable[..., ReproductionRequest]) -> None:
