@@ -226,18 +226,18 @@ def _print_plan(plans: Sequence[PlannedExperiment], done: Mapping[str, str]) -> 
         if planned.name in done:
             about, note = "–", f"done: {done[planned.name]}"
         elif planned.request is None:
-            about, note = "–", f"not run: {planned.reason}"
+            about, note = "–", planned.reason
         else:
             about = duration(planned.estimate_s)
-            several = f"{planned.runs} runs" if planned.runs > 1 else ""
+            several = f"for all {planned.runs} runs" if planned.runs > 1 else ""
             note = "a search of several runs" if planned.experiment.purpose == "capacity" else several
             if planned.is_confirming:
                 about, note = "–", f"the run that confirms what {planned.experiment.rate_of} found"
         table.add_row(planned.experiment.name, planned.engine, about, note)
     _print(table)
     todo = [planned for planned in chosen if planned.request is not None and planned.name not in done]
-    about = duration(sum(planned.estimate_s for planned in todo))
-    typer.echo(f"{len(todo)} of {len(chosen)} experiments to run: about {about}")
+    about = f": about {duration(sum(planned.estimate_s for planned in todo))}" if todo else ""
+    typer.echo(f"{len(todo)} of {len(chosen)} {'experiment' if len(chosen) == 1 else 'experiments'} to run{about}")
     for name in dict.fromkeys(planned.engine for planned in todo):
         if problems := lacks(registry.engine(name)):
             typer.echo(f"{name} is not ready: it lacks {'; '.join(problems)}")
@@ -272,9 +272,14 @@ def _print(table: Table, *, to_stderr: bool = False) -> None:
     from rich.console import Console
 
     console = Console(highlight=False, markup=False, stderr=to_stderr)
-    if not console.is_terminal:
-        console.width = WIDE
-    console.print(table)
+    if console.is_terminal:
+        console.print(table)
+        return
+    console.width = WIDE
+    with console.capture() as captured:
+        console.print(table)
+    for line in captured.get().splitlines():
+        typer.echo(line.rstrip(), err=to_stderr)
 
 
 def _fresh_directory(study: str) -> Path:

@@ -46,8 +46,9 @@ def test_the_plan_says_what_how_long_and_what_not(tmp_path: Path) -> None:
     lines = asked.stdout.splitlines()
     assert len(lines) >= 7
     assert "stages-ingest-built-in" in lines[1]
-    assert " s " in lines[1]
-    assert "not run: engine echo does not run traffic/join" in " ".join(asked.stdout.split())
+    assert lines[1].endswith(" s")
+    assert "stages-join-built-in echo – engine echo does not run traffic/join" in " ".join(asked.stdout.split())
+    assert all(line == line.rstrip() for line in lines)
     assert lines[-1].startswith("2 of 5 experiments to run: about ")
     assert not (tmp_path / "out").exists()
 
@@ -56,7 +57,12 @@ def test_the_plan_of_chosen_ones_only() -> None:
     asked = reproduce("ospbench", "--dry-run", "--only", "throughput-*", "--only", "latency-parse-built-in")
     assert "latency-ingest" not in asked.stdout
     assert "a search of several runs" in asked.stdout
-    assert "2 of 2 experiments to run" in asked.stdout
+    assert "2 of 2 experiments to run: about " in asked.stdout
+
+
+def test_the_plan_of_nothing_to_run() -> None:
+    asked = reproduce("stage-latency", "--engine", "echo", "--dry-run", "--only", "stages-join-built-in")
+    assert asked.stdout.splitlines()[-1] == "0 of 1 experiment to run"
 
 
 @pytest.mark.parametrize(
@@ -109,7 +115,7 @@ def test_the_plan_of_several_runs_and_of_an_engine_that_is_not_ready(monkeypatch
     monkeypatch.setattr(Echo, "traits", replace(Echo.traits, packages=("no-such-package",)))
     asked = reproduce("stage-latency", "--engine", "echo", "--runs", "3", "--dry-run")
     assert asked.exit_code == 0, asked.output
-    assert asked.stdout.count("3 runs") == 2
+    assert asked.stdout.count("for all 3 runs") == 2
     assert "echo is not ready: it lacks the package no-such-package (pip install no-such-package)" in asked.stdout
     assert reproduce("stage-latency", "--runs", "0", "--dry-run").exit_code == 2
 
