@@ -158,13 +158,13 @@ def _lack(result: ExperimentResult) -> str:
     """Why an experiment has nothing to show; empty if it has."""
     source = result.source
     if not result.has_result:
-        return f"{result.verdict}. {result.why}"
+        return f"{result.verdict} ({result.why})"
     if result.purpose == "run" and source is None:
-        why = f". {result.why}" if result.why else ""
+        why = f" ({result.why})" if result.why else ""
         return f"{result.verdict}, and its directory {result.directory} cannot be read{why}"
     if source is not None and not source.latency:
         why = result.why or (result.summary and result.summary.state_reason) or ""
-        return f"{verdict_words(result)}, without a measured result. {why}"
+        return f"{verdict_words(result)}, without a measured result" + (f" ({why})" if why else "")
     return ""
 
 

@@ -32,7 +32,7 @@ def render(reproduction: Reproduction, study: Study) -> str:
     counts = context.pop("counts")
     head = Head(
         kind=f"reproduction of {reproduction.study}",
-        title=f"{reproduction.study} reproduced",
+        title=f"{reproduction.study} {'reproduced' if reproduction.state == 'finished' else 'unfinished'}",
         heading=study.title,
         word=reproduction.state,
         meaning=f"{len(reproduction.experiments)} experiments: {counts or 'none'}.",

@@ -330,4 +330,4 @@ def test_the_page_has_one_line_for_what_an_engine_cannot_run(tmp_path: Path) -> 
     page = report.write_study(tmp_path, STUDY).read_text()
     fig_6 = page[page.index("<h2>Fig. 6") : page.index("</section>", page.index("<h2>Fig. 6"))]
     assert fig_6.count(reason) == 1
-    assert f"No result: kafka-streams, 28 experiments: not run. {reason}" in fig_6
+    assert f"No result: kafka-streams, 28 experiments: not run ({reason})" in fig_6

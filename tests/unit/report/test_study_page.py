@@ -103,21 +103,23 @@ def test_every_attempt_is_shown_and_linked(tmp_path: Path) -> None:
     assert "(repeated; it had p50 12.3 ms, p99 99.0 ms, output 398.5/s)" in page
     assert '<a href="./runs/latency-ingest-built-in-spark/report.html">VALID</a>' in page
     assert "1 experiments: 1 VALID." in page
+    assert "<title>ospbench reproduced · streamgauge</title>" in page
 
 
 def test_what_has_no_result_leaves_a_gap_with_the_reason(tmp_path: Path) -> None:
     rows = [not_run(INGEST, "the engine <b>refuses</b> it"), synthetic_study.about(PARSE, "spark")]
     page = page_of(write_reproduction(tmp_path, "ospbench", SMALL, rows, state="unfinished"))
     text = words(page)
-    assert "No result: spark · ingest · built-in: not run. the engine &lt;b&gt;refuses&lt;/b&gt; it" in text
+    assert "No result: spark · ingest · built-in: not run (the engine &lt;b&gt;refuses&lt;/b&gt; it)" in text
     assert "No result: spark · parse · built-in: not started yet" in text
     assert "unfinished: parts of the study have not been run yet" in text
+    assert "<title>ospbench unfinished · streamgauge</title>" in page
     assert figures_of(page) == {}
 
 
 def is_gap(title: str, why: str, page: str) -> bool:
     """Whether it is among the experiments that share a line with this reason."""
-    return re.search(rf"{re.escape(title)}(, [^:]*)?: not run\. {re.escape(why)}", words(page)) is not None
+    return re.search(rf"{re.escape(title)}(, [^:]*)?: not run \({re.escape(why)}", words(page)) is not None
 
 
 def test_experiments_without_a_result_for_the_same_reason_share_a_row() -> None:

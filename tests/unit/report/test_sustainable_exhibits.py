@@ -97,7 +97,7 @@ def test_a_valid_run_without_a_result_says_why(tmp_path: Path) -> None:
     gave_out = {"latency_ms": {}, "sustained": False, "state": "overloaded", "state_reason": "a queue was full"}
     rows = [run(tmp_path, "fluctuating-aggregation", latencies={}, **gave_out)]
     [line, *_] = gaps(context(tmp_path, "Fig. 6", rows))
-    assert line.endswith("VALID, overloaded, without a measured result. a queue was full")
+    assert line.endswith("VALID, overloaded, without a measured result (a queue was full)")
 
 
 def test_an_invalid_search_is_grey_with_its_reason(tmp_path: Path) -> None:
@@ -270,7 +270,7 @@ def test_the_page_shows_every_exhibit_and_gap(tmp_path: Path) -> None:
     page = unlinked(write_study_page(tmp_path, STUDY).read_text(encoding="utf-8"))
     for exhibit in STUDY.exhibits:
         assert f"{exhibit.name}: {exhibit.title}" in page
-    assert "flink · aggregation · 150 %: not run. its rate follows from what aggregation-1x found" in page
+    assert "flink · aggregation · 150 %: not run (its rate follows from what aggregation-1x found" in page
     assert "do not use these numbers.</b> a reason" in page
     assert "flink · join · 1×, flink · join · 2×, flink · join · 4×: not started yet" in page
     assert "★" in page

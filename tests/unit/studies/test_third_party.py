@@ -171,7 +171,7 @@ def test_it_is_drawn_with_its_own_figure(installed: str, tmp_path: Path) -> None
     assert (ours["name"], ours["x"], ours["y"]) == ("echo", ["cold", "warm"], [3.0, 5.5])
     assert (theirs["name"], theirs["x"], theirs["y"]) == ("paper: Old Echo", ["warm"], [7])
     words = re.sub(r"<[^>]+>", "", page)
-    assert "No result: echo · damp: not run. engine echo has no option humidity" in words
+    assert "No result: echo · damp: not run (engine echo has no option humidity)" in words
     written = (campaign.out / NAME).read_bytes()
     reproduce(campaign, Watching(), Scripted())
     assert (campaign.out / NAME).read_bytes() == written, "everything was done"
