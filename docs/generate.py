@@ -130,7 +130,7 @@ def _state(study: Mapping[str, Any], title: str, engine: str) -> str:
 
 
 def _here(study: str, engine: str) -> str | None:
-    """*done*: every table and figure can be reproduced on that engine. *partly*: some of them."""
+    """*done*: the engine runs every workload of the study, if not every experiment. *partly*: some of them."""
     if study not in registry.names("studies") or engine not in registry.names("engines"):
         return None
     gaps = registry.engine(engine).traits.gaps
