@@ -36,7 +36,7 @@ def plan(
         ),
     ] = False,
 ) -> None:
-    """Print what `run` would start, with every value resolved, and the memory and disk it would need.
+    """Print what `run` would start, with the value of every option, and the memory and disk it would need.
 
     Refuses whatever `run` would refuse, with the same message and exit code. Starts and writes nothing.
     """
@@ -143,7 +143,6 @@ def _print(plan: RunPlan) -> None:
     from streamgauge import registry
     from streamgauge.machine import description as machine
     from streamgauge.redaction import redact_options
-    from streamgauge.studies.fields import as_typed
 
     request, scenario, transport = plan.request, plan.request.scenario, plan.transport
     typer.echo(wrapped("", f"{scenario.study}/{scenario.name} ({scenario.profile}): {scenario.title}"))
@@ -164,7 +163,9 @@ def _print(plan: RunPlan) -> None:
             moment = f"{_after_load_start_s(fault, scenario):g} s after the start of the load"
         _field("fault", f"{fault}: {moment}")
     options = redact_options(scenario.engine_options)
-    _field("options", ", ".join(f"{key}={as_typed(value)}" for key, value in options.items()) or "none")
+    _field("options", ", ".join(f"{key}={_shown(value)}" for key, value in options.items()) or "none")
+    if options:
+        _field("", f"(streamgauge list {scenario.engine} explains them)")
     where = "" if terminal.detail.verbose else "; -v prints their whole commands"
     typer.echo(f"processes, in this order{where}")
     for spec in plan.processes:
@@ -200,14 +201,21 @@ def _print_load(request: Request) -> None:
         times = rate = ""
     _field("load", f"{rate}{load.records:,} records: {times}drain at most {scenario.drain_deadline_s:g} s")
     _field("", _shape(load))
-    typer.echo(f"{'offered':<12} {sparkline(load.per_second() if load.scheduled else [], 36)}")
+    if load.shape != "preloaded":
+        typer.echo(f"{'offered':<12} {sparkline(load.per_second() if load.scheduled else [], 36)}")
     workers = f"{scenario.generators} load worker{'s' if scenario.generators > 1 else ''}"
     workload = registry.workload(scenario.workload, scenario.parameters)
     dataset = registry.dataset(scenario.workload, scenario.parameters, scenario.seed, load)
     _field("data", f"{dataset.name}, seed {scenario.seed}, {workers}")
     for key, value in scenario.parameters.items():
-        _field("", f"{key} = {value}")
+        _field("", f"{key} = {_shown(value)}")
     _field("results", f"{workload.kind.value}; {workload.late}")
+
+
+def _shown(value: Any) -> str:
+    from streamgauge.studies.fields import as_typed
+
+    return as_typed(value) or "''"
 
 
 def _field(name: str, text: str) -> None:
@@ -216,6 +224,10 @@ def _field(name: str, text: str) -> None:
 
 def _program(words: Sequence[str]) -> str:
     """The program and what it runs: a Java class, a Python module, or the command itself."""
+    from streamgauge.measure.plan import BACKGROUND
+
+    if tuple(words[: len(BACKGROUND)]) == BACKGROUND:
+        return f"{_program(words[len(BACKGROUND) :])} (with the lowest priority)"
     name = Path(words[0]).name
     if "-m" in words:
         return f"{name} -m {words[words.index('-m') + 1]}"
