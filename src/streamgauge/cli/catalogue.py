@@ -67,8 +67,11 @@ def overview(kind: str) -> list[dict[str, Any]]:
         return [{"name": name, **_study_line(name)} for name in registry.names("studies")]
     if kind == "metrics":
         return [{"name": name, "units": metric.unit_names} for name, metric in METRICS.items()]
-    engines = (registry.engine(name) for name in registry.names("engines"))
-    return [{"name": one.name, "title": one.title, "ready": not lacks(one)} for one in engines]
+    lacking = {name: lacks(registry.engine(name)) for name in registry.names("engines")}
+    return [
+        {"name": name, "title": registry.engine(name).title, "ready": not problems, "lacks": problems}
+        for name, problems in lacking.items()
+    ]
 
 
 def _scenario(name: str) -> dict[str, Any]:

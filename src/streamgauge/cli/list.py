@@ -49,29 +49,29 @@ def list_everything(
         kinds = {kind: catalogue.overview(kind) for kind in (*_SHORT, "workloads")}
         echo_json({"format": catalogue.FORMAT, "kind": "overview", **kinds})
     else:
-        overviews = {kind: catalogue.overview(kind) for kind in _SHORT}
-        width = max(len(row["name"]) for rows in overviews.values() for row in rows)
-        for kind, rows in overviews.items():
-            _print_overview(kind, rows, width)
+        for kind in _SHORT:
+            _print_overview(kind, catalogue.overview(kind))
         typer.echo("\nstreamgauge list NAME shows what can be set; also: list workloads, list metrics")
 
 
-def _print_overview(kind: str, rows: Sequence[Mapping[str, Any]], width: int) -> None:
+def _print_overview(kind: str, rows: Sequence[Mapping[str, Any]]) -> None:
     typer.echo(f"{kind}  ({_USE[kind]})")
+    width = max(len(row["name"]) for row in rows)
     for row in rows:
         note = ""
+        text = ", ".join(unit or "no unit" for unit in row["units"]) if "units" in row else row["title"]
         if "ready" in row:
-            note = "ready" if row["ready"] else f"not ready: streamgauge list {row['name']}"
+            note = "ready" if row["ready"] else "not ready"
+            text = text if row["ready"] else f"lacks {'; '.join(row['lacks'])}"
         elif "state" in row:
             note = row["state"]
-        text = ", ".join(unit or "no unit" for unit in row["units"]) if "units" in row else row["title"]
         typer.echo(shortened(f"  {row['name']:<{width}}  ", text, f"  [{note}]" if note else ""))
 
 
 def _print(content: Mapping[str, Any]) -> None:
     kind = content["kind"]
     if kind in _USE:
-        _print_overview(kind, content[kind], max(len(row["name"]) for row in content[kind]))
+        _print_overview(kind, content[kind])
         return
     typer.echo(wrapped(f"{content['name']}  ", content["title"]))
     {"scenario": _print_scenario, "engine": _print_engine, "study": _print_study, "workload": _print_workload}[kind](
