@@ -12,6 +12,8 @@ from streamgauge.codec import Codec, MessageKey
 from streamgauge.contracts import ReferenceWorkload, RunningWorkload, Workload
 from streamgauge.errors import UsageError
 from streamgauge.model import LoadPlan, ResultKind
+from streamgauge.studies import scenario as scenarios
+from streamgauge.studies.parsing import parse_changes
 from streamgauge.workloads.streambench import programs
 from streamgauge.workloads.streambench.data import SearchLog, vocabulary
 
@@ -79,10 +81,12 @@ def test_unusable_parameters_are_refused(program: str, changes: dict[str, object
         parameters(program, **changes)
 
 
-def test_a_pattern_of_digits_must_be_quoted() -> None:
-    with pytest.raises(ValidationError, match="put a number in quotes"):
-        parameters("grep", pattern=2006)
-    assert parameters("grep", pattern="2006")["pattern"] == "2006"
+@pytest.mark.parametrize(
+    ("typed", "pattern"), [("2006", "2006"), ('"2006"', "2006"), ('" herk"', " herk"), ("true", "true")]
+)
+def test_a_pattern_is_the_text_that_was_typed(typed: str, pattern: str) -> None:
+    changes = parse_changes(["program=grep", f"pattern={typed}"])
+    assert scenarios.resolve("streambench/performance", changes=changes).parameters["pattern"] == pattern
 
 
 def test_a_seed_file_is_found_from_any_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,8 +13,7 @@ DELETE = "\x7f"
 
 def _searchable(pattern: object) -> str:
     if not isinstance(pattern, str):
-        # Text that is valid TOML, such as a number, is parsed as TOML.
-        raise ValueError("expected text; put a number in quotes, as in --set 'pattern=\"2006\"'")
+        raise ValueError("expected text")
     if not pattern or min(pattern) < " " or DELETE in pattern or not _is_unicode(pattern):
         raise ValueError("expected at least one character, and no tabs, line breaks or control characters")
     return pattern
