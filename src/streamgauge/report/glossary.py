@@ -31,6 +31,10 @@ TERMS: dict[str, str] = {
     "lag": "Input records that have arrived and that the engine has not taken yet.",
     "lateness": "How much later than planned the load generator sent a record.",
     "load generator": "The processes of streamgauge that send the input, each record at its planned moment.",
+    "LPF": (
+        "Latency penalty factor: the mean latency of a run in which a node fails, divided by the mean of those with "
+        "all nodes and with one fewer. 1 means no penalty, more is one."
+    ),
     "manifest": "The file of a run directory that says what was asked for and what it ran on.",
     "mean-input latency": (
         "From the mean arrival of all inputs of a result until the result can be read. Its key in the files is "
@@ -64,6 +68,10 @@ TERMS: dict[str, str] = {
     "steady": "The state of a run that kept up and whose latency did not drift.",
     "sustained": "Whether the system keeps up with the offered load, by the rule of the scenario.",
     "tail": "The last part of the load, which only completes the results of the measured interval.",
+    "TPF": (
+        "Throughput penalty factor: the throughput of a run in which a node fails, divided by the mean of those with "
+        "all nodes and with one fewer. 1 means no penalty, less is one."
+    ),
     "transport": "What carries the records to the engine and its results back, and stamps when they arrive.",
     "VALID": "The verdict on a run whose measurement can be trusted.",
     "warm-up": "The first part of a run, in which the engine gets up to speed. It is not measured.",
