@@ -88,7 +88,7 @@ def test_a_baseline_that_is_missing_damaged_or_the_run_itself_is_refused_in_one_
     valid: RunDir, other: RunDir, tmp_path: Path
 ) -> None:
     with pytest.raises(UsageError, match=r"^--against: not a run directory\n"):
-        report_command(valid.path, against=tmp_path / "nowhere")
+        report_command(valid.path, against=tmp_path / "missing")
     with pytest.raises(UsageError, match=r"^--against names the run itself"):
         report_command(valid.path, against=valid.path / ".." / "valid")
     shutil.copy(valid.manifest_path, other.measures("latency"))
