@@ -138,6 +138,10 @@ def test_a_run_without_its_last_slice_is_invalid_and_keeps_what_was_evaluated(sp
     assert summary.durability.index == 1, "what was not evaluated is no outage"
     assert summary.reasons[0] == "the run was evaluated only up to second 9 of 19"
     assert 0 < (summary.results["expected"] or 0) < LOAD.records
+    # Rates are those of the time that was evaluated, and no second after it counts as one in which nothing waited.
+    rates = summary.rate_per_s
+    assert (rates.achieved, rates.appended) == pytest.approx((40, 40), rel=0.1)
+    assert pq.read_table(directory.measures("seconds")).num_rows == 9
     assert evaluate(spark, directory).as_json() == summary.as_json()
     # As after a kill -9: nothing but the slices says how far the run came.
     directory.outcome_path.unlink()

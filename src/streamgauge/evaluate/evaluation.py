@@ -59,8 +59,8 @@ def evaluate_without_spark(run: RunDir) -> Summary:
     """Summary of a run without results to match: the verdict, and whatever else its files contain."""
     facts = Facts.read(run)
     if facts.scenario.slice_s and facts.moments is not None:
-        whole = Whole.read(run, facts)
-        return _evaluate(run, facts, whole.tally, recorded=bool(whole.slices), whole=whole)
+        whole = Whole.read(run, facts, facts.moments)
+        return _evaluate(run, whole.facts, whole.tally, recorded=bool(whole.slices), whole=whole)
     recorded = _has_records(run, facts)
     if recorded:
         check_recorded(run, facts)
@@ -114,7 +114,7 @@ def _evaluate(run: RunDir, facts: Facts, tally: Tally, *, recorded: bool, whole:
         else:
             ledger_problem = None if whole.slices else notice("no-ledger")
             figures = whole.figures(facts.moments)
-            invalid += slice_reasons(facts, facts.moments, whole)
+            invalid += slice_reasons(facts.moments, whole)
         if recorded and whole is None:
             unseen, hidden = visibility.findings(run, facts, visible)
             invalid, warnings = invalid + unseen, warnings + hidden

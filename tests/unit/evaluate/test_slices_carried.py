@@ -157,7 +157,7 @@ def test_not_more_records_are_lost_than_there_were() -> None:
     first, second = in_slices(given, found, [200])
     assert (first.records.num_rows, second.lost_later, second.wrong_later) == (100, 297, 0)
     facts, _ = tallies.facts()
-    whole = Whole(RunDir(Path("run")), facts, [figures(1), figures(2, lost_later=second.lost_later)])
+    whole = Whole(RunDir(Path("run")), facts, [figures(1), figures(2, lost_later=second.lost_later)], 0)
     vars(whole)["tally"] = tallies.tally(*(tallies.row() for _ in range(100)))
     counted = whole.results()
     assert (counted["expected"], counted["matched"], counted["lost"]) == (100, 0, 100)

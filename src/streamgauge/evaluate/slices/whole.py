@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -36,11 +36,18 @@ class Whole:
 
     run: RunDir
     facts: Facts
+    """Where slices are missing, the run ends with the last one: what came after it is not known."""
     slices: Sequence[SliceFigures]
+    drain_end_ns: int
+    """When the run ended."""
 
     @classmethod
-    def read(cls, run: RunDir, facts: Facts) -> Whole:
-        return cls(run, facts, run.slices())
+    def read(cls, run: RunDir, facts: Facts, moments: Moments) -> Whole:
+        whole = cls(run, facts, run.slices(), moments.drain_end_ns)
+        if whole.complete or not whole.slices:
+            return whole
+        known = replace(moments, drain_end_ns=min(whole.evaluated_ns(moments), moments.drain_end_ns))
+        return replace(whole, facts=replace(facts, moments=known))
 
     @property
     def complete(self) -> bool:
@@ -146,10 +153,13 @@ class Whole:
         for one in self.slices:
             names = ["second", *columns]
             table = read_table(self.run.slice_(one.number).path / "counted.parquet", names, whole=names)
-            second = np.clip(table.column("second").to_numpy(), 0, moments.seconds - 1)
+            second = np.clip(table.column("second").to_numpy(), 0, None)
+            # What was sent after the last slice that was evaluated is not of its time.
+            known = second < (np.inf if self.complete else moments.seconds)
+            place = np.minimum(second, moments.seconds - 1)[known]
             for name, column in columns.items():
                 how = np.maximum if name == "late_max_ns" else np.add
-                how.at(column, second, table.column(name).to_numpy())
+                how.at(column, place, table.column(name).to_numpy()[known])
         return columns
 
     def _stamps(self, counted: Mapping[str, Ints], moments: Moments) -> Stamps:
@@ -183,7 +193,8 @@ class Whole:
         none = np.iinfo(np.int64).min
         return Generator(
             offered=end - first,
-            sent=sum(one.sent_inside for one in self.slices),
+            # The files of the last slice may hold what was sent after it.
+            sent=sum(one.sent_inside for one in self.slices) if self.complete else int(counted["sent"][measured].sum()),
             sent_in_time=sum(one.sent_measured for one in self.slices) - too_late,
             errors=sum(one.errors for one in self.slices),
             errors_measured=sum(one.errors_measured for one in self.slices),
@@ -232,16 +243,16 @@ class Whole:
         return shown, {kind: columns[f"{kind}_median"] for kind in KINDS}
 
 
-def slice_reasons(facts: Facts, moments: Moments, whole: Whole) -> list[Notice]:
+def slice_reasons(moments: Moments, whole: Whole) -> list[Notice]:
     """Why a run of which not all slices were evaluated is INVALID."""
     if whole.complete:
         return []
-    error = facts.outcome.slices_error
+    error = whole.facts.outcome.slices_error
     return [
         notice(
             "slices-missing",
             until_s=(whole.evaluated_ns(moments) - moments.load_start_ns) / NS_PER_S,
-            whole_s=(moments.drain_end_ns - moments.load_start_ns) / NS_PER_S,
+            whole_s=(whole.drain_end_ns - moments.load_start_ns) / NS_PER_S,
             why="" if error is None else f": {error}",
         )
     ]
