@@ -26,7 +26,7 @@ NOTICES: Mapping[str, str] = {
     "load-stalled": "the load worker sent nothing for {limit_s:.0f} s",
     "load-killed": "{roles} was killed by a fault",
     "load-never-started": "the load never started",
-    "bystander-died": "process {role} ended unexpectedly; it is not part of the system under test",
+    "bystander-died": "process {role} ended unexpectedly{message}; it is not part of the system under test",
     "generator-late": "the generator was {late_ms:.1f} ms late in second {second} of the load; the limit is "
     "{limit_ms:.1f} ms",
     "generator-often-late": "the generator was more than {often_ms:.1f} ms late for {percent:.2f} % of the records; "

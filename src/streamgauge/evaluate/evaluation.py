@@ -232,7 +232,7 @@ def _doubts(facts: Facts) -> list[Notice]:
     if outcome.load_error:
         invalid.append(notice("load-failed", error=outcome.load_error))
     invalid += [
-        notice("bystander-died", role=process.role)
+        notice("bystander-died", role=process.role, message=f" ({process.message})" if process.message else "")
         for process in facts.ended(TRANSPORT_GROUP, "load")
         if not (process.group == "load" and outcome.load_error)
     ]

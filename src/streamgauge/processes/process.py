@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import signal
@@ -27,6 +28,7 @@ _LONGEST_LINE_BYTES = 1024 * 1024
 _KEPT_EVENTS = 1000
 _TAIL_LINES = 15
 _TAIL_BYTES = 16 * 1024
+_SEARCHED_BYTES = 256 * 1024
 _TAIL_LINE_CHARS = 400
 
 
@@ -166,7 +168,7 @@ class Running:
             role=self.role,
             group=self.group,
             exit_code=self.exit_code,
-            message=self.reported[0] if self.failure is not None else self._used_up_memory(),
+            message=self.reported[0] if self.failure is not None else self._used_up_memory() or self._used_up_disk(),
             watches=self.spec.watches,
             log_tail=self.reported[1] or self.log_tail(),
         )
@@ -182,16 +184,26 @@ class Running:
             return None
         return f"the kernel ended it: its limit of {self.spec.memory_max_mb:,} MB of memory was used up"
 
+    def _used_up_disk(self) -> str | None:
+        # A stack trace may follow, so that the last lines do not have it.
+        full = os.strerror(errno.ENOSPC)
+        lines = self._log_end(_SEARCHED_BYTES).splitlines()
+        return next((f"a disk is full: {line.strip()[:_TAIL_LINE_CHARS]}" for line in lines if full in line), None)
+
     def log_tail(self) -> str:
         """The last lines that this start wrote."""
+        lines = self._log_end(_TAIL_BYTES).splitlines()
+        return "\n".join(line[:_TAIL_LINE_CHARS] for line in lines[-_TAIL_LINES:])
+
+    def _log_end(self, most_bytes: int) -> str:
+        """What this start wrote to its log, from the end on; empty where it cannot be read."""
         try:
             with self.log.open("rb") as file:
                 size = os.fstat(file.fileno()).st_size
-                file.seek(max(self.log_start, size - _TAIL_BYTES))
-                text = file.read(_TAIL_BYTES).decode("utf-8", "replace")
+                file.seek(max(self.log_start, size - most_bytes))
+                return file.read(most_bytes).decode("utf-8", "replace")
         except OSError:
             return ""
-        return "\n".join(line[:_TAIL_LINE_CHARS] for line in text.splitlines()[-_TAIL_LINES:])
 
     def _read_stdout(self) -> None:
         """Keeps reading whatever happens: a process whose pipe is full would hang."""

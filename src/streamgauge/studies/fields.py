@@ -100,7 +100,8 @@ def expected(key: str, field: FieldInfo) -> str:
             f"{'a whole number of' if kind is int else 'a number of'} records per second{_range(bounds)}, such as 10k/s"
         )
     if key.endswith("_s"):
-        return f"a duration{_range(bounds, _duration)}, such as 30s or 1m30s"
+        whole = " of whole seconds" if kind is int else ""
+        return f"a duration{whole}{_range(bounds, _duration)}, such as 30s or 1m30s"
     number = f"a {'whole ' if kind is int else ''}number"
     if key.endswith("_ms"):
         return f"{number} of milliseconds,{_range(bounds, of='')}, such as 500 or 2s"

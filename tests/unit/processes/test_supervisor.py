@@ -253,6 +253,15 @@ def test_check_finds_a_process_that_was_killed(group, error, supervisor):
     supervisor.check(but=group)
 
 
+def test_a_process_that_a_full_disk_ended_is_known_by_its_log(supervisor):
+    trace = "print('\\n'.join(f'at frame {n}' for n in range(100)))"
+    running = supervisor.start(python(f"say('ready'); print('java.io.IOException: No space left on device'); {trace}"))
+    await_true(lambda: running.exit_code is not None)
+    (ended,) = supervisor.ended()
+    assert ended.message == "a disk is full: java.io.IOException: No space left on device"
+    assert "No space" not in ended.log_tail
+
+
 def test_engine_that_ends_with_code_0_has_failed(supervisor):
     running = supervisor.start(python("say('ready'); say('done')"))
     await_true(lambda: running.exit_code is not None)
