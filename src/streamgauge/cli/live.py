@@ -108,7 +108,8 @@ def _mean_rates(ticks: Sequence[Tick]) -> Tick:
 
 def _line(tick: Tick) -> str:
     if tick.phase in AFTER_LOAD:
-        return f"{tick.phase}: output {tick.output_per_s:,.0f}/s, lag {_lag(tick)}"
+        waits = "; all input is consumed, waiting for late results" if tick.lag == 0 and not tick.output_per_s else ""
+        return f"{tick.phase}: output {tick.output_per_s:,.0f}/s, lag {_lag(tick)}{waits}"
     if not tick.planned_s:
         return f"{tick.phase}: sent {tick.sent_per_s:,.0f}/s, generator {_generator(tick)}"
     return (
