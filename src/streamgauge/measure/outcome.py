@@ -55,8 +55,11 @@ class Progress:
 
     @property
     def consumed(self) -> int | None:
-        """Input records that the engine has taken; None where that is not known."""
-        return self.committed if self.reported_consumed is None else self.reported_consumed
+        """Input records that the engine has taken; None where that is not known.
+
+        What is committed was taken, too: after a restart, Flink reports only what it reads from then on.
+        """
+        return max((one for one in (self.reported_consumed, self.committed) if one is not None), default=None)
 
     @property
     def sent(self) -> int:

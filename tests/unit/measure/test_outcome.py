@@ -8,7 +8,7 @@ from streamgauge.model import NS_PER_S, LoadPlan
 from streamgauge.model.outcome import Outcome
 
 
-def test_the_engine_s_own_word_goes_before_what_it_committed() -> None:
+def test_what_is_consumed_is_what_the_engine_says_or_has_committed() -> None:
     progress = Progress()
     assert progress.consumed is None
     progress.committed = 5
@@ -18,6 +18,8 @@ def test_the_engine_s_own_word_goes_before_what_it_committed() -> None:
     for nonsense in ("many", 7.5, True, -1, 10**400):
         progress.on_engine_event("engine", {"event": "progress", "consumed": nonsense})
         assert progress.consumed == 9
+    progress.committed = 12
+    assert progress.consumed == 12, "after a restart, the engine reports only what it reads from then on"
 
 
 def test_what_a_program_reports_wrongly_is_ignored() -> None:

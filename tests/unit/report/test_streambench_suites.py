@@ -285,6 +285,14 @@ def test_a_run_without_a_throughput_gives_no_factor(tmp_path: Path) -> None:
     assert (factor, reason) == ("–", "a node fails: no value")
 
 
+def test_a_throughput_within_bounds_counts_by_the_lower_one_and_says_so(tmp_path: Path) -> None:
+    rows = throughputs(tmp_path, "spark", {"all": 1000.0, "fewer": 800.0})
+    wide = preloaded(720.0)["processing"] | {"records_per_s_at_most": 900.0}
+    rows.append(row(tmp_path, "fault-tolerance-identity-failure", "spark", {"processing": wide}))
+    ((*_, factor, _, remark),) = cells(panels(tmp_path, "Fig. 6", rows), "Throughput with and without a failure")
+    assert (factor, remark) == ("0.80", "known only within bounds, a node fails: 720 to 900 records/s")
+
+
 def test_two_configurations_of_spark(tmp_path: Path) -> None:
     defaults, tuned = {"serializer": "java", "gc": "G1"}, {"serializer": "kryo", "gc": "G1"}
     rows = [

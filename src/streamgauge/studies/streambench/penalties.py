@@ -10,7 +10,7 @@ from streamgauge.report.draw import limit
 from streamgauge.report.exhibit import Context, Panel, Plot, Row, Table, unusable, verdict_words
 from streamgauge.report.published import mark_traces, marks_table
 from streamgauge.report.reproduction import ExperimentResult
-from streamgauge.report.text import NONE, number
+from streamgauge.report.text import NONE, number, throughput_words
 from streamgauge.studies.streambench.exhibits import PER_S
 from streamgauge.studies.streambench.experiments import (
     FAILURE,
@@ -66,6 +66,18 @@ class Factor:
             if case != FAILURE and run is not None and run.usable and verdict_words(run) != run.verdict
         ]
         return f"not settled: {', '.join(moving)}" if moving and self.metric == LATENCY else ""
+
+    @property
+    def bounds(self) -> str:
+        """The runs whose throughput is known only within bounds; the lower one counts."""
+        if self.metric != PER_S:
+            return ""
+        within = [
+            f"{case}: {throughput_words(run.summary)}"
+            for case, run in self.runs.items()
+            if run is not None and run.summary is not None and "records_per_s_at_most" in run.summary.processing
+        ]
+        return f"known only within bounds, {', '.join(within)}" if within else ""
 
     @property
     def failed_node(self) -> str:
@@ -152,7 +164,7 @@ def _table(factors: Sequence[Factor], short: str, title: str, unit: str) -> list
                 *(number(value, 0 if unit == "records/s" else 1) for value in one.inputs),
                 number(one.value, 2),
                 one.failed_node,
-                "; ".join(remark for remark in (one.lacking, one.unsettled) if remark) or NONE,
+                "; ".join(remark for remark in (one.lacking, one.unsettled, one.bounds) if remark) or NONE,
             ],
             muted=one.value is None,
         )
