@@ -83,6 +83,10 @@ class Engine(ABC):
         """Seconds between the starts of micro-batches; 0 if it has none or runs them back to back."""
         return 0.0
 
+    def consumed_delay_s(self, options: Mapping[str, Any]) -> float | None:
+        """How late, at most, it reports what it has consumed; None if that is not known."""
+        return None
+
     def micro_batches(self, options: Mapping[str, Any]) -> bool:
         """Whether it works in micro-batches: results come in bursts, and input that it reports as consumed has its
         results in the output, unless they wait for later input."""

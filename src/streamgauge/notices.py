@@ -163,7 +163,7 @@ NOTICES: Mapping[str, str] = {
     "throughput-unknown": "the throughput is not known: not every record has a result, and the engine did not report "
     "when it had consumed all of them",
     "throughput-by-consumption": "not every record has a result, so the throughput is known only within bounds: the "
-    "end is between the last result and when all were known to be consumed",
+    "engine reports late that it has consumed all",
     "served-slowly": "the {server} served {served:,.0f} records/s to a plain reader and the engine took "
     "{taken:,.0f}/s: it may have waited for the {server}",
     "did-not-catch-up": "the engine did not catch up: {open} of the {results} results of the backlog had no right "

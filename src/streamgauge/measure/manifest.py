@@ -37,6 +37,7 @@ def describe(plan: RunPlan, warnings: Sequence[Notice] = ()) -> Manifest:
             "transactional": engine.traits.is_transactional(scenario.engine_options),
             "recounts_after_failure": engine.traits.recounts_with(scenario.engine_options),
             "batch_interval_s": engine.batch_interval_s(scenario.engine_options),
+            "consumed_delay_s": engine.consumed_delay_s(scenario.engine_options),
             "micro_batches": engine.micro_batches(scenario.engine_options),
             "keeps_order": engine.keeps_order(scenario.engine_options),
             "options": redact_options(scenario.engine_options),

@@ -86,6 +86,8 @@ class EngineDescription(Stored):
     transactional: bool = False
     recounts_after_failure: bool = False
     batch_interval_s: Seconds = 0.0
+    consumed_delay_s: Seconds | None = None
+    """How late, at most, it reports what it has consumed; None where that is not known."""
     micro_batches: bool = False
     keeps_order: bool = True
     options: Mapping[str, Any]

@@ -155,8 +155,8 @@ def test_a_record_is_answered_when_it_has_a_result() -> None:
     ("answered", "consumed_s", "seconds", "at_most", "warning"),
     [
         (1000, 30, 10.0, None, None),
-        (999, 30, 25.0, 100.0, "between the last result and when all were known to be consumed"),
-        (999, 14, 10.0, 100.0, "between the last result"),
+        (999, 30, 25.0, 100.0, "within bounds: the engine reports late"),
+        (999, 14, 10.0, 100.0, "within bounds"),
         (999, None, None, None, "not known"),
     ],
 )
@@ -167,6 +167,16 @@ def test_records_without_a_result_are_processed_after_the_last_one(
     assert figures is not None and figures.seconds == seconds
     assert figures.figures().get("records_per_s_at_most") == at_most
     assert [warning in text for text in figures.warnings("broker")] == ([True] if warning else [])
+
+
+@pytest.mark.usefixtures("thousand")
+@pytest.mark.parametrize(("delay_ms", "at_most"), [(None, 100.0), (5000.0, 50.0), (20_000.0, 100.0)])
+def test_an_engine_that_reports_soon_narrows_the_bounds(delay_ms: float | None, at_most: float) -> None:
+    """All was known to be consumed after 25 s; the last result came after 10 s."""
+    found = replace(seen(6, 15, 999, 30), delay_ms=delay_ms)
+    figures = processing.measure(Run(), preloaded(), found)  # type: ignore[arg-type]
+    assert figures is not None
+    assert (figures.per_s, figures.figures()["records_per_s_at_most"]) == (40.0, at_most)
 
 
 @pytest.mark.usefixtures("thousand")

@@ -55,6 +55,10 @@ class Flink(Engine):
         task_managers = options["taskmanagers"] + options["spare"]
         return self.traits.memory_mb + int(task_managers * (options["heap_mb"] + cluster.outside_heap_mb(options)))
 
+    def consumed_delay_s(self, options: Mapping[str, Any]) -> float:
+        """The watcher looks four times a second, and gets what was fetched for the look before."""
+        return 1.0
+
     def starting_s(self, options: Mapping[str, Any]) -> float:
         further = options["taskmanagers"] + options["spare"] - 1
         return super().starting_s(options) + float(further * STARTING_TASK_MANAGER_S)

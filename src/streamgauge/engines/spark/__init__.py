@@ -194,6 +194,10 @@ class Spark(Engine):
         """0 in real-time mode, whatever ``trigger_ms`` is."""
         return 0.0 if options["realtime"] else float(options["trigger_ms"]) / 1000
 
+    def consumed_delay_s(self, options: Mapping[str, Any]) -> float:
+        """With each batch, before its offsets are committed."""
+        return 0.5
+
     def micro_batches(self, options: Mapping[str, Any]) -> bool:
         return not options["realtime"]
 

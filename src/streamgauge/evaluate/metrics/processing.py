@@ -35,6 +35,8 @@ class Seen:
     """Of a filter without missing results: when the last record that it keeps was appended."""
     consumed_ms: float | None = None
     """When all input was first known to be consumed."""
+    delay_ms: float | None = None
+    """How much earlier that may have been so."""
 
     @classmethod
     def of(cls, run: RunDir, facts: Facts, figures: Figures, first_ms: float | None, last_ms: float | None) -> Seen:
@@ -44,7 +46,9 @@ class Seen:
         is_filter = facts.workload.kind is ResultKind.FILTER
         kept_until_ms = answered_until_ms(figures.tally) if is_filter else None
         consumed_ms = None if consumed_ns is None else consumed_ns / NS_PER_MS
-        return cls(first_ms, last_ms, answered_inputs(figures.tally), kept_until_ms, consumed_ms)
+        delay_s = facts.manifest.engine.consumed_delay_s
+        delay_ms = None if delay_s is None else 1000 * delay_s
+        return cls(first_ms, last_ms, answered_inputs(figures.tally), kept_until_ms, consumed_ms, delay_ms)
 
 
 @dataclass(frozen=True)
@@ -61,7 +65,7 @@ class Processing:
     by_consumed: bool = False
     """Whether the end is when everything was known to be consumed."""
     seconds_at_least: float | None = None
-    """To the last result, where the end is when everything was known to be consumed: it was in between."""
+    """Where the end is when everything was known to be consumed: to when that may have been so, or the last result."""
     processed: int | None = None
     """Records until the end; None for all."""
     generated_per_s: float | None = None
@@ -122,6 +126,9 @@ def measure(run: RunDir, facts: Facts, seen: Seen) -> Processing | None:
     def seconds_to(moment_ms: float) -> float:
         return max(moment_ms * NS_PER_MS - begin_ns, NS_PER_MS) / NS_PER_S
 
+    earliest_ms = seen.last_ms
+    if end_ms is not None and seen.delay_ms is not None:
+        earliest_ms = max(end_ms - seen.delay_ms, seen.last_ms or 0.0)
     took_ns = (outcome.load_end_ns or 0) - (outcome.load_start_ns or 0)
     return Processing(
         records=records,
@@ -129,7 +136,7 @@ def measure(run: RunDir, facts: Facts, seen: Seen) -> Processing | None:
         startup_s=(ready_ns - start_ns) / NS_PER_S,
         seconds=None if end_ms is None else seconds_to(end_ms),
         by_consumed=by_consumed,
-        seconds_at_least=seconds_to(seen.last_ms) if by_consumed and seen.last_ms is not None else None,
+        seconds_at_least=None if not by_consumed or earliest_ms is None else seconds_to(earliest_ms),
         processed=kept if by_last_kept else None,
         generated_per_s=records / (took_ns / NS_PER_S) if took_ns > 0 else None,
         served_per_s=outcome.served_per_s,

@@ -168,8 +168,8 @@ def _throughput_table(results: Sequence[ExperimentResult]) -> Table:
     note = (
         "All input was in the broker before the engine started. Written: how fast the generator filled the broker. "
         "Served: how fast a plain reader got the input out of it after the run; where that is hardly more than the "
-        "engine took, the broker may be the limit. A range of records/s: not every record has a result, so the end is "
-        "between the last result and when all were known to be consumed; MB/s and ratios are by its lower bound."
+        "engine took, the broker may be the limit. A range of records/s: not every record has a result, and the engine "
+        "reports late that it has consumed all; MB/s and ratios are by the lower bound."
     )
     return Table("Throughput of each run", head, rows, frozenset(range(3, 12)), note)
 
