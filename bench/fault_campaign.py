@@ -36,14 +36,14 @@ import pyarrow.dataset as ds
 from confluent_kafka.admin import AdminClient
 
 from streamgauge import jars
+from streamgauge.model import NS_PER_S
 from streamgauge.processes.ports import free_ports
 from streamgauge.processes.supervisor import Supervisor
+from streamgauge.rundir import RunDir
 from streamgauge.transports.kafka import Kafka
 
 STREAMGAUGE = Path(sys.executable).with_name("streamgauge")
 RATE_PER_S, WARMUP_S, MEASURED_S = 400, 8, 20
-BEFORE_TAIL = RATE_PER_S * (WARMUP_S + MEASURED_S)
-"""Records that count; those after them only where a running total shows that one was lost."""
 BROKER = "broker"
 GONE_WITHIN_S = 30.0
 RUN_DEADLINE_S = 600.0
@@ -255,12 +255,19 @@ def parameters(out: Path) -> Mapping[str, Any]:
     return content
 
 
+def before_tail(out: Path) -> int:
+    """Records that count; those after them only where a running total shows that one was lost."""
+    plan = RunDir.open(out).manifest().scenario.load.plan()
+    return plan.count_before(round((plan.warmup_s + plan.measured_s) * NS_PER_S))
+
+
 def count_records(out: Path) -> dict[str, int]:
     """Of a program that publishes a record unchanged, or not at all."""
+    end = before_tail(out)
     pattern = parameters(out).get("pattern", "")
     expected = {key: value for key, value in rows(out, "records", "key", "value") if pattern in value}
     published = Counter(rows(out, "output", "key", "value"))
-    right = {key: published[key, value] for key, value in expected.items() if int(key) < BEFORE_TAIL}
+    right = {key: published[key, value] for key, value in expected.items() if int(key) < end}
     answered = {key for key, _ in published}
     return {
         "missing": sum(not count and key not in answered for key, count in right.items()),
@@ -278,13 +285,13 @@ def count_words(out: Path) -> dict[str, int]:
         if word not in last or moment > last[word][0]:
             last[word] = moment, json.loads(value)["n"]
     totals: Counter[str] = Counter()
-    missing, field_number = 0, parameters(out)["field"]
+    missing, field_number, end = 0, parameters(out)["field"], before_tail(out)
     quiet = json.loads((out / "outcome.json").read_text())["drain"] == "quiet"
     for *_, n_seq, value in sorted(rows(out, "records", "appended_ms", "partition", "offset", "n_seq", "value")):
         words = [word for word in value.split("\t")[field_number].split(" ") if word]
         totals.update(words)
         # In the tail, what is missing is known to be lost only after a quiet drain.
-        if quiet or n_seq < BEFORE_TAIL:
+        if quiet or n_seq < end:
             missing += any(word not in last or totals[word] > last[word][1] for word in words)
     return {"missing": missing, "wrong": sum(count > totals[word] for word, (_, count) in last.items())}
 
