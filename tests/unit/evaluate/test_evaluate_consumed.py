@@ -14,7 +14,7 @@ from streamgauge.evaluate import verdict
 from streamgauge.evaluate.facts import Moments
 from streamgauge.evaluate.metrics import consumed, processing, resources, throughput
 from streamgauge.evaluate.tally import Tally, answered_inputs, answered_until_ms
-from streamgauge.model import NS_PER_MS, NS_PER_S
+from streamgauge.model import NS_PER_MS, NS_PER_S, ResultKind
 from streamgauge.model.outcome import Outcome
 from streamgauge.model.samples import PositionsSample
 
@@ -199,6 +199,22 @@ def test_a_filter_is_done_with_its_last_result(
     assert figures is not None and figures.seconds == pytest.approx(seconds)
     assert figures.per_s == pytest.approx(per_s)
     assert bool(figures.warnings("broker")) is (kept_s == 0.5)
+
+
+def test_what_shows_the_end() -> None:
+    """How late an engine reports is not known in a run with a fault; what a filter keeps only of one."""
+    run = Run(positions=[position(3, 10, 10)])
+    stamps = SimpleNamespace(appended_per_second=np.array([4, 6]))
+    figures: Any = SimpleNamespace(stamps=stamps, tally=tally(row(answered_ms=900, latest=200)))
+
+    def shown(kind: ResultKind, faults: list[str]) -> processing.Seen:
+        engine = SimpleNamespace(consumed_delay_s=1.5)
+        workload, manifest = SimpleNamespace(kind=kind), SimpleNamespace(engine=engine)
+        facts: Any = SimpleNamespace(workload=workload, manifest=manifest, faults=faults)
+        return processing.Seen.of(run, facts, figures, 1.0, 2.0)  # type: ignore[arg-type]
+
+    assert shown(ResultKind.FILTER, []) == processing.Seen(1.0, 2.0, 1, 700, START_MS + 3000, 1500.0)
+    assert shown(ResultKind.RUNNING, ["kill"]) == processing.Seen(1.0, 2.0, 1, None, START_MS + 3000, None)
 
 
 def test_until_when_a_filter_kept_records() -> None:

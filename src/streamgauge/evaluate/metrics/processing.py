@@ -46,7 +46,8 @@ class Seen:
         is_filter = facts.workload.kind is ResultKind.FILTER
         kept_until_ms = answered_until_ms(figures.tally) if is_filter else None
         consumed_ms = None if consumed_ns is None else consumed_ns / NS_PER_MS
-        delay_s = facts.manifest.engine.consumed_delay_s
+        # After a fault, Flink shows with its next checkpoint what it had consumed before.
+        delay_s = None if facts.faults else facts.manifest.engine.consumed_delay_s
         delay_ms = None if delay_s is None else 1000 * delay_s
         return cls(first_ms, last_ms, answered_inputs(figures.tally), kept_until_ms, consumed_ms, delay_ms)
 
