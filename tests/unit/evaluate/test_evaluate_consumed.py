@@ -87,6 +87,9 @@ def test_when_everything_was_consumed() -> None:
     # A run that looks more often notes when it first saw so many: by the sample after, if that came in between.
     positions[3] = positions[3].with_changes(consumed_since_ns=START_NS + 5 * NS_PER_S // 2)
     assert consumed.consumed_all_ns(positions, 10) == START_NS + 5 * NS_PER_S // 2
+    again = [*positions, position(5, 10, 6), position(6, 10, None), position(7, 10, 10), position(8, 10, 10)]
+    assert consumed.consumed_all_ns(again, 10) == START_NS + 7 * NS_PER_S, "a failure made it read again"
+    assert consumed.consumed_all_ns(again[:-2], 10) is None
 
 
 START_MS = START_NS / NS_PER_MS

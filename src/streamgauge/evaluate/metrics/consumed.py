@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import takewhile
 from typing import Any
 
 import numpy as np
@@ -95,8 +96,12 @@ def last_consumed(samples: Sequence[PositionsSample]) -> int | None:
 
 
 def consumed_all_ns(samples: Sequence[PositionsSample], records: int) -> int | None:
-    """When that many records were first known to be consumed; None where they never were."""
-    complete = [sample for sample in samples if sample.consumed is not None and sample.consumed >= records]
+    """When that many records were first known to be consumed for good; None where they never were.
+
+    After a failure, an engine may have to read again what it had read.
+    """
+    known = [sample for sample in samples if sample.consumed is not None]
+    complete = list(takewhile(lambda sample: (sample.consumed or 0) >= records, reversed(known)))
     return min((sample.consumed_since_ns or sample.t_ns for sample in complete), default=None)
 
 
