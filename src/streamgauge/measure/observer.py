@@ -40,9 +40,9 @@ class Observer:
         workload = registry.workload(self._scenario.workload)
         self._kind, self._folded = workload.kind, workload.folded
         unvalidated = self._scenario.script is not None and not self._scenario.script.key
-        # With preloaded input, when all was consumed may be the end of the run.
-        preloaded = self._scenario.load.shape == "preloaded"
-        by_position = unvalidated or preloaded or self._kind in (ResultKind.FILTER, ResultKind.NONE)
+        # Of preloaded input, when all was consumed is the end of a run whose last records change no running result.
+        is_end = self._scenario.load.shape == "preloaded" and self._kind is ResultKind.RUNNING
+        by_position = unvalidated or is_end or self._kind in (ResultKind.FILTER, ResultKind.NONE)
         self._lag = LagMeter(self._look_at_lag, wanted=with_lag or by_position)
         self._one_to_one = is_one_to_one(self._scenario)
         # A restarted engine may publish results again that were out before.

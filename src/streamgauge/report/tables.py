@@ -28,6 +28,7 @@ from streamgauge.report.text import (
     number,
     rounded,
     share,
+    throughput_words,
 )
 from streamgauge.rundir import shared_cores
 
@@ -178,7 +179,7 @@ def rate_rows(source: Source) -> list[tuple[str, str]]:
     """Of a preloaded run, how fast its input was processed."""
     if processing := source.summary.processing:
         return [
-            ("throughput", f"{bounded(processing, 'records_per_s', partial(number, digits=1))} records/s"),
+            ("throughput", throughput_words(source.summary) or NONE),
             ("", _with_unit(processing.get("mb_per_s"), "MB/s", 2)),
             ("records", number(processing.get("records"))),
             ("processed in", _with_unit(processing.get("seconds"), "s", 1)),

@@ -81,7 +81,7 @@ def throughput_cells(result: ExperimentResult) -> list[str]:
     if is_saturated(result):
         return ["saturated", NONE, number(nodes(result)), NONE, NONE]
     return [
-        "" if result.summary is None else bounded(result.summary.processing, "records_per_s", number),
+        NONE if result.summary is None else bounded(result.summary.processing, "records_per_s", number),
         number(result.value(THROUGHPUT), 2),
         number(nodes(result)),
         per_node(result, PER_S),
